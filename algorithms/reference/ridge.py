@@ -230,7 +230,7 @@ def learn_ridge(
     for t in range(len(labels)):
         row[0] = 1.0
         standardise(examples[t], moments, totals[COUNT], row[1:])
-        solve(triangle, rotated, weights)
+        solve_long(triangle, rotated, weights)
         value = 0.0
         for j in range(len(row)):
             value += weights[j] * row[j]
@@ -298,13 +298,21 @@ def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0)
     >>> weights.tolist()
     [1.0, 1.0]
     """
-    i, n = len(rotated) - known, len(rotated)
+    for i in range(len(rotated) - known - 1, -1, -1):
+        rest = _less(rotated[i], triangle[i, i + 1 :], weights[i + 1 :])
+        weights[i] = _over(rest, triangle[i, i])
+
+
+@njit(cache=True, nogil=True)
+def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
+    """`solve` where rows may be long: of these several sums at a time wait not for each other."""
+    i = n = len(rotated)
     while i > 0:
         if i < TOGETHER or n - i < 10 * TOGETHER:
             i -= 1
-            _solve_row(triangle[i], rotated[i], weights, i, n)
+            rest = _less(rotated[i], triangle[i, i + 1 :], weights[i + 1 :])
+            weights[i] = _over(rest, triangle[i, i])
             continue
-        # Of long rows several sums at a time, which do not wait for each other.
         i -= TOGETHER
         a, b, c, d = triangle[i], triangle[i + 1], triangle[i + 2], triangle[i + 3]
         e, f, g, h = triangle[i + 4], triangle[i + 5], triangle[i + 6], triangle[i + 7]
@@ -314,17 +322,20 @@ def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0)
             r, s = r + c[j] * weights[j], s + d[j] * weights[j]
             t, u = t + e[j] * weights[j], u + f[j] * weights[j]
             v, w = v + g[j] * weights[j], w + h[j] * weights[j]
+        end = i + TOGETHER
         for k, done in enumerate((w, v, u, t, s, r, q, p)):
-            row = i + TOGETHER - 1 - k
-            _solve_row(triangle[row], rotated[row] - done, weights, row, i + TOGETHER)
+            row = end - 1 - k
+            found = weights[row + 1 : end]
+            rest = _less(rotated[row] - done, triangle[row, row + 1 : end], found)
+            weights[row] = _over(rest, triangle[row, row])
 
 
 @njit(cache=True, nogil=True)
-def _solve_row(row: Doubles, rest: float, weights: Doubles, i: int, known: int) -> None:
-    """Write the weight of row `i`, of which `rest` is what the weights before `known` leave."""
-    for j in range(i + 1, known):
-        rest -= row[j] * weights[j]
-    weights[i] = _over(rest, row[i])
+def _less(rest: float, row: Doubles, found: Doubles) -> float:
+    """Return what the weights that are found leave of `rest`."""
+    for j in range(len(found)):
+        rest -= row[j] * found[j]
+    return rest
 
 
 @njit(cache=True, nogil=True)

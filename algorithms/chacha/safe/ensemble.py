@@ -24,7 +24,6 @@ from leaseboard.algorithms.chacha.safe.front import (
     RIDGE_ON_PAST,
     SEASON,
     Front,
-    advance,
     look,
     width,
 )
@@ -144,11 +143,8 @@ class Ensemble:
         examples, labels, importances = map(uniform, (examples, labels, importances))
         n, d = examples.shape
         values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
-        wide, front = np.empty((n, width(d)), dtype=np.float32), self.front
-        front.last_period = advance(
-            examples, labels, importances, wide, values, shown, limits, front.arrays,
-            self.classes, front.last_period,
-        )  # fmt: skip
+        wide = np.empty((n, width(d)), dtype=np.float32)
+        self.front.learn(examples, labels, importances, wide, values, shown, limits)
         predictions = np.zeros((n, self.b), dtype=np.float32)
         if self.place[1]:
             seen, targets = wide if self.represents else examples, targets_of(shown, self.place)

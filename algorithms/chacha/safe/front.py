@@ -40,6 +40,8 @@ from leaseboard.algorithms.chacha.safe.scale import (
 )
 from leaseboard.algorithms.chacha.safe.selected import (
     EMPTY,
+    EVERY,
+    Slots,
     choose,
     learn_row,
     remembered,
@@ -54,6 +56,7 @@ from leaseboard.algorithms.reference.ridge import (
     on_all,
     solve,
     solve_both,
+    solve_long,
     standardise,
 )
 
@@ -163,6 +166,16 @@ class Front:
             grown.memory[places, -2:] = rows[:, -2:]
         vars(self).update(vars(grown))
 
+    def learn(self, *block: Any) -> None:
+        """`advance` over a block, of which `wide` and what follows is written; select features."""
+        importances, at = block[2], 0
+        while at < len(importances):
+            given: Any = *block, self.arrays, self.classes, self.last_period, at
+            self.last_period, at = advance(*given)
+            if len(self.memory) and importances[at - 1] > 0.0:
+                ridge = self.past_triangle, self.past_rotated, self.past_weights
+                select(self.memory, self.slots, ridge, self.scale, self.moments, self.classes)
+
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
         return values_of(self, ("shares", *self.kept))
@@ -193,9 +206,9 @@ def companions_of(front: Front, examples: Floats, labels: Floats) -> Doubles:
     """Learn a block, and return what the companions forecast, shape (n, N_COMPANIONS)."""
     n, d = examples.shape
     companions, wide = np.empty((n, N_COMPANIONS)), np.empty((n, width(d)), dtype=np.float32)
-    front.last_period = advance(
+    front.learn(
         uniform(examples), uniform(labels), np.ones(n, dtype=np.float32), wide, companions,
-        np.empty(n), np.empty((n, 2)), front.arrays, front.classes, front.last_period,
+        np.empty(n), np.empty((n, 2)),
     )  # fmt: skip
     return companions
 
@@ -267,6 +280,28 @@ def look(
         `least_period` of the losses.
     """
     scale, moments, past, _, _, _, weights, _, _, past_weights, slots, _ = state
+    _look(
+        example, extended, wide, companions, scale, moments, past, weights, past_weights, slots,
+        classes, period,
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _look(
+    example: Floats,
+    extended: Doubles,
+    wide: Floats,
+    companions: Doubles,
+    scale: Doubles,
+    moments: Doubles,
+    past: Doubles,
+    weights: Doubles,
+    past_weights: Doubles,
+    slots: Slots,
+    classes: bool,
+    period: int,
+) -> None:
+    """`look` at arrays: to take a tuple of them apart took an eighth of `advance`."""
     d, seen = len(example), int(scale[COUNT])
     start = -seen % (len(past) // 2)
     for lag in range(1, N_PAST):
@@ -283,21 +318,21 @@ def look(
     standardise(extended[N_PAST:], moments, scale[COUNT], row[N_PAST:])
     for j in range(N_PAST + d):
         wide[j] = row[j]
-    for slot in range(len(slots)):
-        column, at = slots[slot], N_PAST + 2 * d + slot * len(KNOTS)
-        varies = column >= 0 and moments[1, column] > 0.0
-        cut(row[N_PAST + column] if varies else 0.0, varies, wide[at : at + len(KNOTS)])
-        if d > NARROW:
-            at = N_PAST + 2 * d + NARROW * len(KNOTS) + slot
-            wide[at] = row[N_PAST + column] if varies else 0.0
-    companions[MEAN_SO_FAR] = scale[MEAN]
-    companions[LAST], companions[SEASON] = extended[0], extended[N_PAST - 1]
-    narrow, broad = weights[0], past_weights[0]
+    broad = past_weights[0]
     for j in range(N_PAST):
         broad += past_weights[1 + j] * row[j]
     for slot in range(len(slots)):
-        if slots[slot] >= 0:
-            broad += past_weights[1 + N_PAST + slot] * row[N_PAST + slots[slot]]
+        column, at = slots[slot], N_PAST + 2 * d + slot * len(KNOTS)
+        value, varies = 0.0, False
+        if column >= 0:
+            value, varies = row[N_PAST + column], moments[1, column] > 0.0
+            broad += past_weights[1 + N_PAST + slot] * value
+        cut(value, varies, wide[at : at + len(KNOTS)])
+        if d > NARROW:
+            wide[N_PAST + 2 * d + NARROW * len(KNOTS) + slot] = value
+    companions[MEAN_SO_FAR] = scale[MEAN]
+    companions[LAST], companions[SEASON] = extended[0], extended[N_PAST - 1]
+    narrow = weights[0]
     for j in range(len(weights) - 1):
         narrow += weights[1 + j] * row[N_PAST + j]
     if classes:
@@ -323,8 +358,12 @@ def advance(
     state: State,
     classes: bool,
     period: int,
-) -> int:
+    start: int = 0,
+) -> tuple[int, int]:
     """`look` at each example of a block in order, then learn its label.
+
+    Of many features it stops where features may be selected: that is a kernel of its own, which
+    narrow examples neither compile nor wait for.
 
     Parameters
     ----------
@@ -344,11 +383,13 @@ def advance(
         See `look`; the arrays are updated.
     period : int
         Any earlier one: what is found does not depend on it.
+    start : int
+        The first example that is not learned yet.
 
     Returns
     -------
-    period : int
-        That of the last example.
+    period, start : int
+        The period of the last example, and where to go on.
     """
     scale, moments, past, losses, triangle, rotated, weights = state[:7]
     past_triangle, past_rotated, past_weights, slots, memory = state[7:]
@@ -356,10 +397,13 @@ def advance(
     extended = np.empty(N_PAST + d)
     narrow, broad = np.empty(len(weights)), np.empty(len(past_weights))
     first = values.shape[1] - N_COMPANIONS
-    for t in range(len(labels)):
+    for t in range(start, len(labels)):
         seen = int(scale[COUNT])
         period = next_period(losses, seen, period)
-        look(examples[t], extended, wide[t], values[t, first:], state, classes, period)
+        _look(
+            examples[t], extended, wide[t], values[t, first:], scale, moments, past, weights,
+            past_weights, slots, classes, period,
+        )  # fmt: skip
         limits[t, 0], limits[t, 1] = scale[LOW], scale[HIGH]
         # A strange label of a strange example is a rare event rather than an error.
         explained = False
@@ -381,7 +425,7 @@ def advance(
                 past_triangle, past_rotated, past_weights, broad, target, importance, classes
             )
         if wide_too:
-            solve(triangle, rotated, weights)
+            solve_long(triangle, rotated, weights)
             solve(past_triangle, past_rotated, past_weights)
             place = seen % len(memory)
             memory[place, : N_PAST + d] = extended
@@ -392,7 +436,6 @@ def advance(
         remember(label, past, seen)
         admit(np.float64(labels[t]), scale, importance, explained)
         add_moments(examples[t], moments, scale[COUNT])
-        if wide_too:
-            past_ridge = past_triangle, past_rotated, past_weights
-            select(memory, slots, past_ridge, scale, moments, classes)
-    return period
+        if wide_too and (seen + 1) % EVERY == 0:
+            return period, t + 1
+    return period, len(labels)

@@ -154,7 +154,7 @@ def select(
         The regression is logistic.
     """
     seen, n, width = int(scale[COUNT]), len(memory), memory.shape[1]
-    if n == 0 or seen % (EVERY if seen <= n else 5 * EVERY):
+    if seen % (EVERY if seen <= n else 5 * EVERY):
         return
     triangle, rotated, weights = ridge
     n_past = len(weights) - 1 - len(slots)

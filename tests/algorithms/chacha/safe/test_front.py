@@ -16,7 +16,6 @@ from leaseboard.algorithms.chacha.safe.front import (
     SEASON,
     STRANGE,
     Front,
-    advance,
     cut,
     look,
     width,
@@ -55,8 +54,7 @@ def advanced(front, x, y):
     n, d = x.shape
     wide = np.empty((n, width(d)), np.float32)
     companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
-    state = front.arrays, front.classes, front.period
-    advance(*map(uniform, (x, y, np.ones_like(y))), wide, companions, shown, limits, *state)
+    front.learn(*map(uniform, (x, y, np.ones_like(y))), wide, companions, shown, limits)
     return wide, companions, shown, limits
 
 
