@@ -54,6 +54,7 @@ def told(tmp_path):
         room = tmp_path / "leaseboard" / "algorithms"
         shutil.rmtree(room, ignore_errors=True)
         room.mkdir(parents=True)
+        (room.parent / "__init__.py").touch()
         for name in READ:
             shutil.copy(pages.ROOT / "algorithms" / f"{name}.py", room)
         text = (room / "events.py").read_text()
