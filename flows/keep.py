@@ -28,7 +28,7 @@ from leaseboard.tasks.keep.changes import Changes
 from leaseboard.tasks.keep.daily import log_days
 from leaseboard.tasks.keep.keeping import Keeping, command_of
 from leaseboard.tasks.keep.opening import opened, state_of
-from leaseboard.tasks.keep.page.whole import PAGE, build
+from leaseboard.tasks.keep.page import PAGE, build
 from leaseboard.tasks.keep.publish import Publishable, publish
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import Shadow

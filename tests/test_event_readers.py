@@ -36,7 +36,7 @@ from leaseboard.algorithms.events import (
 from leaseboard.algorithms.tiny import tiny_bench
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
-from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.report.sections.jobs import job_payload
 from leaseboard.tasks.track.records import configuration_record, job_record
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -129,7 +129,7 @@ def _begin(
 
 def _show(settings: Keep, home: Path, now: datetime) -> int:
     from leaseboard.tasks.keep.opening import state_of
-    from leaseboard.tasks.keep.page.status import status
+    from leaseboard.tasks.keep.page import status
 
     say(status(state_of(settings, home), settings, now))
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -19,11 +18,11 @@ from leaseboard.tasks.folder.results import (
     write_atomically,
 )
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.report.draw import svg
-from leaseboard.tasks.report.section import Material, data_cell, read_logs
+from leaseboard.tasks.report import pictures
+from leaseboard.tasks.report.material import Material, read_logs
+from leaseboard.tasks.report.page import Section, packages, page_of
 from leaseboard.tasks.report.sections import READERS, SECTIONS
-from leaseboard.tasks.report.shell import packages, page_of
-from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.report.sections.jobs import unfinished
 from leaseboard.tasks.score.compared import Compared, compared
 from leaseboard.tasks.score.frame import as_frame
 
@@ -73,16 +72,9 @@ def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
 
 
 def figures(found: Compared) -> str:
-    """The pictures of the summary, small, as HTML without scripts."""
-    board, tests = found.board, found.tests
-    name = terminal.score_name(board)
-    pictures = [
-        (f"{name[:1].upper()}{name[1:]}", svg.intervals(board.rows, name)),
-        ("Score against CPU seconds", svg.costs(board.rows, name, less=board.less_is_better)),
-    ]
-    if not board.one_set:
-        pictures.append(("Mean ranks", svg.critical_difference(tests)))
-    return svg.sheet(pictures)
+    """Return the pictures of the summary as a page of their own."""
+    shown = Section("figures", "Figures", figures=pictures.figures(found))
+    return page_of(found.title, [shown])
 
 
 def suite_of(out: Path) -> Suite | None:
@@ -108,53 +100,35 @@ def _store(out: Path, suite: Suite | None) -> None:
 
 
 def render(made: Material, *, made_from: str, home: str = "") -> str:
-    """The page as HTML; `home`: the address of the site that it is of, if it is of one."""
+    """Return the page as HTML; `home`: the address of the site that it is of, if it is of one."""
     return page_of(
-        "report.html",
-        title=made.suite.title if made.suite else made.folder,
+        made.suite.title if made.suite else made.folder,
+        [found for make in SECTIONS if (found := make(made)) is not None],
         description=made.suite.description if made.suite else "",
         made_from=made_from,
         home=home,
-        summary=summary(made),
-        sections=[found for make in SECTIONS if (found := make(made)) is not None],
+        answers=[answers(made.found)],
+        pictures=pictures.summary(made.found.board),
+        callout=unfinished(made.frame, made.names),
     )
 
 
-def summary(made: Material) -> dict[str, Any]:
-    """The answers, the pictures beside them, and every job that is not ok."""
-    board, answer = made.found.board, made.found.answer
-    lead = (
-        f"Relative loss in {board.metric}, below 1 is better than the best baseline"
-        if board.baselines
-        else terminal.score_name(board)
-    )
+def answers(found: Compared) -> list[tuple[str, str]]:
+    """Return the questions that a reader has, with what the board says."""
+    answer, scale = found.answer, found.board.scale.partition(":")[0]
     questions = (
         ("What is measured?", answer.metric),
         ("Which is best?", answer.best),
         ("Does the test agree?", answer.on_test),
         ("Better than naive baselines?", answer.first_tries),
         ("By how much?", answer.relative),
-        (
-            f"By how much in {board.scale.partition(':')[0]}?"
-            if answer.relative
-            else "By how much?",
-            answer.by_how_much,
-        ),
+        (f"By how much in {scale}?" if answer.relative else "By how much?", answer.by_how_much),
         ("What does that number say?", answer.meaning),
         ("How sure?", answer.how_sure),
         ("At what cost?", answer.cost),
         ("What is missing?", answer.missing),
     )
-    unfinished = made.frame[made.frame["status"] != "ok"]
-    return {
-        "answers": [(question, text) for question, text in questions if text],
-        "picture": svg.intervals(board.rows, lead),
-        "costs": svg.costs(board.rows, terminal.score_name(board), less=board.less_is_better),
-        "lead": lead,
-        "scale": terminal.score_name(board),
-        "jobs": len(made.frame),
-        "unfinished": [(row, data_cell(row.data, made.names)) for row in unfinished.itertuples()],
-    }
+    return [(question, text) for question, text in questions if text]
 
 
 _CODE = Path(__file__).resolve().parents[2]
@@ -173,8 +147,10 @@ def stamp(out: Path, suite: Suite | None) -> str:
         digest.update(sealed.read_bytes())
     described = "" if suite is None else suite.model_dump_json()
     digest.update(json.dumps([out.name, described, packages()]).encode())
-    for source in sorted(_sources()):
-        digest.update(source.read_bytes())
+    for top in ("algorithms", "tasks"):  # conservatively all files of ours
+        for source in sorted((_CODE / top).rglob("*")):
+            if source.suffix in _SUFFIXES:
+                digest.update(source.read_bytes())
     return digest.hexdigest()
 
 
@@ -184,13 +160,3 @@ def is_stamped(page: Path, with_stamp: str) -> bool:
         return False
     with page.open("rb") as file:
         return with_stamp.encode() in file.read(_HEAD)
-
-
-def _sources() -> list[Path]:
-    """Our files that can change a page; conservatively all of them."""
-    return [
-        path
-        for top in ("algorithms", "tasks")
-        for path in (_CODE / top).rglob("*")
-        if path.suffix in _SUFFIXES
-    ]

@@ -19,7 +19,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from leaseboard.algorithms.errors import UsageError
@@ -27,9 +26,9 @@ from leaseboard.tasks.folder.results import shown_at, write_atomically
 from leaseboard.tasks.jobs.job import first_fault
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.report.build import render, suite_of
-from leaseboard.tasks.report.section import Material, named, read_logs
+from leaseboard.tasks.report.material import Material, read_logs
+from leaseboard.tasks.report.page import index_of
 from leaseboard.tasks.report.sections import READERS
-from leaseboard.tasks.report.shell import content_security_policy, jinja, static
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
 
@@ -111,13 +110,12 @@ def _board(run: Path) -> tuple[BoardRecord, bytes]:
     except UsageError as error:
         raise UsageError(f"{run}: {error}") from error
     made = Material(run.name, frame, suite, found, *read_logs(run, frame, READERS))
-    names = made.names
     started = [text[:10] for text in frame["started"] if text]
     listed = BoardRecord(
         id=id_,
         title=found.title if suite else run.name,
         description=suite.description if suite else "",
-        data=sorted({named(data, names) for data in frame["data"]}),
+        data=sorted({made.name(data) for data in frame["data"]}),
         references=sorted(set(frame["data"])),
         algorithms=sorted(set(frame["label"])),
         first=found.answer.best,
@@ -141,17 +139,9 @@ def _record(path: Path) -> BoardRecord:
 
 
 def _index(boards: list[BoardRecord]) -> str:
-    script = static("site.js")
-    return (
-        jinja("leaseboard.tasks.report")
-        .get_template("site.html")
-        .render(
-            boards=boards,
-            data=sorted({name for board in boards for name in board.data}),
-            algorithms=sorted({name for board in boards for name in board.algorithms}),
-            folder=BOARDS,
-            style=Markup(static("report.css")),  # noqa: S704  (our own files)
-            script=Markup(script),  # noqa: S704
-            policy=content_security_policy([script]),
-        )
+    return index_of(
+        boards=boards,
+        data=sorted({name for board in boards for name in board.data}),
+        algorithms=sorted({name for board in boards for name in board.algorithms}),
+        folder=BOARDS,
     )

@@ -58,6 +58,11 @@ class ScoreTable:
         return int(scored[0]) if len(scored) == 1 else None
 
     @property
+    def signs(self) -> Floats:
+        """1 for each data set on which more is better, else -1."""
+        return np.array([1.0 if direction == "max" else -1.0 for direction in self.directions])
+
+    @property
     def means(self) -> Floats:
         """Mean score of the finished repetitions, shape (n_labels, n_problems)."""
         return nanmean(self.scores, axis=2)
@@ -75,8 +80,7 @@ class ScoreTable:
     @property
     def gains(self) -> Floats:
         """Scores turned so that more is better, failures imputed by `MISSING_RULE`."""
-        signs = np.array([1.0 if d == "max" else -1.0 for d in self.directions])
-        gains = self.scores * signs[None, :, None]
+        gains = self.scores * self.signs[None, :, None]
         worst = np.array([_least(gains[:, p]) for p in range(len(self.problems))])
         failed = np.isin(self.states, (FAILED, EARLY))
         return np.where(failed, worst[None, :, None], gains)

@@ -24,7 +24,7 @@ from leaseboard.algorithms.events import (
 from leaseboard.algorithms.log_format import read_log, write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.report.job.page import job_payload
+from leaseboard.tasks.report.sections.jobs import job_payload
 from leaseboard.tasks.track import Tracker
 from leaseboard.tasks.track.store import open_store
 

@@ -130,4 +130,4 @@ def test_a_job_leads_to_its_charts_configurations_and_suite(page, jobs):
     expect(links(page, "^(vanilla|paper) · ").first).to_be_visible()
     page.get_by_role("tab", name="Artifacts").click()
     page.get_by_text("figures.html").click()
-    expect(page.frame_locator("iframe").locator("svg.plot").first).to_be_visible()
+    expect(page.frame_locator("iframe").locator(".main-svg").first).to_be_visible()

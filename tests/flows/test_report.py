@@ -17,7 +17,7 @@ from leaseboard.flows.cli import main
 from leaseboard.tasks.folder.results import assemble, finish
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.report import suite_of
-from leaseboard.tasks.report.sections.repeat import race_command
+from leaseboard.tasks.report.sections.jobs import race_command
 from leaseboard.tasks.score.bootstrap import resampled_means
 from leaseboard.tasks.score.leaderboard import leaderboard
 from leaseboard.tasks.score.significance import compare_all

@@ -1,4 +1,4 @@
-"""What forecasts cost by day: by week where days are many, with gaps where no label came."""
+"""Losses by day, and charts over days: by week if days are many, with gaps where no label came."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cache
-from typing import TypeVar
+from typing import Any
 
 from leaseboard.tasks.keep.losses import Sums, added, measures_of
+from leaseboard.tasks.report.charts import Figure, Trace, axis, bar, chart, scatter
 
 MOST_DAYS = 120
 """That are drawn one by one."""
@@ -16,12 +17,13 @@ MOST_DAYS = 120
 LATELY = timedelta(days=7)
 """The days that a summary speaks of."""
 
-Value = TypeVar("Value")
+_MILLISECONDS = 86_400_000
+"""Of a day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """What one lineage's forecasts of a day's rows cost."""
+    """What one lineage's predictions of a day's rows cost."""
 
     day: str
     lineage: int
@@ -31,13 +33,13 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What a lineage's forecasts of several days' rows cost."""
+    """What a lineage's predictions of several days' rows cost."""
 
     rows: int = 0
     sums: Sums = field(default_factory=dict)
 
     def plus(self, day: Day) -> Total:
-        """With one day more."""
+        """Return it with one day more."""
         return Total(self.rows + day.rows, added(self.sums, day.sums))
 
     @property
@@ -66,33 +68,32 @@ class Calendar:
         """The root of what comparisons go by, in the unit of the target; of classes Brier."""
         return "rmse" if self.is_regression else "brier"
 
-    def by_span(self, lineages: Iterable[int], width: int = 0) -> dict[str, Total]:
-        """Totals of days, or of spans of another `width`, by their first day."""
-        chosen = set(lineages)
-        return _summed((d for d in self.all if d.lineage in chosen), width or self.width)
+    def by_span(self, lineage: int, width: int = 0) -> dict[str, Total]:
+        """Return totals of days, or of spans of another `width`, by their first day."""
+        return _summed((d for d in self.all if d.lineage == lineage), width or self.width)
 
     def served(self, reigns: Sequence[tuple[str, int]]) -> dict[str, Total]:
-        """Totals of who was champion when a day began.
+        """Return totals of who was champion when a day began.
 
         `reigns`: when each began, and whose it was. Of days before the first, that of who was the
-        first to forecast them.
+        first to predict them.
         """
         days: dict[str, dict[int, Day]] = {}
         for day in self.all:
             days.setdefault(day.day, {})[day.lineage] = day
         chosen = []
-        for name, told in days.items():
-            there = [(since, number) for since, number in reigns if number in told]
+        for name, found in days.items():
+            there = [(since, number) for since, number in reigns if number in found]
             before = [number for since, number in there if since[:10] < name]
-            chosen += [told[number] for number in (before[-1:] or [n for _, n in there[:1]])]
+            chosen += [found[number] for number in (before[-1:] or [n for _, n in there[:1]])]
         return _summed(chosen, self.width)
 
     def lately(self, lineage: int) -> str:
-        """The last day of a lineage's labels; empty if there is none."""
+        """Return the last day of a lineage's labels; empty if there is none."""
         return max((day.day for day in self.all if day.lineage == lineage), default="")
 
     def until(self, last: str, lineage: int) -> Total:
-        """Of the `LATELY` days up to `last`."""
+        """Return the total of the `LATELY` days up to `last`."""
         first = (date.fromisoformat(last) - LATELY).isoformat()
         total = Total()
         for day in self.all:
@@ -110,13 +111,13 @@ def _summed(days: Iterable[Day], width: int) -> dict[str, Total]:
 
 
 def width_of(days: Iterable[str]) -> int:
-    """How many days are drawn as one."""
+    """Return how many days are drawn as one."""
     return 7 if len(set(days)) > MOST_DAYS else 1
 
 
 @cache
 def span(day: str, width: int) -> str:
-    """The first day of the span that a day is in; weeks begin on Mondays.
+    """Return the first day of the span that a day is in; weeks begin on Mondays.
 
     Examples
     --------
@@ -129,8 +130,8 @@ def span(day: str, width: int) -> str:
     return (found - timedelta(days=found.weekday())).isoformat()
 
 
-def gapped(points: Mapping[str, Value], width: int) -> tuple[list[str], list[Value | None]]:
-    """Calendar and values of a line that is broken where a span is missing.
+def gapped(points: Mapping[str, float | None], width: int) -> tuple[list[str], list[float | None]]:
+    """Return days and values of a line that is broken where a span is missing.
 
     Examples
     --------
@@ -138,7 +139,7 @@ def gapped(points: Mapping[str, Value], width: int) -> tuple[list[str], list[Val
     (['2026-01-01', '2026-01-02', '2026-01-04'], [1.0, None, 2.0])
     """
     days: list[str] = []
-    values: list[Value | None] = []
+    values: list[float | None] = []
     for day, value in points.items():
         if days:
             following = (date.fromisoformat(days[-1]) + timedelta(days=width)).isoformat()
@@ -148,3 +149,51 @@ def gapped(points: Mapping[str, Value], width: int) -> tuple[list[str], list[Val
         days.append(day)
         values.append(value)
     return days, values
+
+
+def over_days(
+    label: str,
+    points: Mapping[str, float | None],
+    width: int,
+    paint: str,
+    *,
+    dash: str = "solid",
+    thick: float = 1.6,
+    **more: Any,
+) -> Trace:
+    """Return a line, broken where spans of `width` days are missing; a lone point is a dot."""
+    days, values = gapped(points, width)
+    return scatter(
+        label, days, values, paint, connectgaps=False,
+        mode="lines" if len(points) > 2 and len(days) < 2 * len(points) else "lines+markers",
+        line={"width": thick, "dash": dash}, marker={"size": 5}, **more,
+    )  # fmt: skip
+
+
+def level(value: float, days: Iterable[str], label: str) -> Trace:
+    """Return a dashed line across, from the first of `days` to the last."""
+    ends = sorted(days)
+    line = {"width": 1.2, "dash": "dash"}
+    return scatter(label, [ends[0], ends[-1]], [value] * 2, "$muted", line=line, hoverinfo="skip")
+
+
+def bars(label: str, points: Mapping[str, float], width: int, paint: str) -> Trace:
+    """Return a bar for each span of `width` days."""
+    return bar(label, points, points.values(), paint, width=0.8 * width * _MILLISECONDS)
+
+
+def by_day(
+    title: str,
+    note: str,
+    data: Sequence[Trace],
+    y: str,
+    width: int = 1,
+    height: int = 300,
+    *,
+    log: str = "",
+    **of_y: Any,
+) -> Figure:
+    """Return a figure over spans of `width` days; `of_y`: what its vertical axis has."""
+    across = axis("week" if width > 1 else "", type="date")
+    return chart(title, note, data, across, axis(y, **of_y), height, log=log,
+                 hovermode="x unified", barmode="stack")  # fmt: skip

@@ -1,4 +1,4 @@
-"""How a kept model stands, in words and numbers that page and terminal share."""
+"""How a live model stands, in words that page and terminal share, and as lines for a terminal."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from datetime import datetime
 
 from leaseboard.tasks.keep.changes import Lineage
 from leaseboard.tasks.keep.page.days import LATELY, Total
-from leaseboard.tasks.keep.page.duels import standoffs
-from leaseboard.tasks.keep.page.losses_by_day import best_first_try
-from leaseboard.tasks.keep.page.story import Story, called
+from leaseboard.tasks.keep.page.lineages import standoffs
+from leaseboard.tasks.keep.page.quality import best_first_try, estimated
+from leaseboard.tasks.keep.page.story import Story, called, read_story
+from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION
+from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.score.summary import short
+
+MOST_INCIDENTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +138,27 @@ def _counts(summary: dict[str, object]) -> list[tuple[str, int]]:
         for name, value in summary.items()
         if isinstance(value, int) and value
     ]
+
+
+def status(state: State, keep: Keep, now: datetime) -> str:
+    """What `leaseboard keep --status` prints."""
+    story = read_story(state, keep, now)
+    told = {
+        "champion": reign(story),
+        "lately": quality(story),
+        "against": challenge(story),
+        "labels": labels(story),
+        "expected": estimated(story),
+        "turn": turn(story),
+        "incidents": trouble(story),
+    }
+    lines = [f"{keep.name}: {keep.data.target}"]
+    lines += [f"  {name:<10} {text}" for name, text in told.items() if text]
+    for case in story.open[:MOST_INCIDENTS]:
+        incident = case.incident
+        lines.append(f"    {incident.since:%Y-%m-%d %H:%M} {incident.kind}: {incident.what}")
+        lines.append(f"      see {incident.command}")
+    more = len(story.open) - MOST_INCIDENTS
+    if more > 0:
+        lines.append(f"    and {more} more, on the page")
+    return "\n".join(lines)

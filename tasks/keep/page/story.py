@@ -15,6 +15,7 @@ from leaseboard.tasks.keep.page.days import Calendar, Day
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE, RETIRED
 from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.report.page import Cell
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a lineage has in turn."""
@@ -131,6 +132,11 @@ def read_story(state: State, keep: Keep, now: datetime) -> Story:
         holds=state.holds(),
         size=state.size(),
     )
+
+
+def moment(at: str) -> Cell:
+    """Return a time to the minute, sorted by all of it."""
+    return Cell(at[:16].replace("T", " "), at)
 
 
 def called(lineage: Lineage) -> str:

@@ -1,27 +1,58 @@
-"""Whole systems on tables: how far from LightGBM's defaults, and beyond the budget."""
+"""Systems in processes of their own, and how far whole systems are from LightGBM's defaults."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+import pandas as pd
 
-from leaseboard.tasks.report.section import (
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.benches.systems import SystemsAlgorithm
+from leaseboard.algorithms.errors import short
+from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.report.material import Material
+from leaseboard.tasks.report.page import (
     Cell,
-    Material,
     Section,
     Table,
+    cell,
+    count,
     data_cell,
-    finite,
-    named,
     number,
+    percent,
+    spread,
 )
+from leaseboard.tasks.score.frame import finished, scoreless
 from leaseboard.tasks.score.margins import REFERENCE, RIVAL, TOLERATED, Margin, margins
-from leaseboard.tasks.score.summary import fixed
+from leaseboard.tasks.score.table import nanmean
+
+MEMORY = "peak_memory_mb"
+WORD = 120
+"""Signs of a last word that are shown; the whole is its hint."""
+
+TEXTS: dict[type, str] = {
+    OutsideForecaster: (
+        "Learners of other libraries, each job in a process of its library's own environment: it"
+        " is sent a row, forecasts it, and is sent the label. CPU and wall seconds are means over"
+        " finished jobs, of forecasting and learning alone; the memory is that of the whole"
+        " process, library included. A forecast that is no finite number, or an overflow, is"
+        " diverged; an absurd but finite forecast counts in the score."
+    ),
+    SystemsAlgorithm: (
+        "Whole systems on tables, each fit in a process of its own, that of another library in"
+        " its library's environment. CPU and wall seconds are means over finished fits with all"
+        " their processes; neither loading libraries before nor the forecast counts. The memory is"
+        " that of the largest process, libraries included. Who fails has no score, and the last"
+        " word of its last failure stands here."
+    ),
+}
+"""What is said of algorithms whose jobs run in processes of their own, by their class."""
 
 
-def section(made: Material) -> Section | None:
-    """The margins; None where no system ran beside the reference."""
+def systems(made: Material) -> Section | None:
+    """Return the margins of whole systems; None where none ran beside the reference."""
     found = {each.label: each for each in margins(made.frame, made.found.board.table)}
     if not found:
         return None
@@ -32,86 +63,112 @@ def section(made: Material) -> Section | None:
         " alone with all its processes, measured from outside; the overrun is what was taken"
         " beyond the budget. The defaults of single learners know no budget."
     )
-    return Section(
-        "systems",
-        "Whole systems",
-        nav="Whole systems",
-        text=[text],
-        tables=[_totals(made, ordered), _by_table(made, ordered)],
-    )
-
-
-def _totals(made: Material, ordered: list[Margin]) -> Table:
-    problems = made.found.board.table.problems
     cpu = {row.label: row.cpu_seconds for row in made.found.board.rows}
-
-    def row(each: Margin) -> list[Cell]:
-        there = np.isfinite(each.differences)
-        worst = int(np.nanargmin(each.differences)) if there.any() else None
-        least = math.nan if worst is None else float(each.differences[worst])
-        where = "" if worst is None else named(problems[worst], made.names)
-        rivals = int(np.isfinite(each.against_rival).sum())
-        return [
-            Cell(each.label, each.label),
-            Cell(str(there.sum()), int(there.sum())),
-            _signed(each.mean),
-            Cell(
-                f"{_signed(least).text} on {where}" if where else "–",
-                finite(least),
-                "bad" if least < -TOLERATED else "",
-            ),
-            Cell(f"{each.tolerable} of {there.sum()}", each.tolerable),
-            Cell(f"{each.level} of {rivals}" if rivals else "–", each.level),
-            number(cpu[each.label], 3),
-            _percent(_mean(each.overruns)),
-            _percent(float(np.nanmax(each.overruns)) if len(each.overruns) else math.nan),
-        ]
-
-    return Table(
+    totals = Table(
         "systems-table",
         f"Against {REFERENCE} and {RIVAL}",
-        [
-            "Algorithm", "Tables", "Mean difference", "Worst difference",
-            f"At most {TOLERATED} below", f"At least level with {RIVAL}", "CPU s a fit",
-            "Mean overrun", "Largest overrun",
-        ],
-        [row(each) for each in ordered],
-    )  # fmt: skip
-
-
-def _by_table(made: Material, ordered: list[Margin]) -> Table:
+        pd.DataFrame([_totals(made, each, cpu[each.label]) for each in ordered]),
+    )
     others = [each for each in ordered if each.label != REFERENCE]
-    rows = []
-    for p, problem in enumerate(made.found.board.table.problems):
-        cells = [data_cell(problem, made.names)]
-        for each in others:
-            spread = float(each.spreads[p])
-            tail = f" ± {fixed(spread, 4)}" if math.isfinite(spread) else ""
-            cells.append(_signed(float(each.differences[p]), tail))
-        rows.append(cells)
-    return Table(
+    rows = [
+        [data_cell(problem, made.names),
+         *(_signed(each.differences[p], each.spreads[p]) for each in others)]
+        for p, problem in enumerate(made.found.board.table.problems)
+    ]  # fmt: skip
+    by_table = Table(
         "margins-table",
         f"Test score less that of {REFERENCE}",
-        ["Data", *(each.label for each in others)],
-        rows,
+        pd.DataFrame(rows, columns=["Data", *(each.label for each in others)], dtype=object),
         title="Table by table",
         filters="tables",
         few=12,
     )
+    return Section(
+        "systems", "Whole systems", nav="Whole systems", text=[text], tables=[totals, by_table]
+    )
 
 
-def _signed(value: float, tail: str = "") -> Cell:
-    """A difference with its sign; much below is bad, above is good."""
+def _totals(made: Material, each: Margin, cpu: float) -> dict[str, object]:
+    n = int(np.isfinite(each.differences).sum())
+    least, where = Cell("–"), ""
+    if n:
+        worst = int(np.nanargmin(each.differences))
+        where = made.name(made.found.board.table.problems[worst])
+        least = _signed(each.differences[worst])
+        bad = each.differences[worst] < -TOLERATED
+        least = Cell(f"{least.text} on {where}", least.value, "bad" if bad else "")
+    rivals = int(np.isfinite(each.against_rival).sum())
+    overruns = each.overruns[np.isfinite(each.overruns)]
+    return {
+        "Algorithm": each.label,
+        "Tables": n,
+        "Mean difference": _signed(each.mean),
+        "Worst difference": least,
+        f"At most {TOLERATED} below": Cell(f"{each.tolerable} of {n}", each.tolerable),
+        f"At least level with {RIVAL}": Cell(
+            f"{each.level} of {rivals}" if rivals else "–", each.level
+        ),
+        "CPU s a fit": number(cpu, 3),
+        "Mean overrun": percent(float(nanmean(overruns, 0))),
+        "Largest overrun": percent(overruns.max(initial=-math.inf)),
+    }
+
+
+def _signed(value: float, sd: float = math.nan) -> Cell:
+    """Return a difference with its sign; much below is bad, above is good."""
     if not math.isfinite(value):
         return Cell("–")
-    text = f"{value:+.4f}".replace("-", "−") + tail
+    text = spread(f"{value:+.4f}".replace("-", "−"), sd, 4)
     return Cell(text, value, "bad" if value < -TOLERATED else "good" if value > TOLERATED else "")
 
 
-def _percent(share: float) -> Cell:
-    return Cell(f"{share:.1%}".replace("%", " %"), share) if math.isfinite(share) else Cell("–")
+def own_processes(made: Material) -> Section | None:
+    """Return what systems took of seconds and memory; None where none had its own process."""
+    rows, classes = [], set[type]()
+    for label in made.labels:
+        jobs = made.frame[made.frame["label"] == label]
+        registered = set(jobs["algorithm"]).intersection(registry.names())
+        kinds = [registry.algorithm_class(name) for name in registered]
+        found = {base for base in TEXTS for kind in kinds if issubclass(kind, base)}
+        classes |= found
+        rows += [_taken(label, jobs)] * bool(found)
+    if not rows:
+        return None
+    table = Table("own-processes-table", "What they took, and how they failed", pd.DataFrame(rows))
+    return Section(
+        "own-processes",
+        "In processes of their own",
+        nav="Own processes",
+        text=[text for base, text in TEXTS.items() if base in classes],
+        tables=[table],
+    )
 
 
-def _mean(values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
+def _taken(label: str, jobs: pd.DataFrame) -> dict[str, object]:
+    done = jobs[finished(jobs)]
+    memory = pd.Series(
+        [(each or {}).get(MEMORY, math.nan) for each in done["metrics"]], dtype=float
+    )
+    status = jobs["status"]
+    word = _last_word(jobs)
+    return {
+        "Algorithm": label,
+        "Finished": len(done),
+        "CPU s a job": number(done["cpu_seconds"].mean(), 3),
+        "Wall s a job": number(done["wall_seconds"].mean(), 3),
+        "Median peak MB": memory.median(),
+        "Largest peak MB": memory.max(),
+        "Diverged": count((status == "diverged").sum()),
+        "Other failures": count(status.isin(FAILURES - {"diverged"}).sum()),
+        "Skipped": cell(int((status == "skipped").sum())),
+        "Last word": Cell(
+            short(word, WORD) if word else "–", word, hint=word if len(word) > WORD else ""
+        ),
+    }
+
+
+def _last_word(jobs: pd.DataFrame) -> str:
+    """Return that of the last job that failed; why the last was skipped, where all were."""
+    failed = jobs[scoreless(jobs)]
+    failed = jobs if failed.empty and (jobs["status"] == "skipped").all() else failed
+    return "" if failed.empty else str(failed["reason"].iloc[-1])

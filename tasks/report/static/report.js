@@ -76,13 +76,14 @@
   function refilter(id) {
     const table = document.getElementById(id);
     const field = find(`[data-filter="${id}"]`);
-    const picker = find(`select[data-status="${id}"]`);
+    const picker = find(`select[data-pick="${id}"]`);
     const wanted = (field ? field.value : "").toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const row of table.tBodies[0].rows) {
       const text = row.textContent.toLowerCase();
-      const status = !picker || !picker.value || row.dataset.status === picker.value;
-      row.hidden = !(status && wanted.every((word) => text.includes(word)));
+      const picked = !picker || !picker.value
+        || row.cells[picker.dataset.column].textContent === picker.value;
+      row.hidden = !(picked && wanted.every((word) => text.includes(word)));
       shown += row.hidden ? 0 : 1;
     }
     const count = find(`[data-count="${id}"]`);
@@ -91,8 +92,8 @@
   all("table.sortable").forEach(sortable);
   all("[data-filter]").forEach((field) =>
     field.addEventListener("input", () => refilter(field.dataset.filter)));
-  all("select[data-status]").forEach((picker) =>
-    picker.addEventListener("change", () => refilter(picker.dataset.status)));
+  all("select[data-pick]").forEach((picker) =>
+    picker.addEventListener("change", () => refilter(picker.dataset.pick)));
 
   // Charts ----------------------------------------------------------------------------------
   let library = null;
@@ -110,7 +111,8 @@
     const filled = JSON.stringify([spec.data, spec.layout])
       .replaceAll('"$ink"', JSON.stringify(token("--ink")))
       .replaceAll('"$muted"', JSON.stringify(token("--muted")))
-      .replaceAll('"$surface"', JSON.stringify(token("--ground")));
+      .replaceAll('"$surface"', JSON.stringify(token("--ground")))
+      .replaceAll('"$accent"', JSON.stringify(token("--accent")));
     const [data, layout] = JSON.parse(filled);
     const axis = { gridcolor: token("--line"), zerolinecolor: token("--line"),
       linecolor: token("--muted"), automargin: true };
@@ -206,13 +208,13 @@
   for (const figure of document.querySelectorAll("figure.chart[data-spec]")) {
     lazily(figure, () => load(figure.dataset.spec));
   }
-  const chart = find("#curve-chart");
-  if (chart) {
-    find("#curve-pick").addEventListener("change", async (event) => {
-      chart.dataset.spec = event.target.value;
-      await draw(chart, await load(event.target.value));
+  all("select[data-chart]").forEach((picker) => {
+    const chart = document.getElementById(picker.dataset.chart);
+    picker.addEventListener("change", async () => {
+      chart.dataset.spec = picker.value;
+      await draw(chart, await load(picker.value));
     });
-  }
+  });
 
   // The page of a job -----------------------------------------------------------------------
   function grid(label, columns, rows, tagged) {

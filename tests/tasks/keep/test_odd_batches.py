@@ -9,9 +9,9 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.keep import turn
+from leaseboard.tasks.keep.page import render
 from leaseboard.tasks.keep.page.intake import waiting
 from leaseboard.tasks.keep.page.story import read_story
-from leaseboard.tasks.keep.page.whole import render
 from tests.tasks.keep.world import BEGIN, KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")

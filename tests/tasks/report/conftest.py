@@ -37,7 +37,7 @@ from leaseboard.tasks import report
 from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.report.section import Material, Reader
+from leaseboard.tasks.report.material import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
@@ -335,9 +335,9 @@ def made_of() -> Callable[..., Material]:
     """What a page is made from, as far as one reader of the event logs is concerned."""
 
     def make(reader: Reader[Any], logs: Any, names: dict[str, str] | None = None) -> Material:
-        told = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
+        read = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
         suite = SimpleNamespace(data_names=names or {})
-        return Material("", pd.DataFrame(), suite, None, {reader: told}, {})  # type: ignore[arg-type]
+        return Material("", pd.DataFrame(), suite, None, {reader: read}, {})  # type: ignore[arg-type]
 
     return make
 

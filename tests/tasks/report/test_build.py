@@ -7,8 +7,8 @@ from leaseboard.tasks import report
 from leaseboard.tasks.folder.results import shown_at, write_result
 from leaseboard.tasks.folder.seal import unseal
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.report.sections.repeat import race_command
-from leaseboard.tasks.report.shell import unpacked
+from leaseboard.tasks.report.page import unpacked
+from leaseboard.tasks.report.sections.jobs import race_command
 from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE

@@ -10,7 +10,7 @@ def day(number: int, loss: float, rows: int = 1) -> Day:
 
 def test_the_mean_of_several_days_is_that_of_their_rows():
     days = Calendar([day(5, 6.0, rows=1), day(6, 6.0, rows=2)])
-    assert days.by_span([1], 7)["2026-01-05"].measures["loss"] == 4.0
+    assert days.by_span(1, 7)["2026-01-05"].measures["loss"] == 4.0
     assert days.until("2026-01-06", 1).measures["loss"] == 4.0
 
 

@@ -1,7 +1,7 @@
 from types import SimpleNamespace
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.report.sections.own_processes import section
+from leaseboard.tasks.report.sections.whole_systems import own_processes
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
 
@@ -45,7 +45,7 @@ def lines(found):
 
 
 def test_what_other_libraries_took_and_how_they_failed():
-    found = section(made())
+    found = own_processes(made())
 
     assert lines(found) == {
         "river-arf": ["2", "2.5", "4", "130", "140", "1", "1", "0"],
@@ -56,7 +56,7 @@ def test_what_other_libraries_took_and_how_they_failed():
 
 
 def test_a_system_that_never_finished_is_there_with_its_last_word():
-    found = section(made(SYSTEMS, "systems"))
+    found = own_processes(made(SYSTEMS, "systems"))
 
     assert found.title == "In processes of their own"  # LightGBM runs in our own environment
     assert lines(found) == {
@@ -73,10 +73,10 @@ def test_a_system_that_never_finished_is_there_with_its_last_word():
 
 def test_a_long_last_word_is_cut_and_whole_in_its_hint():
     jobs = {"flaml-default": [("crash", None)] * 3, "river-hat": [("ok", 1.0)]}
-    word = section(made(jobs)).tables[0].rows[0][-1]
+    word = own_processes(made(jobs)).tables[0].rows[0][-1]
 
     assert (len(word.text), len(word.hint)) == (120, len("crash 2: ") + 2 * 80)
 
 
 def test_without_them_there_is_no_section():
-    assert section(made({"chacha": JOBS["chacha"]})) is None
+    assert own_processes(made({"chacha": JOBS["chacha"]})) is None

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.pulls import PullsBench, Trial
-from leaseboard.tasks.report.sections.retired_arms import job_retired, section
+from leaseboard.tasks.report.sections.policies import job_retired, retired
 
 
 class Trials:
@@ -25,7 +25,7 @@ LOG = list(play("average", registry.build("average"), PullsBench(Trials(), 20), 
 
 
 def test_a_retired_arm_stands_with_its_reason(made_of):
-    (table,) = section(made_of(job_retired, [(row(), LOG)], {"d": "the data"})).tables
+    (table,) = retired(made_of(job_retired, [(row(), LOG)], {"d": "the data"})).tables
 
     (line,) = table.rows
     assert [cell.text for cell in line][:5] == [
@@ -35,10 +35,10 @@ def test_a_retired_arm_stands_with_its_reason(made_of):
     assert line[-1].text == "3"
 
 
-def test_where_none_was_retired_there_is_no_section(made_of):
+def test_where_none_was_retired_there_is_no_retired(made_of):
     assert job_retired(row(bench="stream"), LOG) is None
     eliminated = list(play("r", registry.build("rising-bandits"), PullsBench(Good(), 30), seed=1))
-    assert section(made_of(job_retired, [(row(), eliminated)])) is None
+    assert retired(made_of(job_retired, [(row(), eliminated)])) is None
 
 
 class Good(Trials):

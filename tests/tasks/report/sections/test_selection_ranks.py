@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from leaseboard.tasks.report.section import Material
-from leaseboard.tasks.report.sections.selection_ranks import section
+from leaseboard.tasks.report.material import Material
+from leaseboard.tasks.report.sections.selections import ranks
 
 
 def made(*rows):
@@ -23,7 +23,7 @@ def made(*rows):
 
 def test_the_table_says_who_loses_little_and_is_quick():
     rows = ("full-run", 0.9, 80.0), ("abc", 0.895, 10.0), ("random-configuration", 0.8, 0.0)
-    (table,) = section(made(*rows)).tables
+    (table,) = ranks(made(*rows)).tables
 
     assert [[cell.text for cell in row[:3]] for row in table.rows] == [
         ["abc", "1.00", "1.00"], ["full-run", "2.00", "2.00"],
@@ -36,4 +36,4 @@ def test_the_table_says_who_loses_little_and_is_quick():
 
 
 def test_a_run_without_full_run_has_none():
-    assert section(made(("abc", 0.9, 1.0), ("daub", 0.9, 2.0))) is None
+    assert ranks(made(("abc", 0.9, 1.0), ("daub", 0.9, 2.0))) is None

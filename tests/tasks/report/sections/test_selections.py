@@ -9,7 +9,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.tasks.report.sections.selections import pictures, section, selection_log
+from leaseboard.tasks.report.sections.selections import pictures, selection_log, selections
 
 
 def log(name):
@@ -36,11 +36,11 @@ BESIDE = ("abc", "successive-halving", "full-run")
 def test_only_finished_runs_of_selection_are_read(made_of):
     assert selection_log(row("chacha", bench="stream"), []) is None
     assert selection_log(row("abc", status="crash"), log("abc")) is None
-    assert section(made_of(selection_log, logs("abc"))) is None
+    assert selections(made_of(selection_log, logs("abc"))) is None
 
 
 def test_the_table_has_a_row_for_each_algorithm_beside_full_run(made_of):
-    found = section(made_of(selection_log, logs(*BESIDE), {"d": "Data"}))
+    found = selections(made_of(selection_log, logs(*BESIDE), {"d": "Data"}))
     (table,) = found.tables
     assert [cells[1].text for cells in table.rows] == ["abc", "successive-halving"]
     assert all(len(cells) == len(table.columns) for cells in table.rows)
@@ -51,8 +51,8 @@ def test_the_table_has_a_row_for_each_algorithm_beside_full_run(made_of):
 
 
 def test_projections_break_no_assumption(made_of):
-    before = section(made_of(selection_log, logs(*BESIDE)))
-    after = section(made_of(selection_log, logs(*BESIDE, "daub")))
+    before = selections(made_of(selection_log, logs(*BESIDE)))
+    after = selections(made_of(selection_log, logs(*BESIDE, "daub")))
     assert after.text[1] == before.text[1]
     (cells,) = [cells for cells in after.tables[0].rows if cells[1].text == "daub"]
     assert [cell.text for cell in cells[-2:]] == ["–", "–"]

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.tiny import tiny_bench
-from leaseboard.tasks.report.sections.speed_ups import job_progress, section
+from leaseboard.tasks.report.sections.policies import job_progress, speed_up
 
 NAMES = ("tpe-joint", "rising-bandits", "random-arm")
 
@@ -27,14 +27,14 @@ def test_only_finished_runs_of_trials_are_read():
     assert job_progress(row("average"), log("average")) is not None
 
 
-def test_without_anything_beside_the_reference_there_is_no_section(made_of):
-    assert section(made_of(job_progress, [])) is None
-    assert section(made_of(job_progress, [(row("tpe-joint"), log("tpe-joint"))])) is None
+def test_without_anything_beside_the_reference_there_is_no_speed_up(made_of):
+    assert speed_up(made_of(job_progress, [])) is None
+    assert speed_up(made_of(job_progress, [(row("tpe-joint"), log("tpe-joint"))])) is None
 
 
 def test_every_algorithm_stands_beside_the_joint_optimiser(made_of):
     logs = [(row(name), log(name)) for name in NAMES]
-    found = section(made_of(job_progress, logs, {"d": "the data"}))
+    found = speed_up(made_of(job_progress, logs, {"d": "the data"}))
     (table,) = found.tables
 
     assert "at least the one with which tpe-joint ended" in found.text[0]
@@ -49,7 +49,7 @@ def test_every_algorithm_stands_beside_the_joint_optimiser(made_of):
 
 def test_over_several_data_sets_there_is_a_line_over_all(made_of):
     logs = [(row(name, data=data), log(name)) for data in ("d", "e") for name in NAMES[:2]]
-    found = section(made_of(job_progress, logs))
+    found = speed_up(made_of(job_progress, logs))
 
     assert "over all data sets and repetitions" in found.text[0]
     assert [[cell.text for cell in line][:4] for line in found.tables[0].rows] == [

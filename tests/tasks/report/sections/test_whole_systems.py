@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.report.sections.whole_systems import section
+from leaseboard.tasks.report.sections.whole_systems import systems
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.margins import margins
@@ -34,7 +34,8 @@ def made(scores=SCORES, bench="systems"):
     )  # fmt: skip
     found = compared(frame)
     labels = [row.label for row in found.board.rows]
-    return SimpleNamespace(frame=frame, found=found, labels=labels, names={"y": "Why"})
+    return SimpleNamespace(frame=frame, found=found, labels=labels, names={"y": "Why"},
+                           name=lambda data: {"y": "Why"}.get(data, data))  # fmt: skip
 
 
 def test_differences_are_paired_and_overruns_are_told():
@@ -51,7 +52,7 @@ def test_differences_are_paired_and_overruns_are_told():
 
 
 def test_the_page_says_where_a_system_is_worst():
-    totals, by_table = section(made()).tables
+    totals, by_table = systems(made()).tables
 
     lines = {line[0].text: [cell.text for cell in line[1:]] for line in totals.rows}
     assert lines["ours"] == [
@@ -64,5 +65,5 @@ def test_the_page_says_where_a_system_is_worst():
 
 
 def test_without_the_reference_or_on_another_bench_there_is_no_section():
-    assert section(made(bench="samples")) is None
-    assert section(made({name: SCORES[name] for name in ("ours", "flaml-default")})) is None
+    assert systems(made(bench="samples")) is None
+    assert systems(made({name: SCORES[name] for name in ("ours", "flaml-default")})) is None

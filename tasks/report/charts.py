@@ -1,0 +1,262 @@
+"""Chart specifications for Plotly as plain data; the page's script only draws them.
+
+The tokens ``$ink``, ``$muted``, ``$surface`` and ``$accent`` stand for colours of the theme, so
+that light and dark need one copy.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from leaseboard.algorithms.configurations import Configuration, phrase
+
+Trace = dict[str, Any]
+PALETTE = (
+    "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
+    "#1fa3b5", "#b0892a", "#d76ba9", "#7a8b3c", "#9c6b4e",
+)  # fmt: skip
+"""Readable on light and on dark ground; taken in order, again from the start when used up."""
+
+LOG = {"type": "log", "dtick": "D2", "tickformat": "~g"}
+"""An axis that writes 20 and 50; without a format Plotly writes small digits on every decade."""
+
+COLUMNS = 3
+GAP = 0.09
+ROW_HEIGHT = 270
+LEAST_WIDTH = 260
+"""Of panels: how many stand in a row, the gap, and pixels; a page scrolls a wider figure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A titled Plotly figure; `note` says in one sentence how to read it.
+
+    `log` names the axes that a reader may switch to a logarithmic scale (``x``, ``y``).
+    """
+
+    title: str
+    note: str
+    data: Sequence[Trace]
+    layout: Mapping[str, Any]
+    log: str = ""
+    folded: str = ""
+    """What a reader presses to see the figure; it is open if empty."""
+
+    def payload(self) -> dict[str, Any]:
+        """Return the figure as plain data for the page."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+def chart(
+    title: str,
+    note: str,
+    data: Sequence[Trace],
+    x: str | Mapping[str, Any] = "",
+    y: str | Mapping[str, Any] = "",
+    height: float = 400,
+    *,
+    log: str = "",
+    **layout: Any,
+) -> Figure:
+    """Return a figure with two axes, each given by its title or by `axis`."""
+    axes = {"xaxis": axis(x) if isinstance(x, str) else x,
+            "yaxis": axis(y) if isinstance(y, str) else y}  # fmt: skip
+    return Figure(title, note, data, {**axes, "height": height, **layout}, log)
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """Return an axis with a title, which may have several lines."""
+    return {"title": {"text": text(title).replace("\n", "<br>")}, **more}
+
+
+def named_rows(names: Iterable[object]) -> dict[str, Any]:
+    """Return a vertical axis whose rows 0, 1, ... from the top have names."""
+    shown = [text(name) for name in names]
+    return axis("", tickvals=list(range(len(shown))), ticktext=shown, autorange="reversed")
+
+
+def scatter(
+    label: str,
+    x: Iterable[Any],
+    y: Iterable[Any],
+    paint: str,
+    *,
+    mode: str = "lines",
+    line: Mapping[str, Any] | None = None,
+    marker: Mapping[str, Any] | None = None,
+    hints: Iterable[str] | None = None,
+    **more: Any,
+) -> Trace:
+    """Return a curve or points in the colour `paint`; without a label it is not in the legend.
+
+    `line`, `marker`: what differs from the usual; `hints`: read when the mouse is over a point.
+    """
+    made: Trace = {"type": "scatter", "mode": mode, "x": plain(x), "y": plain(y)}
+    made |= {"name": text(label)} if label else {"showlegend": False}
+    if "lines" in mode:
+        made["line"] = {"color": paint, "width": 2, **(line or {})}
+    if "markers" in mode:
+        made["marker"] = {"color": paint, "size": 6, **(marker or {})}
+    return made | _hints(hints) | more
+
+
+def bar(
+    label: str,
+    x: Iterable[Any],
+    y: Iterable[Any],
+    paint: Any,
+    *,
+    hints: Iterable[str] | None = None,
+    **more: Any,
+) -> Trace:
+    """Return bars, of which `more` may say that they lie, and where they begin."""
+    made: Trace = {"type": "bar", "x": plain(x), "y": plain(y)}
+    made |= {"name": text(label)} if label else {"showlegend": False}
+    return made | {"marker": {"color": paint, "line": {"width": 0}}} | _hints(hints) | more
+
+
+def band(index: int, label: str, x: Sequence[Any], low: Sequence[Any], high: Sequence[Any],
+         alpha: float = 0.16) -> Trace:  # fmt: skip
+    """Return the area between two curves, in the group of the line that has the same `index`."""
+    return scatter(
+        label, [*x, *reversed(x)], [*low, *reversed(high)], colour(index), line={"width": 0},
+        fill="toself", fillcolor=colour(index, alpha), hoverinfo="skip", legendgroup=str(index),
+        showlegend=False,
+    )  # fmt: skip
+
+
+def _hints(hints: Iterable[str] | None) -> Trace:
+    if hints is None:
+        return {}
+    shown = [text(hint).replace("\n", "<br>") for hint in hints]
+    return {"hovertext": shown, "hovertemplate": "%{hovertext}<extra></extra>"}
+
+
+def panels(
+    titles: Sequence[str], x: Mapping[str, Any], y: Mapping[str, Any], x_title: str, y_title: str
+) -> dict[str, Any]:
+    """Return the layout of one panel for each title, row by row, `COLUMNS` in a row.
+
+    - `x`, `y`: what all horizontal and all vertical axes have in common, such as ``{"type":
+      "log"}``; the vertical ones share their range, so that panels can be compared.
+    - `x_title`, `y_title`: written at the lowest panel of a column, and at the first of a row.
+    """
+    columns = min(COLUMNS, len(titles))
+    rows = -(-len(titles) // columns)
+    made: dict[str, Any] = {
+        "height": ROW_HEIGHT * rows + 60,
+        "meta": {"minWidth": LEAST_WIDTH * columns},
+        "annotations": [],
+    }
+    for index, title in enumerate(titles):
+        row, column = divmod(index, columns)
+        across, up = _domain(column, columns), _domain(rows - 1 - row, rows)
+        name = _suffix(index)
+        made[f"xaxis{name}"] = {
+            **axis(x_title if index + columns >= len(titles) else "", **x),
+            "domain": across, "anchor": f"y{name}",
+        }  # fmt: skip
+        made[f"yaxis{name}"] = {
+            **axis("" if column else y_title, **y), "domain": up, "anchor": f"x{name}",
+            **({"matches": "y"} if index else {}),
+        }  # fmt: skip
+        made["annotations"].append(
+            {
+                "text": text(title), "x": across[0], "y": up[1], "xref": "paper", "yref": "paper",
+                "xanchor": "left", "yanchor": "bottom", "showarrow": False,
+            }
+        )  # fmt: skip
+    return made
+
+
+def placed(trace: Trace, panel: int) -> Trace:
+    """Return `trace` in panel number `panel`."""
+    return {**trace, "xaxis": f"x{_suffix(panel)}", "yaxis": f"y{_suffix(panel)}"}
+
+
+def _suffix(panel: int) -> str:
+    """Return what Plotly appends to the names of the axes of a panel."""
+    return str(panel + 1) if panel else ""
+
+
+def _domain(place: int, places: int) -> list[float]:
+    gap = GAP if places > 1 else 0.0
+    size = (1 - gap * (places - 1)) / places
+    start = place * (size + gap)
+    return [round(start, 4), round(min(1.0, start + size), 4)]
+
+
+def colour(index: int, alpha: float = 1.0) -> str:
+    """Return colour number `index`; translucent for a band."""
+    value = PALETTE[index % len(PALETTE)]
+    if alpha >= 1:
+        return value
+    red, green, blue = (int(value[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+def text(value: object) -> str:
+    """Return `value` as Plotly shows it literally: it would read ``<b>`` as markup."""
+    return html.escape(str(value), quote=False)
+
+
+def plain(values: Iterable[Any], digits: int = 5) -> list[Any]:
+    """Return texts unchanged, and numbers with so many significant digits, None for NaN."""
+    return [value if isinstance(value, str) else short_number(value, digits) for value in values]
+
+
+def short_number(value: float | None, digits: int = 5) -> float | int | None:
+    """Return one number with `digits` significant digits; whole numbers are written whole."""
+    if value is None or not math.isfinite(value):
+        return None
+    if value == int(value) and abs(value) < 1e12:
+        return int(value)
+    return float(f"{value:.{digits}g}")
+
+
+def thinned(count: int, most: int) -> list[int]:
+    """Return at most `most` of the indices below `count`, spread evenly from first to last."""
+    if count <= most:
+        return list(range(count))
+    return sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
+
+
+def compact(value: Any) -> str:
+    """Return JSON without spaces; NaN is an error, because a page could not read it."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+
+
+def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:
+    """Return what a picture calls a configuration: its number and what sets it apart.
+
+    Examples
+    --------
+    >>> name_of(2, {"learner": "LightGBM", "max_depth": 3})
+    '2: LightGBM, max_depth=3'
+    """
+    words = phrase(parameters)
+    if len(words) > limit:
+        words = f"{words[: limit - 1]}…"
+    return f"{number}: {words}" if words else str(number)
+
+
+def names_of(configurations: Iterable[Configuration], limit: int = 48) -> dict[int, str]:
+    """Return the name of every configuration, without the parameters that all share."""
+    listed = list(configurations)
+    keys = {key for record in listed for key in record.parameters}
+    telling = {
+        key for key in keys if len({repr(record.parameters.get(key)) for record in listed}) > 1
+    }
+    return {
+        record.configuration: name_of(
+            record.configuration,
+            {k: v for k, v in record.parameters.items() if k in telling or len(listed) == 1},
+            limit,
+        )
+        for record in listed
+    }

@@ -1,1 +1,0 @@
-"""The page of one job: its pictures, configurations and decisions, from its events alone."""
