@@ -1,43 +1,44 @@
-"""A learner played between its pipes, for the tests of each library's learners."""
+"""Frameworks without their libraries: stand-ins that speak with us, and learners played alone."""
 
-import io
 import struct
 
 import numpy as np
 
-from leaseboard.tasks.evaluate.peers.stream_program import Asked, BetweenPipes
+from leaseboard.tasks.evaluate.frameworks import inside
+from leaseboard.tasks.evaluate.frameworks.stream_program import Asked, play
 
 CLASSES = {"regression": 0, "binary": 0, "classes": 3}
 
+STAND_IN = f"""
+import json, os, pathlib, runpy, sys, time
+wire = runpy.run_path({inside.__file__!r})["Wire"](int(sys.argv[1]))
+"""
+"""Begins a script that takes the place of `inside`."""
 
-class Orders(io.RawIOBase):
-    """Examples and labels, of which each label is readable only when its forecast was written."""
+
+class WireAlone:
+    """Sends rows, of which each label comes with the next row, after the prediction."""
 
     def __init__(self, rows, labels):
-        self.parts = [
-            part for row, label in zip(rows, labels, strict=True)
-            for part in (np.float32(row).tobytes(), np.float32([label]).tobytes())
-        ]  # fmt: skip
+        owed = [np.float32([label]).tobytes() for label in (0, *labels)]
+        self.messages = [owed[i] + np.float32(row).tobytes() for i, row in enumerate(rows)]
+        self.messages.append(owed[-1])
         self.given = 0
+        self.sent = []
 
-    def read(self, size=-1):
-        if self.given == len(self.parts):
-            return b""
-        assert self.given % 2 == 0 or self.forecasts() == self.given // 2 + 1
-        part = self.parts[self.given]
-        assert len(part) == size
+    def receive(self):
+        assert self.given == len(self.sent)
         self.given += 1
-        return part
+        return self.messages[self.given - 1]
+
+    def send(self, content):
+        self.sent.append(struct.unpack(f"<{len(content) // 8}d", content))
 
 
 def played(asked, model, rows, labels):
-    orders, answers = Orders(rows, labels), io.BytesIO()
-    width = 8 * max(1, asked.n_classes)
-    orders.forecasts = lambda: len(answers.getvalue()) // width
-    found = BetweenPipes(model, asked)
-    found.play(orders, answers)
-    numbers = struct.unpack(f"<{len(answers.getvalue()) // 8}d", answers.getvalue())
-    return found, np.array(numbers).reshape(len(labels), -1)
+    wire = WireAlone(rows, labels)
+    spent = play(wire, model, asked)
+    return spent, np.array(wire.sent)
 
 
 def asked_for(task, nominal=()):
@@ -45,7 +46,7 @@ def asked_for(task, nominal=()):
 
 
 class MeanOfLabels:
-    """Tells what it has learned."""
+    """Predicts from what it has learned."""
 
     def __init__(self):
         self.seen = []

@@ -20,7 +20,7 @@ def list_peers() -> None:
 
     Example: leaseboard peers list
     """
-    from leaseboard.tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.frameworks import venv
 
     for name in venv.names():
         place = venv.folder(name) if venv.is_installed(name) else "not installed"
@@ -33,7 +33,7 @@ def install(name: Name) -> None:
 
     Example: leaseboard peers install flaml
     """
-    from leaseboard.tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.frameworks import venv
 
     say(f"{name}  {venv.install(name)}")
 
@@ -44,7 +44,7 @@ def remove(name: Name) -> int:
 
     Example: leaseboard peers remove flaml
     """
-    from leaseboard.tasks.evaluate.peers import venv
+    from leaseboard.tasks.evaluate.frameworks import venv
 
     removed = venv.remove(name)
     say(f"{name}  {'removed' if removed else 'was not installed'}")

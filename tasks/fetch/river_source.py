@@ -8,7 +8,7 @@ import subprocess
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, unknown
-from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import river_program
 from leaseboard.tasks.fetch.dataset import RawTable
 

@@ -7,7 +7,7 @@ from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
 from leaseboard.algorithms.reference.selection_peers import OutsideSearch
 from leaseboard.algorithms.reference.tables import OnTable
 from leaseboard.algorithms.user_files import file_of
-from leaseboard.tasks.evaluate.peers import fits, venv
+from leaseboard.tasks.evaluate.frameworks import runs, venv
 from leaseboard.tasks.jobs.job import Job
 
 
@@ -19,14 +19,14 @@ def programs(job: Job) -> list[str]:
     Examples
     --------
     >>> programs(Job("river-arf", "synthetic:fried", seed=0, environment_seed=0))
-    ['leaseboard.tasks.evaluate.peers.stream_river']
+    ['leaseboard.tasks.evaluate.frameworks.stream_river']
     >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
     system, algorithm = _system(job), _built(job)
     if isinstance(algorithm, OutsideForecaster):
-        return [f"leaseboard.tasks.evaluate.peers.stream_{system}"]
-    return fits.programs(system) if isinstance(algorithm, OnTable) else []
+        return [f"leaseboard.tasks.evaluate.frameworks.stream_{system}"]
+    return runs.programs(system) if isinstance(algorithm, OnTable) else []
 
 
 def pinned(job: Job) -> str:
@@ -39,7 +39,7 @@ def pinned(job: Job) -> str:
     >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     ''
     """
-    library = fits.library(_system(job))
+    library = runs.library(_system(job))
     return f" pins {venv.digest(library)}" if library in venv.names() else ""
 
 

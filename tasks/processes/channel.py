@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import os
-import selectors
+import select
 import struct
 import time
 from collections.abc import Callable
@@ -18,7 +18,8 @@ from typing import Protocol
 MOST_BYTES = 1 << 26
 """No honest answer of code that is not ours is as long; of a longer one nothing more is read."""
 _HEAD = struct.Struct("!Q")
-_CHUNK_BYTES = 1 << 20
+_SHORT_CHUNK, _LONG_CHUNK = 1 << 12, 1 << 20
+"""Bytes of the first look at a message, and of the others: room for many costs time by itself."""
 _POLL_SECONDS = 0.02
 
 
@@ -56,7 +57,6 @@ class Channel:
     def __init__(self, descriptor: int, most_bytes: float = math.inf) -> None:
         self._descriptor = descriptor
         self._most = most_bytes
-        self._length: int | None = None  # of the message that comes, when its head is there
         self._heard = bytearray()
         self.open = True
 
@@ -72,34 +72,35 @@ class Channel:
 
     def receive(self) -> bytearray | None:
         """The next message, however long it takes; None if the other end closes before."""
-        message = None
+        message = self.next()
         while self.open and not isinstance(message, bytearray):
             message = self.take()
-        return message
+        return message if isinstance(message, bytearray) else None
 
     def take(self) -> bytearray | Silence | None:
-        """Read once, and nothing of the message after: `select` would not tell of that.
-
-        The message if it is whole by now, or `Silence.LONG`.
-        """
-        wanted = _HEAD.size if self._length is None else self._length
+        """Read once; see `next`."""
         chunk = b""
         with suppress(ConnectionResetError):  # it went, and left something unread
-            chunk = os.read(self._descriptor, min(wanted - len(self._heard), _CHUNK_BYTES))
+            chunk = os.read(self._descriptor, _LONG_CHUNK if self._heard else _SHORT_CHUNK)
         self.open = bool(chunk)
         self._heard += chunk
-        if len(self._heard) < wanted:
+        return self.next()
+
+    def next(self) -> bytearray | Silence | None:
+        """The next message of what was read, if it is whole by now, or `Silence.LONG`."""
+        if len(self._heard) < _HEAD.size:
             return None
-        whole, self._heard = self._heard, bytearray()
-        if self._length is None:
-            (self._length,) = _HEAD.unpack(whole)
-            if self._length > self._most:
-                return Silence.LONG
-            if self._length:
-                return None
-            whole = bytearray()
-        self._length = None
-        return whole
+        (length,) = _HEAD.unpack_from(self._heard)
+        if length > self._most:
+            return Silence.LONG
+        end = _HEAD.size + length
+        if len(self._heard) < end:
+            return None
+        rest = self._heard[end:]
+        del self._heard[end:]
+        del self._heard[: _HEAD.size]  # in place: a message may be most of the memory
+        message, self._heard = self._heard, rest
+        return message
 
     def close(self) -> None:
         """Close this end."""
@@ -115,27 +116,40 @@ def hear(
 ) -> bytearray | Silence:
     """What a child answers, or why it does not.
 
-    - `ended`: whether the child has ended. It is asked before the channel is looked at, each time:
-      what the child said as it ended is there by then, and so is always heard.
+    - `ended`: whether the child has ended. The channel is looked at once more after that: what the
+      child said as it ended is there by then, and so is always heard.
     - `seconds`: after these it is late, and may go on.
     - `given_up`: whether it is late already.
     """
+    said = channel.next()
+    if said is not None:
+        return said
     deadline = time.monotonic() + seconds
+    over = False
+    poll = select.poll()  # `select.select` knows no descriptor above 1,023
+    for each in (channel, beside):
+        if each is not None and each.open:
+            poll.register(each, select.POLLIN)
     while True:
-        over = ended()
-        wait = 0.0 if over else min(_POLL_SECONDS, deadline - time.monotonic())
-        with selectors.PollSelector() as poll:  # `select` knows no descriptor above 1,023
-            for each in (channel, beside):
-                if each is not None and each.open:
-                    poll.register(each, selectors.EVENT_READ)
-            ready = [key.fileobj for key, _ in poll.select(max(0.0, wait))]
-        if beside is not None and beside in ready:
+        wait = 0.0 if over else max(0.0, min(_POLL_SECONDS, deadline - time.monotonic()))
+        ready = _ready(poll, wait)
+        if beside is not None and beside.fileno() in ready:
             beside.take()
-        if channel in ready:
+            if not beside.open:
+                poll.unregister(beside)
+        if channel.fileno() in ready:
             said = channel.take()
             if said is not None:
                 return said
+            if not channel.open:
+                poll.unregister(channel)
         elif over:
             return Silence.ENDED
+        else:
+            over = ended()
         if time.monotonic() > deadline or given_up():
             return Silence.LATE
+
+
+def _ready(poll: select.poll, seconds: float) -> list[int]:
+    return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]

@@ -67,16 +67,20 @@ class Companion:
             return False
         ours, theirs = socket.socketpair()
         with ours, theirs:
-            self._process = spawn(
-                self._module,
-                *(str(theirs.fileno()), *self._arguments),
-                environment=self._environment(),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                **self._options,
-            )
+            self._process = self._spawn(theirs.fileno())
             self._channel = Channel(ours.detach())
         return True
+
+    def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
+        """Start the process, which finds the end of its channel at `descriptor`."""
+        return spawn(
+            self._module,
+            *(str(descriptor), *self._arguments),
+            environment=self._environment(),
+            pass_fds=(descriptor,),
+            stdin=subprocess.DEVNULL,
+            **self._options,
+        )
 
     def send(self, message: bytes) -> None:
         """Send an order; that the process has gone is noticed when its answer is awaited."""

@@ -54,6 +54,18 @@ class Arrays:
     """Whether the judge needs probabilities, so that a learner without them fails."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialData:
+    """What trials learn from, and what of it a part of their key is."""
+
+    identity: Mapping[str, Any]
+    """The digest of the data, how rows are divided, and how columns become numbers."""
+    code: tuple[str, ...]
+    """The modules that split and encode."""
+    arrays: Callable[[], Arrays]
+    """Makes the encoded data; called only if a trial must be run."""
+
+
 class Stopped(BaseException):
     """The seconds of the order are over; no learner is to catch it."""
 

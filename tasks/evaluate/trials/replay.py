@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from time import perf_counter, thread_time
-from typing import Any
 
 from leaseboard.algorithms.benches.pulls import Trial
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, TrialOutcome
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, TrialData, TrialOutcome
 from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
@@ -29,23 +27,9 @@ _LIBRARIES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Protocol:
-    """What trials depend on beside their space and optimiser; a part of their key."""
-
-    digest: str
-    split: Mapping[str, Any]
-    """How rows are divided, and the seed of it."""
-    encoding: Mapping[str, Any]
-    """How columns become numbers."""
-    code: tuple[str, ...]
-    """The modules that split and encode."""
-
-
 class StoredTrials:
     """Trials from the store; those that nobody has run yet are run in a worker and stored.
 
-    - `arrays`: gives the encoded data; called only if a trial must be run.
     - `optimiser`: tunes each arm alone.
     - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
     - `limits`: of each trial; without them trials run in this process, one after the other.
@@ -57,8 +41,7 @@ class StoredTrials:
     def __init__(
         self,
         space: Space,
-        protocol: Protocol,
-        arrays: Callable[[], Arrays],
+        data: TrialData,
         *,
         optimiser: str,
         seed: int,
@@ -71,14 +54,14 @@ class StoredTrials:
         self.tunable = tuple(arm.tunable for arm in space.arms.values())
         self.spent_cpu_seconds = 0.0
         self._space = space
-        self._protocol = protocol
+        self._data = data
         self._optimiser = optimiser
         self._seed = seed
         self._store = store
         self._limits = limits
         self._shares = shares
         self._streams: dict[tuple[str, str], TrialStream] = {}
-        self._runners = Runners(arrays, limits, n_jobs if limits else 1)
+        self._runners = Runners(data.arrays, limits, n_jobs if limits else 1)
         self._lock = threading.Lock()
 
     def trial(self, arm: int, n: int) -> Trial:
@@ -126,12 +109,10 @@ class StoredTrials:
         learners = {arm.estimator for arm in space.arms.values()}
         seed = derive_seed(self._seed, optimiser, *space.arms)
         key = recorded_key(
-            code=(__name__, *self._protocol.code),
+            code=(__name__, *self._data.code),
             libraries=(*_LIBRARIES[optimiser], *(["lightgbm"] if "lightgbm" in learners else [])),
             classes=[name for name in learners if ":" in name],
-            data=self._protocol.digest,
-            split=self._protocol.split,
-            encoding=self._protocol.encoding,
+            data=self._data.identity,
             arms={name: arm.model_dump() for name, arm in space.arms.items()},
             optimiser=optimiser,
             seed=seed,

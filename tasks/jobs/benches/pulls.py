@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,11 +13,11 @@ from leaseboard.algorithms.benches.pulls import PullsBench, Trials, Unit
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.seeds import derive_seed
-from leaseboard.tasks.evaluate.peers import venv
-from leaseboard.tasks.evaluate.peers.trials import PeerTrials
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays
-from leaseboard.tasks.evaluate.trials.replay import Protocol, StoredTrials
+from leaseboard.tasks.evaluate.trials.evaluate import TrialData
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.table import TableTrials
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.preprocess.tables import Scale
@@ -121,13 +121,12 @@ def identity(options: Options) -> str:
 
 def peer_trials(
     system: str, dataset: Dataset, options: Options, budget: float, seed: int
-) -> PeerTrials:
+) -> FrameworkTrials:
     """The search of another system on the same split, with the same budget."""
     patience = options.trial_cpu_seconds * budget
-    return PeerTrials(
+    return FrameworkTrials(
         system,
-        _protocol(dataset, options, seed),
-        _arrays(dataset, options, seed),
+        _data(dataset, options, seed),
         budget=budget,
         unit=options.unit,
         seed=derive_seed(seed, "peer"),
@@ -144,8 +143,7 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
         raise UsageError("protocol=cv is for classification: use protocol=holdout")
     return StoredTrials(
         space,
-        _protocol(dataset, options, seed),
-        _arrays(dataset, options, seed),
+        _data(dataset, options, seed),
         optimiser=options.optimiser,
         seed=derive_seed(seed, "trials"),
         store=Store(),
@@ -153,7 +151,8 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
     )
 
 
-def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
+def _data(dataset: Dataset, options: Options, seed: int) -> TrialData:
+    """What the trials of a data set learn from."""
     split: dict[str, Any] = {"protocol": options.protocol, "seed": seed}
     if options.protocol == "cv":
         if options.split_column not in (None, *dataset.features.columns):
@@ -161,11 +160,20 @@ def _protocol(dataset: Dataset, options: Options, seed: int) -> Protocol:
         split |= {"folds": options.folds, "column": options.split_column}
         if options.split_column is not None:
             del split["seed"]  # the rows are the data's own, whatever the seed
-    return Protocol(
-        digest=dataset.digest,
-        split=split,
-        encoding={"scale": options.scale},
+    arrays = partial(plans.holdout, dataset, seed, options.scale)
+    if options.protocol == "cv":
+        arrays = partial(
+            plans.cross_validation,
+            dataset,
+            seed,
+            options.folds,
+            options.split_column,
+            options.scale,
+        )
+    return TrialData(
+        identity={"digest": dataset.digest, "split": split, "scale": options.scale},
         code=(plans.__name__,),
+        arrays=arrays,
     )
 
 
@@ -179,17 +187,3 @@ def space_for(dataset: Dataset, options: Options) -> spaces.Space:
             f" {space.task}: name one for a {dataset.task}, --set space={suited}, or leave it out"
         )
     return space if options.arms is None else space.restricted(options.arms)
-
-
-def _arrays(dataset: Dataset, options: Options, seed: int) -> Callable[[], Arrays]:
-    """What makes the arrays of every fit of a trial."""
-    if options.protocol == "holdout":
-        return partial(plans.holdout, dataset, seed, options.scale)
-    return partial(
-        plans.cross_validation,
-        dataset,
-        seed,
-        options.folds,
-        options.split_column,
-        options.scale,
-    )

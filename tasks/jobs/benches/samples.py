@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.tasks.evaluate.frameworks.sessions import SearchFrameworks
 from leaseboard.tasks.evaluate.learners import candidates
-from leaseboard.tasks.evaluate.peers.deciders import PeersDeciding
 from leaseboard.tasks.evaluate.probes.client import RecordedProbes
 from leaseboard.tasks.evaluate.probes.sampled import split
 from leaseboard.tasks.evaluate.probes.split import Prefixes
@@ -89,7 +89,7 @@ def make(dataset: Dataset, job: Job, parts: Prefixes | None = None) -> SamplesBe
             job.budget,
             options.unit,
             options.initial_rows,
-            PeersDeciding(),
+            SearchFrameworks(),
         )
     rows, drawn = candidates.on_split(dataset, options, job.environment_seed, parts)
     probes = RecordedProbes(
@@ -109,5 +109,5 @@ def make(dataset: Dataset, job: Job, parts: Prefixes | None = None) -> SamplesBe
         job.budget,
         options.unit,
         options.initial_rows,
-        PeersDeciding(),
+        SearchFrameworks(),
     )

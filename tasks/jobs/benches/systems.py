@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms.benches.systems import SystemsBench
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.peers.fits import ESTIMATORS, SystemFits, truth
+from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits, truth
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.preprocess.splits import split
 from leaseboard.tasks.store.recorded import Store

@@ -25,8 +25,14 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Task, fitted_in, noise_of
-from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.evaluate.trials.evaluate import (
+    Arrays,
+    Fold,
+    Task,
+    TrialData,
+    fitted_in,
+    noise_of,
+)
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
@@ -224,16 +230,16 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
     stored = request.store is not None
     return BudgetedTrials(
         request.space,
-        Protocol(
-            digest=joblib.hash((X, y, weight, request.importance)) if stored else "",
-            split={"protocol": "automl", "folds": joblib.hash(request.folds) if stored else ""},
-            encoding={
+        TrialData(
+            identity={
+                "digest": joblib.hash((X, y, weight, request.importance)) if stored else "",
+                "folds": joblib.hash(request.folds) if stored else "",
                 "identity": request.identity,
                 "scoring": judge.fingerprint() if stored else [],
             },
             code=(__name__, tables.__name__),
+            arrays=arrays,
         ),
-        arrays,
         optimiser=request.optimiser,
         seed=request.seed,
         store=store,

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.caches import cache_dir
-from leaseboard.tasks.evaluate.peers import program, venv
-from leaseboard.tasks.evaluate.peers.trials import PeerTrials
+from leaseboard.tasks.evaluate.frameworks import inside, venv
+from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.probes import recording
 from leaseboard.tasks.evaluate.probes.recording import RecordedFits
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
@@ -23,19 +23,16 @@ from leaseboard.tasks.keys.closure import module_file
 from leaseboard.tasks.models.automl.estimators import PolicyClassifier
 from leaseboard.tasks.models.automl.select import select
 from leaseboard.tasks.processes.endings import Ending
+from tests.played import STAND_IN
 
 ROOT = Path(versions.__file__).resolve().parents[2]
-ANSWER = """
-import json, pathlib, sys
-answer = {"tried": [], "test": 0.5, "wall_seconds": 1.0, "cpu_seconds": 1.0}
-(pathlib.Path(sys.argv[2]) / "answer.json").write_text(json.dumps(answer))
-"""
+ANSWER = "wire.read(); wire.write({'tried': [], 'test': 0.5})"
 load = functools.cache(load_anew)
 MAKING = (
     (StoredTrials, "_compute"),
     (BudgetedTrials, "_compute"),
     (RecordedFits, "_run"),
-    (PeerTrials, "_run"),
+    (FrameworkTrials, "_run"),
 )
 READS_DATA = {"tasks/fetch/dataset.py", "tasks/fetch/digests.py"}
 
@@ -116,9 +113,9 @@ def made(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(pulls, "TrialLimits", lambda *_: None)
     script = tmp_path / "answers.py"
-    script.write_text(ANSWER)
+    script.write_text(STAND_IN + ANSWER)
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
-    monkeypatch.setattr(program, "__file__", str(script))
+    monkeypatch.setattr(inside, "__file__", str(script))
     monkeypatch.setattr(recording, "call", lambda f, _: recording.Called(Ending("ok"), f()))
     values = []
 
@@ -169,7 +166,7 @@ def forget():
         (a_trial, "leaseboard.tasks.evaluate.trials.spaces"),
         (a_trial, "leaseboard.tasks.evaluate.trials.evaluate"),
         (a_search, "leaseboard.tasks.preprocess.categories"),
-        (a_peer, "leaseboard.tasks.evaluate.peers.program"),
+        (a_peer, "leaseboard.tasks.evaluate.frameworks.table_program"),
         (a_peer, "leaseboard.tasks.preprocess.tables"),
         (a_probe, "leaseboard.tasks.evaluate.learners.build"),
         (a_probe, "leaseboard.tasks.evaluate.learners.shared_bins"),

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, UsageError
-from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import catalogue, check, load, river_program
 
 

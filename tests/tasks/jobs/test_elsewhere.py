@@ -2,7 +2,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
-from leaseboard.tasks.evaluate.peers import venv
+from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.jobs.elsewhere import pinned, programs
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import identify
@@ -26,9 +26,9 @@ def test_every_peers_learners_are_in_its_key(algorithm):
 @pytest.mark.parametrize(
     ("algorithm", "settings", "modules"),
     [
-        ("autogluon-default", {}, ["leaseboard.tasks.evaluate.peers.table_autogluon"]),
+        ("autogluon-default", {}, []),
         ("flaml-default", {"system": "hyperopt-sklearn"},
-         ["leaseboard.tasks.evaluate.peers.table_hyperopt_sklearn"]),
+         ["leaseboard.tasks.evaluate.frameworks.table_hyperopt_sklearn"]),
         ("flaml-default", {}, []),
         ("lightgbm-default", {}, []),
     ],

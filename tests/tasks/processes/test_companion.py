@@ -1,7 +1,6 @@
 """A process answers in turn, is heard to its last word, and goes when it is left alone."""
 
 import os
-import selectors
 import signal
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from leaseboard.tasks.processes import channel
 from leaseboard.tasks.processes.channel import Silence
 from leaseboard.tasks.processes.companion import Companion
 from leaseboard.tasks.processes.forks import Fork
@@ -58,7 +58,7 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
     """It waits while its parent looks in vain, and has said all and ended just after."""
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
-    look = selectors.PollSelector.select
+    look = channel._ready
     vain = []
 
     def looks_in_vain(*asked):
@@ -72,7 +72,7 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
         fifo.read_text()
         return b"said"
 
-    monkeypatch.setattr(selectors.PollSelector, "select", looks_in_vain)
+    monkeypatch.setattr(channel, "_ready", looks_in_vain)
     if kind == "companion":
         child = companion
         child.send(b"wait " + bytes(fifo))

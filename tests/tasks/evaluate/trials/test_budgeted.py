@@ -5,8 +5,7 @@ import pytest
 
 from leaseboard.algorithms.benches.pulls import UNAFFORDABLE
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, fitted_in
-from leaseboard.tasks.evaluate.trials.replay import Protocol
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData, fitted_in
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space, load_space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
@@ -37,8 +36,7 @@ def trials(folder, space=None, *, limits=None, clock="cpu", store="store", **giv
     keep.mkdir(exist_ok=True)
     return BudgetedTrials(
         space or load_space("tables-classification").restricted(["qda", "k_nearest_neighbors"]),
-        Protocol(digest="toy", split={}, encoding={}, code=()),
-        arrays,
+        TrialData(identity={}, code=(), arrays=arrays),
         optimiser="guided",
         seed=1,
         store=Store(folder / f"{store}.sqlite"),

@@ -9,8 +9,8 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.pulls import PullsBench
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
-from leaseboard.tasks.evaluate.trials.replay import Protocol, StoredTrials
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.store.recorded import Store
@@ -30,13 +30,11 @@ def arrays():
 def stored(folder, *, arrays=arrays, arms=ARMS, optimiser="tpe", seed=1, limits=None):
     return StoredTrials(
         load_space("fast").restricted(arms),
-        Protocol(
-            digest="toy",
-            split={"protocol": "holdout", "seed": 0},
-            encoding={},
+        TrialData(
+            identity={"digest": "toy"},
             code=("leaseboard.tasks.evaluate.trials.plans",),
+            arrays=arrays,
         ),
-        arrays,
         optimiser=optimiser,
         seed=seed,
         store=Store(folder / "store.sqlite"),

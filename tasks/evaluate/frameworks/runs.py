@@ -1,0 +1,263 @@
+"""Runs of whole frameworks: each is run once by itself, stored, and replayed from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.benches.pulls import Trial, Unit
+from leaseboard.algorithms.benches.systems import SystemFit
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
+from leaseboard.tasks.evaluate.frameworks.process import run_once
+from leaseboard.tasks.evaluate.trials.replay import TrialData
+from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.store.recorded import Record, Store
+
+ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
+"""What ``leaseboard`` is, in a room that uses this one; so it is known by its name alone."""
+
+LEARNERS = ("lightgbm", "pandas")
+"""What the systems that run in our own environment depend on besides the usual."""
+
+PATIENCE = 300.0, 60.0
+"""Wall seconds, and as many times the budget, after which a system is ended and its job fails."""
+
+
+class SystemFits:
+    """The fits of systems to the rows `train` of a data set, with predictions of the rows `test`.
+
+    - `split`: what the rows are, as values for the key.
+    - `store`: where fits are kept.
+
+    Raises UsageError for a column that the systems cannot take.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        train: NDArray[np.int64],
+        test: NDArray[np.int64],
+        *,
+        split: Mapping[str, Any],
+        store: Store,
+    ) -> None:
+        self._categories = _categories(dataset)
+        self._dataset = dataset
+        self._rows = {"train": train, "test": test}
+        self._split = split
+        self._store = store
+
+    def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
+        """Return the recorded fit of `system`; it is run if it never was.
+
+        Raises
+        ------
+        SkipError
+            If the system is not installed, with the mend.
+        LeaseboardError
+            If it fails.
+        """
+        python = venv.python(library(system))
+        own = library(system) in venv.names()
+        modules = [inside.__name__, table_program.__name__, *programs(system)]
+        key = recorded_key(
+            code=[*modules, ESTIMATORS] if system == "leaseboard" else modules,
+            libraries=() if own else LEARNERS,
+            system=system,
+            environment=venv.digest(library(system)) if own else "",
+            data=self._dataset.digest,
+            split=self._split,
+            seed=seed,
+            seconds=seconds,
+        )
+        records, spent = self._store.records(key), 0.0
+        records.refresh()
+        while not len(records):
+            ran = records.extend(lambda _: self._run(python, system, seed, seconds))
+            spent = records[0]["cpu_seconds"] if ran else 0.0
+        found = records[0]
+        return SystemFit(
+            np.array(found["predictions"], dtype=np.float64),
+            found["cpu_seconds"],
+            found["wall_seconds"],
+            spent,
+            found["peak_memory_mb"],
+        )
+
+    def _run(self, python: Path, system: str, seed: int, seconds: float) -> Record:
+        order = {
+            "mode": "fit",
+            "seed": seed % 2**31,
+            "task": self._dataset.task,
+            "seconds": seconds,
+            "columns": self._categories,
+            "root": str(IMPORTED_FROM),
+            "estimators": ESTIMATORS,
+        }
+        least, times = PATIENCE
+        patience = least + times * seconds
+        answer = run_once(python, system, order, self._arrays(), patience)
+        cpu = answer["cpu_seconds"] - answer.pop("cpu_besides")
+        wall = answer["wall_seconds"] - answer.pop("wall_besides")
+        return answer | {"cpu_seconds": max(0.0, cpu), "wall_seconds": max(0.0, wall)}
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        features = self._dataset.features
+        arrays = {}
+        for number, (name, categories) in enumerate(zip(features, self._categories, strict=True)):
+            column = features[name] if categories is None else features[name].cat.codes
+            for part, rows in self._rows.items():
+                arrays[f"{part}_{number}"] = column.iloc[rows].to_numpy()
+        return arrays | {"labels": truth(self._dataset)[self._rows["train"]]}
+
+
+def programs(system: str) -> list[str]:
+    """Return the modules that set `system` up in its environment, where no import names them."""
+    name = table_program.module_of(system)
+    return [f"{__package__}.{name}"] if name else []
+
+
+def library(system: str) -> str:
+    """Return the library of `system`, which is mostly named after it.
+
+    Examples
+    --------
+    >>> library("tpot-light")
+    'tpot'
+    """
+    return table_program.LIBRARIES.get(system, system)
+
+
+def truth(dataset: Dataset) -> NDArray[Any]:
+    """Return the target of every row: numbers, or the classes' codes."""
+    if dataset.task == "regression":
+        return dataset.target.to_numpy(dtype=np.float64)
+    return dataset.target.cat.codes.to_numpy(dtype=np.int64)
+
+
+def _categories(dataset: Dataset) -> list[list[Any] | None]:
+    """Return the categories of each column, None if it holds numbers."""
+    for name, column in dataset.features.items():
+        if columns.is_text(column) or columns.is_date(column):
+            kind = "dates" if columns.is_date(column) else "free text"
+            raise UsageError(
+                f"{dataset.reference}: column {str(name)!r} holds {kind}, which not every system"
+                " that is compared takes: leave it out of the table; for a model of your own that"
+                " takes it, fit PolicyClassifier or PolicyRegressor"
+            )
+    return [
+        list(column.cat.categories) if columns.is_nominal(column) else None
+        for _, column in dataset.features.items()
+    ]
+
+
+class FrameworkTrials:
+    """The trials of one run of a framework, as of a single arm that is named after it.
+
+    A framework knows only wall time. The CPU time of its process is shared among its trials by
+    their wall time, and that is what it is charged; on a busy machine it gets less of it than a
+    budget in CPU seconds would allow.
+
+    - `system`: a framework with pins in ``conf/peers``; SkipError where it is not installed.
+    - `data`: what it searches on.
+    - `budget`: in `unit`; the framework is told it.
+    - `trial_seconds`: the limit of one trial, for frameworks that have such a limit.
+    - `patience`: wall seconds after which it is ended, and the job fails.
+    """
+
+    def __init__(
+        self,
+        system: str,
+        data: TrialData,
+        *,
+        budget: float,
+        unit: Unit,
+        seed: int,
+        store: Store,
+        trial_seconds: float,
+        patience: float,
+    ) -> None:
+        self._python = venv.python(system)
+        self.arms = (system,)
+        self.tunable = (True,)
+        self.spent_cpu_seconds = 0.0
+        self._data = data
+        self._patience = patience
+        self._order = {
+            "mode": "search",
+            "task": "classification",
+            "seed": seed % 2**31,
+            "trials": int(budget) if unit == "trials" else None,
+            "seconds": budget if unit == "cpu_seconds" else None,
+            "trial_seconds": trial_seconds,
+        }
+        key = recorded_key(
+            code=(__name__, *programs(system), *data.code),
+            peer=system,
+            environment=venv.digest(system),
+            data=data.identity,
+            request=self._order,
+        )
+        self._records = store.records(key)
+        self._trials: list[Trial] = []
+
+    def trial(self, arm: int, n: int) -> Trial:
+        """Return trial number `n` of the framework."""
+        self.n_trials(arm)
+        return self._trials[n]
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        """Raise UsageError: a framework chooses by itself."""
+        raise UsageError(f"{self.arms[0]} has no trial {n} of {optimiser}: it searches by itself")
+
+    def n_trials(self, arm: int) -> int:
+        """Return how many trials the framework made before it ended."""
+        if not self._trials:
+            self._records.refresh()
+            while not len(self._records):
+                self._records.extend(self._run)
+            self._trials = as_trials(self._records[0])
+        return len(self._trials)
+
+    def _run(self, _number: int) -> Record:
+        arrays = self._data.arrays()
+        if arrays.task != "classification" or len(arrays.folds) != 1:
+            raise UsageError(f"{self.arms[0]} needs a classification and protocol=holdout")
+        (fold,) = arrays.folds
+        parts = ("train_x", "train_y", "validation_x", "validation_y", "test_x", "test_y")
+        given = {part: getattr(fold, part) for part in parts}
+        answer = run_once(self._python, self.arms[0], self._order, given, self._patience)
+        self.spent_cpu_seconds += answer["cpu_seconds"]
+        return answer
+
+
+def as_trials(answer: Mapping[str, Any]) -> list[Trial]:
+    """Return the trials of a framework; only its best, which was tested, has a test score."""
+    tried = answer["tried"]
+    rewards = [-1.0 if each["reward"] is None else each["reward"] for each in tried]
+    best = int(np.argmax(rewards)) if rewards else -1
+    ends = np.maximum.accumulate([0.0, *(each["end"] for each in tried)])
+    share = answer["cpu_seconds"] / max(answer["wall_seconds"], 1e-9)
+    trials = []
+    for n, (each, wall) in enumerate(zip(tried, np.diff(ends).tolist(), strict=True)):
+        failed = each["reward"] is None
+        trials.append(
+            Trial(
+                arm=0,
+                parameters=each["parameters"],
+                reward=0.0 if failed else each["reward"],
+                test=answer["test"] if n == best else None,
+                cpu_seconds=wall * share,
+                wall_seconds=wall,
+                status="crash" if failed else "ok",
+                reason=(each.get("reason") or "it has no score") if failed else "",
+            )
+        )
+    return trials

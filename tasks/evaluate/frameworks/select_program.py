@@ -1,0 +1,198 @@
+"""Search of a library among given configurations: ``select_program SYSTEM``.
+
+It imports nothing of Leaseboard and sees no data. The first message that it reads is the order in
+JSON: how many configurations there are, the rows of a full training and of a first probe, the seed
+and the settings of the search. Then it sends what it wants to know, and reads the accuracy, null
+for what could not be trained; at last it sends what it chose and why not another. The library
+decides all of that. What it would fit, Leaseboard fits and records, so that a fit costs the same
+whoever asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+Answer = dict[str, Any]
+Ask = Callable[..., float]
+"""From a configuration, rows and a fold to the accuracy; CannotTrainError if there is none."""
+
+CONFIGURATION = "configuration"
+
+GROWTH = 4
+"""How many times larger the next sample of a trial is: the reduction factor of Optuna's
+``SuccessiveHalvingPruner``, so that there is a sample at each of its rungs and none between."""
+
+FEWEST, MOST_BRACKETS = 3, 6
+"""Of ``HyperbandPruner``: its reduction factor, and the brackets that its page advises at most."""
+
+
+class CannotTrainError(Exception):
+    """A configuration could not be trained on a sample."""
+
+
+def sklearn_halving(order: Answer, ask: Ask) -> Answer:
+    """``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` with rows as the resource.
+
+    The class decides; of its estimator only the score is asked for, and only on rows to be tested
+    on: the score on training rows, which it would tell by default, decides nothing. Every fold is
+    one row here, by which the estimator knows it. The random search is given as many candidates
+    as there are, because `exhaust`, its default, draws from distributions until the rows are
+    used up, and `smallest`, its default first round, is some 20 rows.
+    """
+    import warnings
+
+    import numpy as np
+    from sklearn.base import BaseEstimator
+    from sklearn.experimental import enable_halving_search_cv  # noqa: F401
+    from sklearn.model_selection import (
+        HalvingGridSearchCV,
+        HalvingRandomSearchCV,
+        PredefinedSplit,
+    )
+
+    settings, folds = order["settings"], order["settings"]["folds"]
+
+    class Asking(BaseEstimator):
+        """Its score is asked for elsewhere."""
+
+        def __init__(self, configuration: int = 0, rows: int = 1) -> None:
+            self.configuration = configuration
+            self.rows = rows
+
+        def fit(self, X: Any, y: Any = None) -> Asking:
+            return self
+
+        def score(self, X: Any, y: Any = None) -> float:
+            fold = {} if folds == 1 else {"fold": int(X[0][0]), "folds": folds}
+            return ask(int(self.configuration), int(self.rows), **fold)
+
+    grid = {CONFIGURATION: list(range(order["configurations"]))}
+    given = {
+        "resource": "rows",
+        "max_resources": order["rows"],
+        "min_resources": settings["min_resources"],
+        "factor": settings["factor"],
+        "cv": PredefinedSplit([-1, 0]) if folds == 1 else folds,
+        "return_train_score": False,
+        "random_state": order["seed"],
+    }
+    if settings["search"] == "random":
+        search = HalvingRandomSearchCV(
+            Asking(), grid, n_candidates=order["configurations"], **given
+        )
+    else:
+        search = HalvingGridSearchCV(Asking(), grid, **given)
+    with warnings.catch_warnings():
+        # A configuration that cannot be trained has no score: `told` has NaN for it, and `dropped`
+        # says that it failed.
+        for known in ("Scoring failed", "One or more of the test scores are non-finite"):
+            warnings.filterwarnings("ignore", known, UserWarning)
+        search.fit(np.arange(max(2, folds)).reshape(-1, 1))
+    told = search.cv_results_
+    # Its choice is of the last round, also where nobody there could be trained.
+    trained = np.isfinite(told["mean_test_score"]).any()
+    best = int(search.best_params_[CONFIGURATION]) if trained else None
+    dropped = {}
+    for candidate, found, rows in zip(
+        told["params"], told["mean_test_score"], told["n_resources"], strict=True
+    ):  # in the order of the rounds, so that the last word stays
+        why = f"{found:.4f} at {rows} rows is not enough" if np.isfinite(found) else "it failed"
+        dropped[int(candidate[CONFIGURATION])] = why
+    return _answer(best, dropped)
+
+
+def optuna_study(order: Answer, ask: Ask) -> Answer:
+    """Optuna's study with a pruner, as its tutorial on pruning has it: report, then ask."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    settings, seed, n = order["settings"], order["seed"], order["configurations"]
+    unit = order["initial_rows"]
+    pruner, growth = _pruner(optuna.pruners, settings, -(-order["rows"] // unit))
+    space = list(range(n))
+    if settings["sampler"] == "grid":
+        sampler = optuna.samplers.GridSampler({CONFIGURATION: space}, seed=seed)
+    else:
+        sampler = optuna.samplers.TPESampler(seed=seed)
+    sizes = samples(unit, order["rows"], growth)
+
+    def objective(trial: Any) -> float:
+        configuration = trial.suggest_categorical(CONFIGURATION, space)
+        for rows in sizes:
+            accuracy = ask(configuration, rows)
+            trial.set_user_attr("rows", rows)
+            trial.report(accuracy, -(-rows // unit))
+            if trial.should_prune():
+                raise optuna.TrialPruned
+        return accuracy
+
+    # A bracket of Hyperband is drawn by the study's name, which its page tells to fix.
+    study = optuna.create_study(
+        direction="maximize", study_name=f"selection-{seed}", sampler=sampler, pruner=pruner
+    )
+    study.optimize(objective, n_trials=n, catch=(CannotTrainError,))
+    complete = optuna.trial.TrialState.COMPLETE
+    done = any(trial.state == complete for trial in study.trials)
+    best = int(study.best_trial.params[CONFIGURATION]) if done else None
+    dropped = dict.fromkeys(space, "the sampler never tried it")
+    for trial in study.trials:
+        rows = trial.user_attrs.get("rows", 0)
+        why = "is not the best" if trial.state == complete else "is pruned"
+        value = max(trial.intermediate_values.items(), default=(0, float("nan")))[1]
+        dropped[trial.params[CONFIGURATION]] = f"{value:.4f} at {rows} rows {why}"
+    return _answer(best, dropped)
+
+
+def samples(unit: int, rows: int, growth: int) -> list[int]:
+    """The samples of a trial: the first probe's, so many times more each, and all rows.
+
+    >>> samples(1000, 20_000, 4)
+    [1000, 4000, 16000, 20000]
+    """
+    found = []
+    while unit < rows:
+        found.append(unit)
+        unit *= growth
+    return [*found, rows]
+
+
+def _pruner(pruners: Any, settings: Answer, steps: int) -> tuple[Any, int]:
+    """The pruner, and the growth of the samples that fits it; a step is a first sample."""
+    if settings["pruner"] == "median":
+        return pruners.MedianPruner(n_startup_trials=settings["startup_trials"]), GROWTH
+    if settings["pruner"] == "halving":
+        least = settings["min_resource"]
+        return pruners.SuccessiveHalvingPruner(min_resource=least), GROWTH
+    factor = FEWEST
+    while factor**MOST_BRACKETS <= steps:
+        factor += 1
+    return pruners.HyperbandPruner(max_resource=steps, reduction_factor=factor), factor
+
+
+def _answer(best: int | None, dropped: dict[int, str]) -> Answer:
+    return {
+        "chosen": best,
+        "dropped": {str(each): why for each, why in sorted(dropped.items()) if each != best},
+    }
+
+
+SYSTEMS: dict[str, Callable[[Answer, Ask], Answer]] = {
+    "scikit-learn": sklearn_halving,
+    "optuna": optuna_study,
+}
+
+
+def main(_inside: ModuleType, wire: Any, system: str) -> None:
+    """Read the order, search, send what is chosen."""
+    order = wire.read()
+
+    def ask(configuration: int, rows: int, **fold: int) -> float:
+        wire.write({CONFIGURATION: configuration, "rows": rows, **fold})
+        found = wire.read()
+        if found is None:
+            raise CannotTrainError(f"configuration {configuration} on {rows} rows")
+        return float(found)
+
+    wire.write(SYSTEMS[system](order, ask))

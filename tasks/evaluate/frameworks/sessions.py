@@ -1,0 +1,176 @@
+"""Sessions with frameworks: learners on a stream, row by row, and searches that ask for probes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream, StreamToll
+from leaseboard.algorithms.errors import DivergedError, LeaseboardError
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate.frameworks.process import PATIENCE, FrameworkProcess, GoneError
+
+ONE_HOT = ("autovw",)
+"""Frameworks that get our features; others get a category as one value, which they encode."""
+
+_OVERFLOWS = "OverflowError", "FloatingPointError"
+"""What Python raises where the numbers of a model have left the range."""
+
+
+class StreamFrameworks:
+    """Starts the learners of frameworks that are installed; see `Outside`."""
+
+    def start(self, which: OutsideForecasts, stream: Stream, seed: int) -> StreamSession:
+        """See `Outside.start`; SkipError, with the mend, where the framework is missing."""
+        return StreamSession(which, stream, seed)
+
+
+class StreamSession:
+    """One learner in its process; see `OutsideSession`.
+
+    The process is sent a row, and its label when its prediction has come: the label goes with the
+    next row, which saves half of the exchanges.
+    """
+
+    def __init__(
+        self, which: OutsideForecasts, stream: Stream, seed: int, patience: float = PATIENCE
+    ) -> None:
+        self._n_classes = len(stream.classes)
+        self._at = 0
+        self._owed = bytes(4)  # no label, before the first row
+        self._columns = _columns(stream, with_categories=which.system not in ONE_HOT)
+        binary = "regression" if stream.task == "regression" else "binary"
+        self._process = FrameworkProcess(
+            venv.python(which.system), "stream_program", which.system, which.learner,
+            who=f"{which.system}'s {which.learner}", patience=patience,
+        )  # fmt: skip
+        self._process.write(
+            {
+                "seed": seed % 2**31,
+                "task": "classes" if stream.classes else binary,
+                "n_classes": self._n_classes,
+                "n_features": len(self._columns),
+                "nominal": [place for place, own in enumerate(self._columns) if own[1]],
+                "namespaces": stream_schema(stream).columns if which.system in ONE_HOT else (),
+            }
+        )
+
+    def learn_many(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """See `OutsideSession.learn_many`."""
+        predictions = np.empty((len(labels), self._n_classes or 1))
+        values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
+                  for own, _ in self._columns]  # fmt: skip
+        rows, answers = np.stack(values, axis=1).astype("<f4"), labels.astype("<f4")
+        with self._overflows_diverge():
+            for i in range(len(labels)):
+                self._process.send(self._owed + rows[i].tobytes())
+                predictions[i] = np.frombuffer(self._process.receive(self._where), dtype="<f8")
+                self._owed = answers[i].tobytes()
+                self._at += 1
+        return predictions if self._n_classes else predictions[:, 0]
+
+    def finish(self) -> StreamToll:
+        """See `OutsideSession.finish`."""
+        self._process.send(self._owed)
+        with self._overflows_diverge():
+            return StreamToll(**json.loads(self._process.receive(self._where)))
+
+    def close(self) -> None:
+        """See `OutsideSession.close`."""
+        self._process.close()
+
+    @property
+    def _where(self) -> str:
+        return f" at example {self._at}"
+
+    @contextmanager
+    def _overflows_diverge(self) -> Iterator[None]:
+        """Raise DivergedError for a learner that ended because its numbers left the range."""
+        try:
+            yield
+        except GoneError as error:
+            if error.word.startswith(_OVERFLOWS):
+                raise DivergedError(str(error)) from error
+            raise
+
+
+def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], bool]]:
+    """Return the features that make each column for another system, and whether it is nominal.
+
+    The features of one text, or of one part of a date, are the numbers of its values in the order
+    in which they came, and 0 for none.
+    """
+    found: dict[Any, list[int]] = {}
+    origins = stream.origins or map(Origin, stream.names)
+    for place, of in enumerate(origins):
+        nominal = bool(of.value) and with_categories
+        found.setdefault((of.column, of.part) if nominal else place, []).append(place)
+    return [(own, isinstance(key, tuple)) for key, own in found.items()]
+
+
+class SearchFrameworks:
+    """Starts the searches of libraries that are installed; see `Deciders`."""
+
+    def start(self, which: OutsideDecider, seed: int) -> SearchSession:
+        """See `Deciders.start`; SkipError, with the mend, where the library is missing."""
+        return SearchSession(which, seed)
+
+
+class SearchSession:
+    """One search in its process, which asks for every probe; see `DecidingSession`."""
+
+    def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
+        self._which = which
+        self._process = FrameworkProcess(
+            venv.python(which.system), "select_program", which.system,
+            who=which.system, patience=patience,
+        )  # fmt: skip
+        self._process.write(asdict(which) | {"seed": seed % 2**31})
+
+    def hear(self) -> ProbeAsked | Decided:
+        """See `DecidingSession.hear`."""
+        said = self._process.receive()
+        try:
+            return self._checked(json.loads(said))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            shown = said[:200].decode(errors="replace")
+            raise LeaseboardError(f"{self._which.system} asked for {shown!r}: {error}") from error
+
+    def tell(self, accuracy: float | None) -> None:
+        """See `DecidingSession.tell`."""
+        self._process.write(accuracy)
+
+    def close(self) -> None:
+        """See `DecidingSession.close`."""
+        self._process.close()
+
+    def _checked(self, said: dict[str, Any]) -> ProbeAsked | Decided:
+        """What it said, if it speaks of what there is."""
+        numbers = range(self._which.configurations)
+        if "chosen" in said:
+            dropped = {int(number): str(why) for number, why in said["dropped"].items()}
+            chosen = said["chosen"]
+            for number in (*dropped, *([] if chosen is None else [chosen])):
+                _require(number, numbers, "configuration")
+            return Decided(chosen, dropped)
+        asked = ProbeAsked(**said)
+        _require(asked.configuration, numbers, "configuration")
+        _require(asked.rows, range(asked.folds, self._which.rows + 1), "rows")
+        if asked.fold is not None:
+            _require(asked.fold, range(asked.folds), "fold")
+        return asked
+
+
+def _require(value: object, known: range, what: str) -> None:
+    if type(value) is not int or value not in known:
+        raise ValueError(f"{what} {value!r} is not from {known.start} to {known.stop - 1}")

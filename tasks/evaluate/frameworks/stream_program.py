@@ -1,0 +1,90 @@
+"""Learner on a stream inside its framework's environment: ``stream_program SYSTEM LEARNER``.
+
+It imports nothing of Leaseboard; the learners of a system are in the file next to it that is
+named for the system. The first message that it reads is the order in JSON: seed, task, classes,
+features, which of them are numbers of categories, and which belong together. Each message after
+that holds the label of the row before and a row, whose prediction it answers: so no label comes
+before the prediction. Rows and labels are float32, predictions float64. After a message without
+a row it answers in JSON what predicting and learning took, and the memory of its process.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import time
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Literal
+
+Row = dict[str, float]
+
+LEAST = 1e-15
+"""The least probability whose logarithm is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a learner is made for; of ``classes`` there are three or more."""
+
+    task: Literal["regression", "binary", "classes"]
+    seed: int
+    n_classes: int
+    names: tuple[str, ...]
+    nominal: tuple[str, ...]
+    namespaces: tuple[tuple[str, ...], ...] = ()
+    """The names of the features in groups, as the bench has them."""
+
+
+def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
+    """Predict and learn until no row comes; return the CPU and wall seconds that took."""
+    label, row = struct.Struct("<f"), struct.Struct(f"<{len(asked.names)}f")
+    answer = struct.Struct(f"<{asked.n_classes if asked.task == 'classes' else 1}d")
+    kinds = {"regression": float, "binary": lambda given: given > 0, "classes": int}
+    as_label = kinds[asked.task]
+    example: Row = {}
+    spent_cpu = spent_wall = 0.0
+    more = True
+    while more:
+        content = wire.receive()
+        cpu, wall = time.process_time(), time.perf_counter()
+        if example:
+            model.learn_one(example, as_label(label.unpack_from(content)[0]))
+        more = len(content) > label.size
+        if more:
+            values = row.unpack_from(content, label.size)
+            example = dict(zip(asked.names, values, strict=True))
+            for name in asked.nominal:
+                example[name] = int(example[name])
+            predicted = answer.pack(*_predicted(model, example, asked))
+        spent_cpu += time.process_time() - cpu
+        spent_wall += time.perf_counter() - wall
+        if more:
+            wire.send(predicted)
+    return spent_cpu, spent_wall
+
+
+def _predicted(model: Any, example: Row, asked: Asked) -> list[float]:
+    """A number; for two classes log odds; for more a probability for each."""
+    if asked.task == "regression":
+        return [float(model.predict_one(example))]
+    chances = model.predict_proba_one(example)
+    if asked.task == "binary":
+        yes, no = chances.get(True, 0.0), chances.get(False, 0.0)
+        return [math.log(max(yes, LEAST)) - math.log(max(no, LEAST))]
+    found = [float(chances.get(number, 0.0)) for number in range(asked.n_classes)]
+    total = sum(found)
+    return [each / total for each in found] if total > 1 else found
+
+
+def main(inside: ModuleType, wire: Any, system: str, learner: str) -> None:
+    """Take the order, play, answer what it took."""
+    order = wire.read()
+    names = tuple(f"x{place}" for place in range(order["n_features"]))
+    nominal = tuple(names[place] for place in order["nominal"])
+    groups = tuple(tuple(names[place] for place in group) for group in order["namespaces"])
+    asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
+    model = inside.beside(f"stream_{system}").LEARNERS[learner](asked)
+    cpu, wall = play(wire, model, asked)
+    took = {"cpu_seconds": cpu, "wall_seconds": wall}
+    wire.write(took | {"peak_memory_mb": inside.peak_memory_mb()})

@@ -1,0 +1,155 @@
+"""River's learners on a stream: `stream_program` imports them in River's environment, by path."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.evaluate.frameworks.stream_program import Asked
+
+RATES = 1e-5, 1e-4, 1e-3, 1e-2
+"""The learning rates that a bandit chooses from for numbers, those of the documentation."""
+
+RATES_OF_CLASSES = 1e-4, 1e-3, 1e-2, 1e-1
+"""Those for classes: a logistic loss bears a larger step than a squared one."""
+
+
+def scaled(asked: Asked, *, sparse: bool = False) -> Any:
+    """Numbers behind ``StandardScaler``, categories behind ``OneHotEncoder``.
+
+    River's documentation puts the scaler before whatever descends a gradient and before the
+    regressors whose leaves hold linear models. `sparse`: categories that an example does not
+    have are left out of it, which linear models do not notice and trees would take for gaps.
+    """
+    from river import compose, preprocessing
+
+    numbers = [name for name in asked.names if name not in asked.nominal]
+    scaler = preprocessing.StandardScaler()
+    if not asked.nominal:
+        return scaler
+    encoder = compose.Select(*asked.nominal) | preprocessing.OneHotEncoder(drop_zeros=sparse)
+    return (compose.Select(*numbers) | scaler) + encoder if numbers else encoder
+
+
+def linear(asked: Asked, *, clipped: bool = True) -> Any:
+    """Linear, logistic or one-against-the-rest logistic regression, otherwise at its defaults.
+
+    Features are scaled; the target of a regression is too, as the page of
+    ``TargetStandardScaler`` shows, so that the step fits whatever the unit is. The gradient of a
+    squared loss is cut off at 1, an option of the class: a feature that hardly varied so far is
+    scaled to a huge number when it does, and without that most of our streams throw it out for
+    good.
+    """
+    from river import linear_model, multiclass, preprocessing
+
+    features = scaled(asked, sparse=True)
+    if asked.task == "regression":
+        limit = {"clip_gradient": 1.0} if clipped else {}
+        model = linear_model.LinearRegression(**limit)
+        return features | preprocessing.TargetStandardScaler(model)
+    logistic = linear_model.LogisticRegression()
+    binary = asked.task == "binary"
+    return features | (logistic if binary else multiclass.OneVsRestClassifier(logistic))
+
+
+def linear_plain(asked: Asked) -> Any:
+    """`linear` with scalers and nothing else, as the documentation has it: a warning."""
+    return linear(asked, clipped=False)
+
+
+def hat(asked: Asked) -> Any:
+    """Hoeffding adaptive tree at its defaults, scaled for numbers, as River's benchmark has it.
+
+    A tree of classes splits on any scale, and is told which features are categories; the leaves
+    of one of numbers hold linear models, which need a scale.
+    """
+    from river import tree
+
+    if asked.task == "regression":
+        return scaled(asked) | tree.HoeffdingAdaptiveTreeRegressor(seed=asked.seed)
+    return tree.HoeffdingAdaptiveTreeClassifier(
+        nominal_attributes=list(asked.nominal), seed=asked.seed
+    )
+
+
+def arf(asked: Asked) -> Any:
+    """Adaptive random forest at its defaults, ten trees, scaled for numbers; see `hat`."""
+    from river import forest
+
+    if asked.task == "regression":
+        return scaled(asked) | forest.ARFRegressor(seed=asked.seed)
+    return forest.ARFClassifier(nominal_attributes=list(asked.nominal), seed=asked.seed)
+
+
+def srp(asked: Asked) -> Any:
+    """Streaming random patches at its defaults, ten Hoeffding trees, scaled for numbers.
+
+    The tree of classes is the default one that is told which features are categories.
+    """
+    from river import ensemble, tree
+
+    if asked.task == "regression":
+        return scaled(asked) | ensemble.SRPRegressor(seed=asked.seed)
+    grown = tree.HoeffdingTreeClassifier(
+        grace_period=50, delta=0.01, nominal_attributes=list(asked.nominal)
+    )
+    return ensemble.SRPClassifier(model=grown, seed=asked.seed)
+
+
+def amrules(asked: Asked) -> Any:
+    """Adaptive model rules, scaled, with the settings of the page of ``AMRules``.
+
+    Its own page tests rules every 50 examples at delta = 0.01 with ADWIN against drift; the
+    defaults of the class, 200 and 1e-7, hardly grow a rule in ten thousand examples.
+    """
+    from river import drift, rules
+
+    found = rules.AMRules(delta=0.01, n_min=50, drift_detector=drift.ADWIN())
+    return scaled(asked) | found
+
+
+def alma(asked: Asked) -> Any:
+    """ALMA at its defaults on scaled features, as its page shows: the best of River on Elec2."""
+    from river import linear_model
+
+    return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
+
+
+def bandit(asked: Asked) -> Any:
+    """River's choice among models by a bandit: linear ones that differ in their learning rate.
+
+    As the pages of ``BanditRegressor`` and ``BanditClassifier`` show it: epsilon-greedy with a
+    decay and a hundred examples for each, behind a scaler; numbers by the absolute error, classes
+    by the accuracy. The target is scaled. Larger steps with a clipped gradient were tried on
+    eight of the mirror's regressions and were worse on five of them. River 0.26.1 prefers the
+    model with the largest metric, also of errors: it is run as it is.
+    """
+    from river import bandit as bandits
+    from river import linear_model, metrics, model_selection, optim, preprocessing
+
+    policy = bandits.EpsilonGreedy(epsilon=0.1, decay=0.001, burn_in=100, seed=asked.seed)
+    features = scaled(asked, sparse=True)
+    if asked.task == "regression":
+        numbers = [linear_model.LinearRegression(optimizer=optim.SGD(rate)) for rate in RATES]
+        chosen = model_selection.BanditRegressor(numbers, metric=metrics.MAE(), policy=policy)
+        return features | preprocessing.TargetStandardScaler(chosen)
+    kind = linear_model.LogisticRegression
+    if asked.task == "classes":
+        kind = linear_model.SoftmaxRegression
+    models = [kind(optimizer=optim.SGD(rate)) for rate in RATES_OF_CLASSES]
+    return features | model_selection.BanditClassifier(
+        models, metric=metrics.Accuracy(), policy=policy
+    )
+
+
+LEARNERS: dict[str, Callable[[Asked], Any]] = {
+    "linear": linear,
+    "linear-plain": linear_plain,
+    "hat": hat,
+    "arf": arf,
+    "srp": srp,
+    "amrules": amrules,
+    "alma": alma,
+    "bandit": bandit,
+}

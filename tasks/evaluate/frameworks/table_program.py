@@ -1,0 +1,333 @@
+"""System for tables inside its framework's environment: ``table_program SYSTEM``.
+
+It imports nothing of Leaseboard; the file next to it that is named for a system sets that up,
+where there is one. It reads one order in JSON (seed, task, seconds and what else its mode needs)
+and ``data.npz`` from its folder, and answers in JSON.
+
+``fit``: the system learns a frame and predicts the test rows. Every system gets the same frame:
+numbers with their gaps, booleans, and nominal columns as pandas has them. What it makes of them
+is what its own documentation advises. It answers the predictions, the CPU and wall seconds that
+are not the fit's, and the memory of its largest process. The labels of the test rows are not here.
+
+``search``: the system searches on encoded training rows with the validation rows as its score. It
+answers what it tried, in order, and the test score of the best, fitted on the training rows alone
+as those of all others are.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Order = dict[str, Any]
+Data = dict[str, Any]
+Made = tuple[Any, dict[str, Any]]
+"""An estimator, and the options of its `fit` besides the frame and the labels."""
+
+Tried = list[dict[str, Any]]
+"""Of each trial ``reward`` (None if it failed), ``end`` (seconds since the start), ``parameters``
+and ``reason``."""
+
+_PATIENCE = 1e6
+"""Seconds or trials that a budget without either may take; Leaseboard has a limit."""
+
+
+def lightgbm(order: Order) -> Made:
+    """LightGBM's estimator: it takes pandas' nominal columns and gaps by itself."""
+    from lightgbm import LGBMClassifier, LGBMRegressor
+
+    cls = LGBMClassifier if _classifies(order) else LGBMRegressor
+    return cls(random_state=order["seed"], n_jobs=1, verbose=-1), {}
+
+
+def forest(order: Order) -> Made:
+    """scikit-learn's forest: it takes gaps by itself, and the codes of nominal columns."""
+    from sklearn.compose import make_column_selector, make_column_transformer
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    cls = RandomForestClassifier if _classifies(order) else RandomForestRegressor
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    columns = make_column_transformer(
+        (codes, make_column_selector(dtype_include="category")), remainder="passthrough"
+    )
+    return make_pipeline(columns, cls(random_state=order["seed"], n_jobs=1)), {}
+
+
+def leaseboard(order: Order) -> Made:
+    """Our own estimator, whose budget counts CPU seconds."""
+    sys.path.insert(0, order["root"])  # this program is alone in its process
+    ours = import_module(order["estimators"])
+    cls = ours.PolicyClassifier if _classifies(order) else ours.PolicyRegressor
+    seconds, seed = order["seconds"], order["seed"]
+    return cls(budget=seconds, unit="cpu_seconds", random_state=seed), {}
+
+
+def autogluon(order: Order) -> Made:
+    """AutoGluon's predictor at its default preset, on one CPU."""
+    options = {"time_limit": order["seconds"], "num_cpus": 1, "num_gpus": 0}
+    return AutoGluon(_classifies(order)), options
+
+
+class AutoGluon:
+    """AutoGluon's predictor, which takes the labels as a column of the frame.
+
+    The labels are codes, so it is given the kind of task. It keeps its files in the folder where
+    the program runs. It would load its networks' libraries within its seconds: they are loaded
+    before, as those of others are.
+    """
+
+    def __init__(self, classifies: bool) -> None:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = "torch"
+        from autogluon.tabular import TabularPredictor
+
+        import_module("fastai.tabular.all")
+        self.cls = TabularPredictor
+        self.classifies = classifies
+
+    def fit(self, frame: Any, labels: Any, **options: Any) -> None:
+        """Fit one after the other what its preset names, and weigh them."""
+        kind = "regression"
+        if self.classifies:
+            kind = "binary" if len(set(labels.tolist())) == 2 else "multiclass"
+        metric = "accuracy" if self.classifies else "r2"
+        self.predictor = self.cls(
+            "label", problem_type=kind, eval_metric=metric, path="models", verbosity=0
+        ).fit(frame.assign(label=labels), **options)
+
+    def predict(self, frame: Any) -> Any:
+        """Return what its best model predicts."""
+        return self.predictor.predict(frame)
+
+
+def flaml(order: Order) -> Made:
+    """FLAML's AutoML in one thread."""
+    from flaml import AutoML
+
+    return AutoML(), {
+        "task": order["task"],
+        "metric": "accuracy" if _classifies(order) else "r2",
+        "time_budget": -1 if order["seconds"] is None else order["seconds"],
+        "n_jobs": 1,
+        "seed": order["seed"],
+        "mlflow_logging": False,
+        "verbose": 0,
+    }
+
+
+def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
+    """FLAML's AutoML with the validation rows as its hold-out."""
+    search, options = flaml(order)
+    search.fit(
+        data["train_x"],
+        data["train_y"],
+        X_val=data["validation_x"],
+        y_val=data["validation_y"],
+        eval_method="holdout",
+        max_iter=order["trials"] or int(_PATIENCE),
+        retrain_full=False,
+        log_file_name="flaml.log",
+        log_type="all",
+        **options,
+    )
+    lines = Path("flaml.log").read_text(encoding="utf-8").splitlines()
+    tried = [
+        {
+            "reward": 1 - record["validation_loss"],
+            "end": record["wall_clock_time"],
+            "parameters": {"learner": record["learner"], **record["config"]},
+        }
+        for record in map(json.loads, lines)
+        if "config" in record  # the last line names the best record instead
+    ]
+    return tried, search
+
+
+def tpot(order: Order, space: str = "linear", share: float = 1 / 3) -> Made:
+    """TPOT's genetic search in one process, with its own preprocessing of nominal columns.
+
+    A pipeline of its default space may take a third of the seconds.
+    """
+    from tpot import TPOTClassifier, TPOTRegressor
+
+    nominal = [name for name, categories in _named(order) if categories is not None]
+    model = _tpot(
+        TPOTClassifier if _classifies(order) else TPOTRegressor,
+        order,
+        search_space=space,
+        preprocessing=True,
+        categorical_features=nominal or None,
+        max_eval_time_mins=share * order["seconds"] / 60,
+        processes=False,
+    )
+    return model, {}
+
+
+def tpot_light(order: Order) -> Made:
+    """TPOT over its space of fast pipelines, each of which may take all the seconds."""
+    return tpot(order, "linear-light", 1)
+
+
+def search_tpot(order: Order, data: Data) -> tuple[Tried, Any]:
+    """TPOT's genetic search with the validation rows as its only fold."""
+    import numpy as np
+    from sklearn.base import clone
+    from sklearn.model_selection import PredefinedSplit
+    from tpot import TPOTEstimator
+
+    rows = np.concatenate([data["train_x"], data["validation_x"]])
+    labels = np.concatenate([data["train_y"], data["validation_y"]])
+    fold = np.repeat([-1, 0], [len(data["train_y"]), len(data["validation_y"])])
+    population = min(50, order["trials"] or 50)
+    began = time.time()
+    search = _tpot(
+        TPOTEstimator,
+        order,
+        search_space="linear",
+        classification=True,
+        cv=PredefinedSplit(fold),
+        population_size=population,
+        generations=order["trials"] and -(-order["trials"] // population),
+        max_eval_time_mins=order["trial_seconds"] / 60,
+    )
+    search.fit(rows, labels)
+    table = search.evaluated_individuals.sort_values("Completed Timestamp")
+    tried = [
+        {
+            "reward": None if np.isnan(score) else float(score),
+            "end": float(end) - began,
+            "parameters": {"pipeline": _steps(pipeline)},
+            "reason": "" if error is None else str(error),
+        }
+        for score, end, pipeline, error in zip(
+            table["accuracy_score"],
+            table["Completed Timestamp"],
+            table["Instance"],
+            table["Eval Error"],
+            strict=True,
+        )
+    ]
+    return tried, clone(search.fitted_pipeline_).fit(data["train_x"], data["train_y"])
+
+
+def _tpot(cls: Any, order: Order, **options: Any) -> Any:
+    seconds = _PATIENCE if order["seconds"] is None else order["seconds"]
+    return cls(
+        scorers=["accuracy" if _classifies(order) else "r2"],
+        scorers_weights=[1],
+        max_time_mins=seconds / 60,
+        n_jobs=1,
+        random_state=order["seed"],
+        **options,
+    )
+
+
+def _steps(pipeline: Any) -> str:
+    """Name the classes of a pipeline's steps, in order."""
+    steps = getattr(pipeline, "steps", [("", pipeline)])
+    return " > ".join(type(step).__name__ for _, step in steps)
+
+
+SYSTEMS: dict[str, Callable[[Order], Made]] = {
+    each.__name__.replace("_", "-"): each
+    for each in (lightgbm, forest, leaseboard, autogluon, flaml, tpot, tpot_light)
+}
+"""Those that are set up here; others are in a file next to this one."""
+
+SEARCHES: dict[str, Callable[[Order, Data], tuple[Tried, Any]]] = {
+    "flaml": search_flaml,
+    "tpot": search_tpot,
+}
+
+COUNTING_WALL_SECONDS = ("flaml", "tpot", "tpot-light", "autogluon")
+"""Systems that take the seconds of a fit for wall seconds."""
+
+LIBRARIES = {"tpot-light": "tpot"}
+"""The library of a system that is not named after it."""
+
+
+def module_of(system: str) -> str | None:
+    """Return the name of the file that sets `system` up, None if this one does.
+
+    Examples
+    --------
+    >>> module_of("hyperopt-sklearn")
+    'table_hyperopt_sklearn'
+    """
+    return None if system in SYSTEMS else f"table_{system.replace('-', '_')}"
+
+
+def main(inside: ModuleType, wire: Any, system: str) -> None:
+    """Read the order, do it, answer."""
+    import numpy as np
+
+    began = time.monotonic()
+    order = wire.read()
+    with np.load("data.npz") as stored:
+        data = dict(stored)
+    name = module_of(system)
+    beside = None if name is None else inside.beside(name)
+    if order["mode"] == "search":
+        search = SEARCHES[system] if beside is None else beside.search
+        tried, model = search(order, data)
+        right = model.predict(data["test_x"]) == data["test_y"]
+        wire.write({"tried": tried, "test": np.mean(right)})
+        return
+    if system in COUNTING_WALL_SECONDS:
+        _count_cpu_time()
+    clock = inside.spent_seconds
+    make = SYSTEMS[system] if beside is None else lambda order: beside.make(order, clock)
+    model, options = make(order)
+    train, test = _frame(order, data, "train"), _frame(order, data, "test")
+    setup_cpu, setup_wall = clock(), time.monotonic() - began
+    model.fit(train, data["labels"], **options)
+    fitted_cpu, fitted_wall = clock(), time.monotonic()
+    predictions = np.asarray(model.predict(test), dtype=np.float64).ravel()
+    wire.write(
+        {
+            "predictions": predictions,
+            "cpu_besides": setup_cpu + clock() - fitted_cpu,
+            "wall_besides": setup_wall + time.monotonic() - fitted_wall,
+            "peak_memory_mb": inside.peak_memory_mb(),
+        }
+    )
+
+
+def _frame(order: Order, data: Data, part: str) -> Any:
+    """Return the rows of a part as a frame."""
+    import pandas as pd
+
+    frame = {}
+    for number, (name, categories) in enumerate(_named(order)):
+        values = data[f"{part}_{number}"]
+        nominal = categories is not None
+        frame[name] = pd.Categorical.from_codes(values, categories) if nominal else values
+    return pd.DataFrame(frame)
+
+
+def _named(order: Order) -> list[tuple[str, list[str] | None]]:
+    """Name the columns for systems, with the categories of a nominal one."""
+    return [(f"column{number}", own) for number, own in enumerate(order["columns"])]
+
+
+def _classifies(order: Order) -> bool:
+    found: bool = order["task"] == "classification"
+    return found
+
+
+def _count_cpu_time() -> None:
+    """Give a system that knows wall seconds alone a clock that shows its process's CPU time.
+
+    So its budget is the same as that of others, and what else the machine does takes nothing
+    from it.
+    """
+    began = time.time()
+    time.time = lambda: began + time.process_time()

@@ -1,0 +1,99 @@
+"""A framework's own Python environment: made on demand, with exact pins, apart from ours.
+
+A framework brings versions of libraries that ours need not agree with, so it is never imported
+here. `leaseboard.tasks.evaluate.frameworks.inside` runs in its environment, which is found by the
+hash of its pins in ``conf/peers``: other pins are another environment, and other stored results.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
+from leaseboard.tasks.machine.paths import shipped_conf
+
+_COMPLETE = "complete"
+"""Written last, so that an environment whose installation was interrupted does not count."""
+
+
+def names() -> list[str]:
+    """The peers that have pins."""
+    return sorted(path.stem for path in (shipped_conf() / "peers").glob("*.txt"))
+
+
+def pins(name: str) -> Path:
+    """The requirements file of a peer; UsageError with the nearest name if there is none."""
+    if name not in names():
+        raise unknown("peer", name, names())
+    return shipped_conf() / "peers" / f"{name}.txt"
+
+
+def digest(name: str) -> str:
+    """A hash of the peer's pins and of the Python that runs them."""
+    text = f"{sys.version_info[:2]}\n{pins(name).read_text(encoding='utf-8')}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def folder(name: str) -> Path:
+    """Where the peer's environment is, or would be."""
+    return cache_dir() / "peers" / f"{name}-{digest(name)}"
+
+
+def is_installed(name: str) -> bool:
+    """Whether the peer's environment is there and whole."""
+    return (folder(name) / _COMPLETE).exists()
+
+
+def python(name: str) -> Path:
+    """Return the interpreter of a framework, ours for what has no pins.
+
+    Raises SkipError, with the mend, where the framework is not installed.
+    """
+    if name not in names():
+        return Path(sys.executable)
+    if not is_installed(name):
+        raise SkipError(
+            f"{name} is not installed: it needs an environment of its own, which"
+            f" 'leaseboard peers install {name}' makes"
+        )
+    return folder(name) / "bin" / "python"
+
+
+def install(name: str) -> Path:
+    """Make the peer's environment anew, unless it is whole; its folder.
+
+    Raises LeaseboardError with the last line of the installer, when it fails.
+    """
+    place = folder(name)
+    if is_installed(name):
+        return place
+    shutil.rmtree(place, ignore_errors=True)
+    _call([sys.executable, "-m", "venv", str(place)], f"making the environment of {name}")
+    _call(
+        [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(pins(name))],
+        f"installing {name}",
+    )
+    (place / _COMPLETE).touch()
+    return place
+
+
+def remove(name: str) -> bool:
+    """Delete the peer's environment; whether there was one."""
+    place = folder(name)
+    if not place.exists():
+        return False
+    shutil.rmtree(place)
+    return True
+
+
+def _call(command: list[str], what: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        said = (done.stderr or done.stdout).strip().splitlines()
+        reason = next((line for line in said if line.startswith("ERROR")), (said or [""])[-1])
+        raise LeaseboardError(f"{what} failed with code {done.returncode}: {reason}")

@@ -1,0 +1,223 @@
+"""What Optuna is asked to do, against a stand-in that keeps to what is asked; and scikit-learn."""
+
+import math
+import sys
+import warnings
+from enum import Enum
+from types import SimpleNamespace
+
+import pytest
+
+from leaseboard.tasks.evaluate.frameworks import select_program
+from leaseboard.tasks.evaluate.frameworks.select_program import (
+    optuna_study,
+    samples,
+    sklearn_halving,
+)
+
+States = Enum("States", "COMPLETE PRUNED FAIL")
+SETTINGS = {"pruner": "median", "sampler": "grid", "startup_trials": 5, "min_resource": "auto"}
+
+
+class PrunedError(Exception):
+    """The stand-in's `TrialPruned`."""
+
+
+class StandInTrial:
+    """One of a stand-in's study; it prunes below an accuracy."""
+
+    def __init__(self, number, prune_below):
+        self.number = number
+        self.prune_below = prune_below
+        self.params, self.user_attrs, self.intermediate_values = {}, {}, {}
+        self.state = None
+
+    def suggest_categorical(self, name, space):
+        self.params[name] = space[self.number % len(space)]
+        return self.params[name]
+
+    def set_user_attr(self, name, value):
+        self.user_attrs[name] = value
+
+    def report(self, value, step):
+        assert step not in self.intermediate_values
+        self.intermediate_values[step] = value
+
+    def should_prune(self):
+        return self.intermediate_values[max(self.intermediate_values)] < self.prune_below
+
+
+class StandInStudy:
+    """Tries the configurations in their order."""
+
+    def __init__(self, prune_below):
+        self.prune_below = prune_below
+        self.trials = []
+
+    def optimize(self, objective, n_trials, catch):
+        for number in range(n_trials):
+            trial = StandInTrial(number, self.prune_below)
+            self.trials.append(trial)
+            try:
+                trial.value = objective(trial)
+                trial.state = States.COMPLETE
+            except PrunedError:
+                trial.state = States.PRUNED
+            except catch:
+                trial.state = States.FAIL
+
+    @property
+    def best_trial(self):
+        done = [each for each in self.trials if each.state is States.COMPLETE]
+        return max(done, key=lambda each: each.value)
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Runs a study on a curve; what it came to, what it asked for, and what Optuna was given."""
+
+    def run(curve, n=4, rows=20_000, prune_below=0.0, **settings):
+        given = {}
+
+        def kept(name):
+            return lambda *args, **options: given.setdefault(name, (args, options))
+
+        def create_study(**options):
+            given["study"] = options
+            return StandInStudy(prune_below)
+
+        fake = SimpleNamespace(
+            logging=SimpleNamespace(WARNING=30, set_verbosity=lambda _: None),
+            samplers=SimpleNamespace(GridSampler=kept("grid"), TPESampler=kept("tpe")),
+            pruners=SimpleNamespace(
+                MedianPruner=kept("median"),
+                SuccessiveHalvingPruner=kept("halving"),
+                HyperbandPruner=kept("hyperband"),
+            ),
+            trial=SimpleNamespace(TrialState=States),
+            TrialPruned=PrunedError,
+            create_study=create_study,
+        )
+        monkeypatch.setitem(sys.modules, "optuna", fake)
+        asked = []
+
+        def ask(configuration, rows):
+            asked.append((configuration, rows))
+            found = curve(configuration, rows)
+            if found is None:
+                raise select_program.CannotTrainError
+            return found
+
+        order = {"configurations": n, "rows": rows, "initial_rows": 1000, "seed": 5,
+                 "settings": SETTINGS | settings}  # fmt: skip
+        return optuna_study(order, ask), asked, given
+
+    return run
+
+
+def test_samples_grow_to_all_rows_and_are_all_of_them_where_there_are_few():
+    assert samples(1000, 16_000, 4) == [1000, 4000, 16_000]
+    assert samples(1000, 300, 4) == [300]
+
+
+def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
+    found, asked, given = study(lambda c, _: [0.6, 0.9, 0.8, 0.3][c], prune_below=0.5)
+
+    assert asked[:4] == [(0, 1000), (0, 4000), (0, 16_000), (0, 20_000)]
+    assert asked[-1] == (3, 1000)
+    assert found["chosen"] == 1
+    assert found["dropped"] == {
+        "0": "0.6000 at 20000 rows is not the best",
+        "2": "0.8000 at 20000 rows is not the best",
+        "3": "0.3000 at 1000 rows is pruned",
+    }
+    assert given["grid"] == (({"configuration": [0, 1, 2, 3]},), {"seed": 5})
+    assert given["study"]["direction"] == "maximize"
+    assert given["study"]["study_name"] == "selection-5"
+
+
+def test_who_was_pruned_is_not_chosen_however_good_it_was(study):
+    found, _, _ = study(lambda c, rows: 0.4 if (c, rows) == (0, 4000) else 0.9 - c / 10,
+                        prune_below=0.5)  # fmt: skip
+
+    assert found["chosen"] == 1
+
+
+def test_a_crash_is_a_failed_trial(study):
+    found, asked, _ = study(lambda c, _: None if c == 1 else 0.5 + c / 10)
+
+    assert asked.count((1, 1000)) == 1
+    assert (1, 4000) not in asked
+    assert found["chosen"] == 3
+
+
+@pytest.mark.parametrize("curve", [lambda *_: None, lambda *_: 0.1])
+def test_without_a_complete_trial_nothing_is_chosen(study, curve):
+    assert study(curve, prune_below=0.5)[0]["chosen"] is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "pruner", "options", "second"),
+    [
+        (20_000, {}, "median", {"n_startup_trials": 5}, 4000),
+        (20_000, {"startup_trials": 1}, "median", {"n_startup_trials": 1}, 4000),
+        (20_000, {"pruner": "halving"}, "halving", {"min_resource": "auto"}, 4000),
+        (20_000, {"pruner": "hyperband"}, "hyperband",
+         {"max_resource": 20, "reduction_factor": 3}, 3000),
+        (2_400_000, {"pruner": "hyperband"}, "hyperband",
+         {"max_resource": 2400, "reduction_factor": 4}, 4000),
+    ],
+)  # fmt: skip
+def test_a_pruner_has_a_sample_at_each_of_its_rungs(
+    study, rows, settings, pruner, options, second
+):
+    _, asked, given = study(lambda *_: 0.5, rows=rows, **settings)
+
+    assert given[pruner] == ((), options)
+    assert asked[1] == (0, second)
+    if pruner == "hyperband":
+        brackets = 1 + math.floor(math.log(options["max_resource"], options["reduction_factor"]))
+        assert brackets <= select_program.MOST_BRACKETS
+
+
+def test_its_default_sampler_is_tpe(study):
+    found, _, given = study(lambda *_: 0.5, sampler="tpe")
+
+    assert given["tpe"] == ((), {"seed": 5})
+    assert "grid" not in given
+    assert found["chosen"] == 0
+
+
+@pytest.fixture
+def halved():
+    """Halves three configurations in scikit-learn, of which each has an accuracy or fails."""
+
+    def run(accuracy, folds):
+        def ask(configuration, rows, **fold):
+            if (found := accuracy(configuration)) is None:
+                raise select_program.CannotTrainError
+            return found
+
+        settings = {"search": "grid", "folds": folds, "min_resources": 100, "factor": 3}
+        order = {"configurations": 3, "rows": 900, "seed": 5, "settings": settings}
+        return sklearn_halving(order, ask)
+
+    return run
+
+
+@pytest.mark.parametrize("folds", [1, 5])
+@pytest.mark.parametrize(("failing", "chosen"), [((), 2), ((2,), 1), ((0, 1, 2), None)])
+def test_who_cannot_be_trained_is_dropped_without_a_warning(halved, folds, failing, chosen):
+    found = halved(lambda c: None if c in failing else 0.5 + c / 10, folds)
+
+    assert found["chosen"] == chosen
+    assert all(found["dropped"][str(each)] == "it failed" for each in failing)
+
+
+def test_any_other_warning_of_a_search_is_told(halved):
+    def warns(configuration):
+        warnings.warn("the labels are odd", stacklevel=1)
+        return 0.5
+
+    with pytest.warns(UserWarning, match="the labels are odd"):
+        halved(warns, 1)

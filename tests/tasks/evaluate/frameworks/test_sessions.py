@@ -1,0 +1,248 @@
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream
+from leaseboard.algorithms.errors import DivergedError, LeaseboardError, SkipError
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.tasks.evaluate.frameworks import inside, venv
+from leaseboard.tasks.evaluate.frameworks.sessions import (
+    SearchFrameworks,
+    SearchSession,
+    StreamFrameworks,
+    StreamSession,
+)
+from tests.played import STAND_IN
+
+LINEAR = OutsideForecasts("river", "linear")
+HELD_OUT = {"search": "grid", "folds": 1, "factor": 3, "min_resources": "exhaust"}
+
+
+def halving(configurations=7, rows=9000, **settings):
+    return OutsideDecider("scikit-learn", HELD_OUT | settings, configurations, rows, 100)
+
+
+@pytest.fixture
+def start(tmp_path, monkeypatch):
+    """Makes a session in this environment, which has River, or of a stand-in; ends it after."""
+    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
+    sessions = []
+
+    def make(of, script=None, which=LINEAR, patience=60.0):
+        if script is not None:
+            file = tmp_path / "stand_in.py"
+            file.write_text(STAND_IN + script)
+            monkeypatch.setattr(inside, "__file__", str(file))
+        if isinstance(of, Stream):
+            sessions.append(StreamSession(which, of, 3, patience))
+        else:
+            sessions.append(SearchSession(of, 3, patience))
+        return sessions[-1]
+
+    yield make
+    for session in sessions:
+        session.close()
+
+
+def growing(n=4):
+    return Stream(np.zeros((n, 2), np.float32), np.ones(n, np.float32), (), ("a", "b"))
+
+
+@pytest.mark.parametrize("tiny", [Tiny(), Tiny(classes=3)])
+def test_rivers_forecasts_come_block_by_block(start, tiny):
+    stream = tiny_bench("stream", tiny).stream
+    whole, blocks = start(stream), start(stream)
+
+    told = whole.learn_many(stream.features, stream.labels)
+    parts = [slice(0, 1), slice(1, 120), slice(120, 300)]
+    again = [blocks.learn_many(stream.features[part], stream.labels[part]) for part in parts]
+    toll = whole.finish()
+
+    assert told.shape == ((300, 3) if tiny.classes else (300,))
+    assert np.concatenate(again).tolist() == told.tolist()
+    assert 0 < toll.cpu_seconds < 30
+    assert toll.wall_seconds > 0
+    assert toll.peak_memory_mb > 20
+
+
+def test_no_forecast_depends_on_its_label_or_a_later_one(start):
+    stream = tiny_bench("stream").stream
+    other = stream.labels.copy()
+    other[150:] = -other[150:]
+
+    told = start(stream).learn_many(stream.features, stream.labels)
+    moved = start(stream).learn_many(stream.features, other)
+
+    assert moved[:151].tolist() == told[:151].tolist()
+    assert moved[151] != told[151]
+
+
+def test_a_framework_that_is_not_installed_is_skipped_with_the_mend(monkeypatch, tmp_path):
+    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
+
+    with pytest.raises(SkipError, match="leaseboard peers install river"):
+        StreamFrameworks().start(LINEAR, growing(), 0)
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "message"),
+    [
+        ("raise ValueError('no licence')", LeaseboardError,
+         "river's linear ended with exit code 1 at example 0: ValueError: no licence"),
+        ("raise OverflowError('math range error')", DivergedError, "OverflowError: math range"),
+        ("os.kill(os.getpid(), 9)", LeaseboardError, "killed by SIGKILL"),
+    ],
+)  # fmt: skip
+def test_one_that_fails_says_its_last_word(start, script, kind, message):
+    session = start(growing(), script)
+
+    with pytest.raises(LeaseboardError, match=message) as caught:
+        session.learn_many(np.zeros((4, 2), np.float32), np.ones(4, np.float32))
+
+    assert isinstance(caught.value, DivergedError) == (kind is DivergedError)
+
+
+def test_one_that_does_not_answer_is_not_waited_for_for_ever(start):
+    session = start(growing(), "time.sleep(60)", patience=0.1)
+
+    with pytest.raises(LeaseboardError, match=r"at example 0: over the limit of 0.1 s of wall"):
+        session.learn_many(np.zeros((4, 2), np.float32), np.ones(4, np.float32))
+
+
+def test_categories_are_told_as_such(start):
+    stream = tiny_bench("stream").stream
+    which = (stream.features[:, :1] > 0) * np.float32([1, -1]) + np.float32([0, 1])
+    as_numbers = replace(stream, features=np.hstack([which, stream.features[:, 2:]]))
+    texts = [Origin("kind", "", "u"), Origin("kind", "", "v")]
+    as_categories = replace(as_numbers, origins=(*texts, *map(Origin, stream.names[2:])))
+
+    told = start(as_numbers).learn_many(as_numbers.features, stream.labels)
+    session = start(as_categories)
+    others = session.learn_many(as_numbers.features, stream.labels)
+
+    assert session._columns == [([0, 1], True), ([2], False), ([3], False)]
+
+    assert np.mean((others - stream.labels) ** 2) != np.mean((told - stream.labels) ** 2)
+
+
+def searched(session, accuracy):
+    """What it asked for, and what it came to."""
+    asked = []
+    while not isinstance(said := session.hear(), Decided):
+        asked.append(said)
+        session.tell(accuracy(said))
+    return asked, said
+
+
+def test_scikit_learns_own_search_decides(start):
+    asked, decided = searched(start(halving()), lambda each: 0.5 + each.configuration / 100)
+
+    assert asked == [
+        *(ProbeAsked(each, 3000) for each in range(7)),
+        *(ProbeAsked(each, 9000) for each in (4, 5, 6)),
+    ]
+    assert decided.chosen == 6
+    assert sorted(decided.dropped) == [0, 1, 2, 3, 4, 5]
+    assert decided.dropped[0] == "0.5000 at 3000 rows is not enough"
+
+
+def test_its_five_folds_are_those_of_a_sample(start):
+    which = halving(2, folds=5, min_resources=1000)
+    asked, decided = searched(start(which), lambda each: 0.9 - 0.1 * each.configuration)
+
+    assert asked == [ProbeAsked(each, 1000, fold, 5) for each in (0, 1) for fold in range(5)]
+    assert decided.chosen == 0
+
+
+def test_its_random_search_tries_every_configuration(start):
+    which = halving(search="random", min_resources=100)
+    asked, _ = searched(start(which), lambda _: 0.5)
+
+    assert sorted(each.configuration for each in asked[:7]) == list(range(7))
+    assert {each.rows for each in asked[:7]} == {100}
+
+
+def test_a_crash_is_no_score(start):
+    """Neither the worst nor a middling one: others are preferred, however bad they are."""
+    asked, decided = searched(
+        start(halving()), lambda each: None if each.configuration else 0.0001
+    )
+
+    assert decided.chosen == 0
+    assert decided.dropped[1] == "it failed"
+    assert len(asked) == 10
+
+
+def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
+    """Then its refit would raise; our bench says that the choice cannot be trained."""
+    asked, decided = searched(
+        start(halving(3)),
+        lambda each: None if each.rows == 9000 else 0.5 + each.configuration / 10,
+    )
+
+    assert asked[-1] == ProbeAsked(2, 9000)
+    assert decided.chosen == 2
+
+
+def test_where_all_crash_nothing_is_chosen(start):
+    _, decided = searched(start(halving()), lambda _: None)
+
+    assert decided.chosen is None
+
+
+def test_one_configuration_is_chosen(start):
+    _, decided = searched(start(halving(1)), lambda _: 0.5)
+
+    assert decided == Decided(0, {})
+
+
+def test_a_library_that_is_not_installed_is_skipped_with_the_mend(monkeypatch, tmp_path):
+    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
+
+    with pytest.raises(SkipError, match="leaseboard peers install optuna"):
+        SearchFrameworks().start(OutsideDecider("optuna", {}, 2, 100, 10), 0)
+
+
+def test_a_library_runs_in_its_own_environment(start, monkeypatch):
+    asked = []
+    monkeypatch.setattr(venv, "python", lambda name: asked.append(name) or Path(sys.executable))
+    script = "wire.read(); wire.write({'chosen': 0, 'dropped': {}})"
+    session = start(OutsideDecider("optuna", {}, 2, 100, 10), script)
+
+    assert session.hear() == Decided(0, {})
+    assert asked == ["optuna"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ('{"configuration": 7, "rows": 100}', "configuration 7 is not from 0 to 6"),
+        ('{"configuration": -1, "rows": 100}', "configuration -1 is not from 0 to 6"),
+        ('{"configuration": true, "rows": 100}', "configuration True is not from 0 to 6"),
+        ('{"configuration": 0, "rows": 9001}', "rows 9001 is not from 1 to 9000"),
+        ('{"configuration": 0, "rows": 100.5}', "rows 100.5 is not"),
+        ('{"configuration": 0, "rows": 4, "fold": 0, "folds": 5}', "rows 4 is not from 5"),
+        ('{"configuration": 0, "rows": 9, "fold": 5, "folds": 5}', "fold 5 is not from 0 to 4"),
+        ('{"chosen": 9, "dropped": {}}', "configuration 9 is not"),
+        ('{"wish": 9}', "wish"),
+        ("no JSON", "asked for 'no JSON'"),
+    ],
+)
+def test_what_there_is_not_is_refused(start, said, message):
+    with pytest.raises(LeaseboardError, match=message):
+        start(halving(), f"wire.read(); wire.send({said.encode()!r})").hear()
+
+
+@pytest.mark.parametrize("of", [growing(), halving()])
+def test_who_is_closed_is_gone(start, of):
+    session = start(of, "time.sleep(60)")
+    pid = session._process.pid
+    session.close()
+
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)

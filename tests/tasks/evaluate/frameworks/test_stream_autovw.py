@@ -1,0 +1,86 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from leaseboard.tasks.evaluate.frameworks.stream_autovw import LEARNERS
+from leaseboard.tasks.evaluate.frameworks.stream_program import Asked
+from tests.played import played
+
+
+class AutoVWStandIn:
+    """Keeps the lines that it is given, and forecasts the label before."""
+
+    AUTOMATIC = "_auto"
+
+    def __init__(self, **given):
+        self.given = given
+        self.lines = []
+        self.last = 0.0
+
+    def predict(self, line):
+        self.lines.append(line)
+        return self.last
+
+    def learn(self, line):
+        self.lines.append(line)
+        self.last = float(line.split("|")[0])
+
+
+@pytest.fixture
+def trial(monkeypatch):
+    """FLAML's module that names the error; `flaml` has the stand-in while it is here."""
+    module = SimpleNamespace(
+        mean_absolute_error="of scikit-learn", mean_squared_error="of scikit-learn"
+    )
+    monkeypatch.setitem(sys.modules, "flaml", SimpleNamespace(AutoVW=AutoVWStandIn))
+    monkeypatch.setitem(sys.modules, "flaml.onlineml", SimpleNamespace(trial=module))
+    return module
+
+
+def made(learner, namespaces=()):
+    asked = Asked("regression", 3, 0, ("x0", "x1", "x2"), (), namespaces)
+    return asked, LEARNERS[learner](asked)
+
+
+def test_a_line_that_is_forecast_has_no_label_and_its_groups_are_namespaces(trial):
+    asked, model = made("stock", (("x0", "x1"), ("x2",)))
+
+    _, told = played(asked, model, [[1, 0.5, -2], [0, 0, 0]], [4, 6])
+
+    found = model._model
+    assert told[:, 0].tolist() == [0, 4]
+    assert found.lines == [
+        "|a 0:1.000000 1:0.500000|b 2:-2.000000",
+        "4.0 |a 0:1.000000 1:0.500000|b 2:-2.000000",
+        "|a 0:0.000000 1:0.000000|b 2:0.000000",
+        "6.0 |a 0:0.000000 1:0.000000|b 2:0.000000",
+    ]
+    assert found.given["random_seed"] == 3
+    assert found.given["max_live_model_num"] == 5
+    assert found.given["search_space"]["interactions"] == "_auto"
+
+
+def test_columns_without_groups_are_one_namespace(trial):
+    _, model = made("stock")
+
+    model.predict_one({"x0": 1, "x1": 2, "x2": 3})
+
+    assert model._model.lines == ["|a 0:1.000000 1:2.000000 2:3.000000"]
+
+
+def test_only_the_patched_one_computes_the_error_itself(trial):
+    made("stock")
+    assert trial.mean_absolute_error == "of scikit-learn"
+
+    made("patched")
+    assert trial.mean_absolute_error([2.0], [5.5]) == 3.5
+
+
+def test_the_squared_one_is_told_so_and_computes_it_itself(trial):
+    _, patched = made("patched")
+    _, squared = made("squared")
+
+    assert "metric" not in patched._model.given
+    assert squared._model.given["metric"] == "mse"
+    assert trial.mean_squared_error([2.0], [5.5]) == 12.25

@@ -1,0 +1,145 @@
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import get_args, get_type_hints
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.reference import tables
+from leaseboard.tasks.evaluate.frameworks import inside, runs, table_program, venv
+
+FOLDER = Path(table_program.__file__).parent
+
+
+class WireAlone:
+    """Gives one order, and keeps the answer."""
+
+    def __init__(self, **order):
+        self.order = order
+
+    def read(self):
+        return self.order
+
+    def write(self, answer):
+        self.answer = answer
+
+
+def test_a_fit_predicts_and_says_what_is_not_the_fits(tmp_path, monkeypatch):
+    class Mean:
+        def fit(self, frame, labels, *, wanted):
+            assert (list(frame), wanted) == (["column0", "column1"], 7)
+            assert frame["column1"].cat.categories.tolist() == ["x", "y"]
+            self.mean = labels.mean()
+
+        def predict(self, frame):
+            return np.full((len(frame), 1), self.mean)
+
+    np.savez(tmp_path / "data.npz", labels=np.array([1.0, 3.0]),
+             train_0=np.zeros(2), train_1=np.array([0, -1], dtype=np.int8),
+             test_0=np.zeros(3), test_1=np.array([1, 1, 0], dtype=np.int8))  # fmt: skip
+    made = {"ours": lambda order: (Mean(), {"wanted": order["seed"]})}
+    monkeypatch.setattr(table_program, "SYSTEMS", made)
+    monkeypatch.chdir(tmp_path)
+    wire = WireAlone(mode="fit", seed=7, columns=[None, ["x", "y"]])
+
+    table_program.main(inside, wire, "ours")
+
+    assert wire.answer.pop("predictions").tolist() == [2.0, 2.0, 2.0]
+    assert wire.answer.pop("peak_memory_mb") > 10
+    assert min(wire.answer.pop(name) for name in ("cpu_besides", "wall_besides")) >= 0
+    assert wire.answer == {}
+
+
+def test_a_search_answers_what_was_tried_and_the_test_score_of_the_best(tmp_path, monkeypatch):
+    class Ones:
+        def predict(self, rows):
+            return np.ones(len(rows), dtype=int)
+
+    def search(order, data):
+        assert {name.partition("_")[0] for name in data} == {"train", "validation", "test"}
+        return [{"reward": np.float64(0.5)}], Ones()
+
+    X, y = np.zeros((4, 2)), np.array([0, 1, 1, 1])
+    np.savez(tmp_path / "data.npz", train_x=X, train_y=y, validation_x=X, validation_y=y,
+             test_x=X, test_y=y)  # fmt: skip
+    monkeypatch.setitem(table_program.SEARCHES, "flaml", search)
+    monkeypatch.chdir(tmp_path)
+    wire = WireAlone(mode="search", seed=7)
+
+    table_program.main(inside, wire, "flaml")
+
+    assert wire.answer == {"tried": [{"reward": 0.5}], "test": 0.75}
+
+
+@pytest.mark.parametrize(
+    ("task", "labels", "kind", "metric"),
+    [
+        ("classification", [0, 1, 0], "binary", "accuracy"),
+        ("classification", [0, 1, 5], "multiclass", "accuracy"),
+        ("regression", [0, 1, 0], "regression", "r2"),
+    ],
+)
+def test_autogluon_is_told_the_kind_of_labels_and_one_cpu(monkeypatch, task, labels, kind, metric):
+    told = []
+
+    class TabularPredictor:
+        def __init__(self, *given, **options):
+            told.append((given, options))
+
+        def fit(self, frame, **options):
+            told.append((frame["label"].tolist(), options))
+            return self
+
+        def predict(self, frame):
+            return frame["x"]
+
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")
+    parents = "autogluon", "fastai", "fastai.tabular"
+    for name in (*parents, "autogluon.tabular", "fastai.tabular.all"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    sys.modules["autogluon.tabular"].TabularPredictor = TabularPredictor
+    model, options = table_program.autogluon({"task": task, "seconds": 9})
+    frame = pd.DataFrame({"x": [1, 2, 3]})
+
+    model.fit(frame, np.array(labels), **options)
+
+    (given, made), (seen, fitted) = told
+    assert (given, made["problem_type"], made["eval_metric"]) == (("label",), kind, metric)
+    assert (seen, fitted) == (labels, {"time_limit": 9, "num_cpus": 1, "num_gpus": 0})
+    assert model.predict(frame).tolist() == [1, 2, 3]
+    assert list(frame) == ["x"]
+
+
+def test_a_clock_of_cpu_time_stands_still_while_a_system_waits(monkeypatch):
+    monkeypatch.setattr(time, "time", time.time)
+    table_program._count_cpu_time()
+
+    cpu, began = time.process_time(), time.time()
+    time.sleep(0.1)
+
+    assert time.time() - began <= time.process_time() - cpu + 1e-6  # what a float leaves of it
+
+
+@pytest.mark.parametrize("system", ["lightgbm", "forest"])
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_systems_are_made_for_their_task_with_the_seed(system, task):
+    model, options = table_program.SYSTEMS[system]({"task": task, "seed": 7, "seconds": 1})
+
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    assert (last.random_state, last.n_jobs, options) == (7, 1, {})
+    assert hasattr(last, "predict_proba") == (task == "classification")
+
+
+def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
+    told = [tables.TableSystem, tables.TableBaseline]
+    names = {name for cls in told for name in get_args(get_type_hints(cls)["system"])}
+
+    beside = {name for name in names if table_program.module_of(name)}
+    assert names == {*table_program.SYSTEMS, *beside}
+    assert all((FOLDER / f"{table_program.module_of(name)}.py").is_file() for name in beside)
+    assert names.issuperset(table_program.COUNTING_WALL_SECONDS)
+    libraries = {runs.library(name) for name in names}
+    assert libraries - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}
