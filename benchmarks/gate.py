@@ -5,8 +5,8 @@ scenarios whose accepted and new scores are drawn alike, and N comparisons in wh
 worse by 2, 5 or 10 times the standard deviation of a score (1 % of its mean), for suites of 2, 3
 and 5 repetitions. A row for each kind of draws:
 
-- false alarms: the share of neutral gates that fail, `leaseboard.tasks.score.gate.scores.ALPHA` at
-  most;
+- false alarms: the share of neutral gates that fail, at most
+  `leaseboard.tasks.score.gate.verdict.ALPHA`;
 - jobs: how many are run in addition, over those of the suite, on average over neutral gates;
 - found: the share of gates in which the scenario that is worse has regressed.
 
@@ -22,8 +22,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.tasks.score.gate.scores import ALPHA, LOOKS, TOLERANCE, decide
-from leaseboard.tasks.score.paired import Paired, paired
+from leaseboard.tasks.score.gate.verdict import ALPHA, LOOKS, TOLERANCE, decide
+from leaseboard.tasks.score.inference import Paired, paired
 
 Doubles = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Doubles]

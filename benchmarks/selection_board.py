@@ -12,7 +12,7 @@ from pathlib import Path
 
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.selection_ranks import TOLERATED, standings
+from leaseboard.tasks.score.selection import TOLERATED, standings
 from leaseboard.tasks.score.summary import fixed, short
 
 

@@ -37,7 +37,7 @@ IMPORTS = (
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
     "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept",
     "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
-    "leaseboard.tasks.report", "leaseboard.tasks.score.bootstrap",
+    "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.recording",
     "leaseboard.tasks.track.recorder", "tests.kernels",
 )  # fmt: skip

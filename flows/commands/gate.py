@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from leaseboard.tasks.jobs.job import Job
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.score.gate.quantities import Quantity
+    from leaseboard.tasks.score.gate.promises import Quantity
     from leaseboard.tasks.score.gate.verdict import Verdict
 
 Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
@@ -69,8 +69,7 @@ def gate(
     """
     from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.gate.baseline import read_baseline
-    from leaseboard.tasks.score.gate.scores import TOLERANCE
-    from leaseboard.tasks.score.gate.verdict import Verdict
+    from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
     from leaseboard.tasks.score.gate.verdict import gate as judge
 
     for path in filter(None, (markdown, junit, json)):
@@ -157,8 +156,7 @@ def accept(
     from leaseboard.tasks.machine.environment import versions
     from leaseboard.tasks.score.frame import finished
     from leaseboard.tasks.score.gate import baseline as core
-    from leaseboard.tasks.score.gate.scores import DECIDING
-    from leaseboard.tasks.score.gate.verdict import PASSED, RUN_FAILED
+    from leaseboard.tasks.score.gate.verdict import DECIDING, PASSED, RUN_FAILED
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
@@ -267,7 +265,7 @@ def _run(
     from leaseboard.tasks.folder.results import EVENTS, job_folder
     from leaseboard.tasks.machine import paths
     from leaseboard.tasks.score.frame import as_frame
-    from leaseboard.tasks.score.gate.quantities import Evidence, measure
+    from leaseboard.tasks.score.gate.promises import Evidence, measure
     from leaseboard.tasks.track.publish import Logged
 
     how = How(

@@ -304,7 +304,7 @@ def _tell(
     going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.score.measured import told
+    from leaseboard.tasks.score.frame import told
 
     model, rows = going_on.model, len(learned.forecasts)
     if as_json:

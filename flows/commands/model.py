@@ -80,7 +80,7 @@ def promote(
     from leaseboard.algorithms.errors import UsageError
     from leaseboard.tasks.machine import paths
     from leaseboard.tasks.models import registry
-    from leaseboard.tasks.score.gate.scores import TOLERANCE
+    from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
     uri = paths.tracking_uri(tracking_uri)
     file = registry.keep_of(uri, name)

@@ -152,7 +152,7 @@ def _check_register(name: str, job: Job, fault: str) -> None:
 def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
     """UsageError if the job cannot have the measure."""
     from leaseboard.tasks.jobs.suites.rankable import require_measure, tasks_of
-    from leaseboard.tasks.score.measured import check_measure
+    from leaseboard.tasks.score.frame import check_measure
 
     require_measure(check_measure(name), [job], {})  # before any data are loaded
     require_measure(name, [job], tasks_of([job.data], mirrors))
@@ -294,8 +294,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from leaseboard.algorithms.configurations import phrase
     from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.job import plain
-    from leaseboard.tasks.score.frame import rows_cut, to_frame
-    from leaseboard.tasks.score.measured import told
+    from leaseboard.tasks.score.frame import rows_cut, to_frame, told
 
     is_log = attempt.of_log and result.metric == attempt.result.metric
     failures = attempt.failures

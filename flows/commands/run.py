@@ -125,7 +125,7 @@ def report(
         if not (folder / "results.parquet").is_file():
             raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
     from leaseboard.tasks.report import build
-    from leaseboard.tasks.score.written import FORMATS
+    from leaseboard.tasks.score.board import FORMATS
 
     if board is not None:
         from leaseboard.algorithms.errors import unknown
@@ -166,7 +166,7 @@ def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | Non
 
 def _ranked_by(metric: str | None, suite: Suite) -> Suite:
     """`suite`, whose boards rank by `metric` if it is given."""
-    from leaseboard.tasks.score.measured import check_measure
+    from leaseboard.tasks.score.frame import check_measure
 
     return suite.model_copy(update={"metric": check_measure(metric)}) if metric else suite
 

@@ -14,7 +14,7 @@ from leaseboard.tasks.models.names import check_name
 from leaseboard.tasks.models.winner import Fitted
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.gate.baseline import Baseline, accept
-from leaseboard.tasks.score.gate.scores import TOLERANCE, Check, check_scores
+from leaseboard.tasks.score.gate.verdict import TOLERANCE, Check, check_scores
 from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.store import experiment, open_store, reported
 

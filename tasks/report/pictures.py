@@ -19,10 +19,9 @@ from leaseboard.tasks.report.charts import (
     text,
 )
 from leaseboard.tasks.score import board as terminal
-from leaseboard.tasks.score.bootstrap import Interval
 from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.inference import Comparison, Interval
 from leaseboard.tasks.score.leaderboard import Board
-from leaseboard.tasks.score.significance import Comparison
 from leaseboard.tasks.score.summary import bracket, fixed, short
 
 FEWEST = 5

@@ -17,12 +17,11 @@ import pandas as pd
 
 from leaseboard.tasks.jobs.benches.kinds import choosing
 from leaseboard.tasks.machine.terminal import cell
-from leaseboard.tasks.score.bootstrap import Interval, paired_mean
+from leaseboard.tasks.score.compared import METRIC
 from leaseboard.tasks.score.frame import finished
-from leaseboard.tasks.score.paired import paired, paired_ratio
+from leaseboard.tasks.score.inference import Interval, paired, paired_mean, paired_ratio
 from leaseboard.tasks.score.summary import short
 from leaseboard.tasks.score.table import Floats
-from leaseboard.tasks.score.tested import METRIC
 
 if TYPE_CHECKING:
     from rich.console import Group

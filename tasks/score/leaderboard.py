@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.score.bootstrap import Interval, interval, resampled_means
 from leaseboard.tasks.score.frame import finished
-from leaseboard.tasks.score.normalise import on_scale, relative_losses
+from leaseboard.tasks.score.inference import Interval, interval, resampled_means
 from leaseboard.tasks.score.table import (
     EARLY,
     FAILED,
@@ -20,6 +19,8 @@ from leaseboard.tasks.score.table import (
     Floats,
     ScoreTable,
     nanmean,
+    on_scale,
+    relative_losses,
     score_table,
 )
 

@@ -1,4 +1,4 @@
-"""Configuration selection held against Full-run: speed-up, loss, and calibration of intervals."""
+"""Configuration selection held against Full-run: speed-up, loss, calibration, ranks, sweeps."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.abc_selection.calibration import Calibration, calibrate, real_accuracies
@@ -21,6 +22,8 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
+from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.score.frame import finished
 
 _ROUNDING = 1e-12
 REFERENCE = "full-run"
@@ -176,3 +179,221 @@ def champion_of(events: Sequence[Event]) -> int | None:
     """The last champion of a log."""
     changes = of(events, ChampionChanged)
     return changes[-1].configuration if changes else None
+
+
+TOLERATED = 0.01, 0.05
+"""Accuracies that may be lost: at each of them everybody is ranked."""
+
+RULE = (
+    "On a data set those come first who lost at most epsilon in every repetition, whoever took the"
+    " fewest CPU seconds before the others; then those who lost more, by their mean loss; then"
+    " those who failed in a repetition. Who was skipped on a data set has no rank there."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One algorithm over all data sets; NaN where it has no rank or no finished run.
+
+    Attributes
+    ----------
+    ranks : tuple of float
+        The mean rank by `RULE`, for each of `TOLERATED`.
+    by_loss, by_seconds : float
+        The mean ranks by mean loss alone and by mean CPU seconds alone.
+    loss, worst : float
+        The accuracy of Full-run's choice less that of its own, both trained in full: the mean and
+        the largest.
+    above : tuple of int
+        How many runs lost more, for each of `TOLERATED`.
+    cpu_seconds, wall_seconds : float
+        Of the selection alone, the mean.
+    speedup : float
+        Full-run's CPU seconds over its own, the geometric mean; infinite if it takes none.
+    """
+
+    label: str
+    ranks: tuple[float, ...]
+    by_loss: float
+    by_seconds: float
+    loss: float
+    worst: float
+    above: tuple[int, ...]
+    cpu_seconds: float
+    wall_seconds: float
+    speedup: float
+    finished: int
+    failed: int
+    skipped: int
+
+
+def standings(frame: pd.DataFrame) -> list[Standing]:
+    """Every algorithm of a run of selections, best first by the first of `TOLERATED`.
+
+    There are none unless all chose among equally many configurations, and Full-run is there to
+    tell what was lost.
+
+    - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
+    """
+    runs = _runs(frame)
+    if runs is None or runs["label"].nunique() < 2:
+        return []
+    ranks = _ranks(runs)
+    found = []
+    for label, mine in runs.groupby("label", sort=False):
+        ok = mine[mine["fine"]]
+        at = ranks.loc[label] if label in ranks.index else pd.Series(np.nan, ranks.columns)
+        found.append(
+            Standing(
+                label=str(label),
+                ranks=tuple(float(at[each]) for each in TOLERATED),
+                by_loss=float(at["loss"]),
+                by_seconds=float(at["seconds"]),
+                loss=float(ok["loss"].mean()),
+                worst=float(ok["loss"].max()),
+                above=tuple(int((ok["loss"] > each).sum()) for each in TOLERATED),
+                cpu_seconds=float(ok["seconds"].mean()),
+                wall_seconds=float(ok["wall"].mean()),
+                speedup=_speedup(ok),
+                finished=len(ok),
+                failed=int(mine["failed"].sum()),
+                skipped=int((mine["status"] == "skipped").sum()),
+            )
+        )
+    return sorted(found, key=lambda each: tuple(np.nan_to_num(each.ranks, nan=np.inf)))
+
+
+def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
+    """The jobs beside Full-run's; None where they are no selections of one size beside it."""
+    fine = finished(frame)
+    done = frame[fine]
+    if not len(done) or not done["bench"].isin(choosing("configuration")).all():
+        return None
+    if len({metrics.get("configurations") for metrics in done["metrics"]}) > 1:
+        return None
+    measured = [each or {} for each in frame["metrics"]]
+    runs = frame[["label", "data", "repetition", "status", "score"]].assign(
+        fine=fine,
+        failed=~fine & (frame["status"] != "skipped"),
+        seconds=[each.get("selection_cpu_seconds", np.nan) for each in measured],
+        wall=[each.get("selection_wall_seconds", np.nan) for each in measured],
+    )
+    full = runs[fine & (frame["algorithm"] == REFERENCE)].drop_duplicates(["data", "repetition"])
+    if not len(full):
+        return None
+    runs = runs.merge(
+        full[["data", "repetition", "score", "seconds"]],
+        on=["data", "repetition"],
+        suffixes=("", "_of_full_run"),
+    )
+    loss = runs["score_of_full_run"].astype(float) - runs["score"].astype(float)
+    return runs.assign(loss=loss.round(12))
+
+
+def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
+    """The mean ranks of each label, a column for each of `TOLERATED`, ``loss`` and ``seconds``."""
+    cells = (
+        runs.groupby(["label", "data"], sort=False)
+        .agg(
+            skipped=("status", lambda each: (each == "skipped").any()),
+            failed=("failed", "any"),
+            loss=("loss", "mean"),
+            worst=("loss", "max"),
+            seconds=("seconds", "mean"),
+        )
+        .reset_index()
+    )
+    cells = cells[~cells["skipped"]]
+    failed = cells["failed"].astype(int)
+    ranks = {
+        "loss": _rank(cells, failed, cells["loss"]),
+        "seconds": _rank(cells, failed, cells["seconds"]),
+    }
+    for epsilon in TOLERATED:
+        over = (cells["worst"] > epsilon) | cells["failed"]
+        value = cells["seconds"].where(~over, cells["loss"])
+        ranks[epsilon] = _rank(cells, over.astype(int) + failed, value)
+    return pd.DataFrame(ranks).groupby(cells["label"]).mean()
+
+
+def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
+    """On each data set by `first`, equals by `then`, of which none is the last; ties shared."""
+    order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
+    places = order.groupby(["first", "then"]).ngroup()
+    return places.groupby(cells["data"]).rank()
+
+
+def _speedup(ok: pd.DataFrame) -> float:
+    with np.errstate(divide="ignore"):
+        times = ok["seconds_of_full_run"].to_numpy(float) / ok["seconds"].to_numpy(float)
+        return float(np.exp(np.log(times).mean())) if len(times) else np.nan
+
+
+COUNT = "configurations"
+"""The one setting that is the bench's: how many configurations there were to choose from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Runs of one algorithm, all settings alike but one."""
+
+    name: str
+    """The algorithm, with what sets its settings apart from those of its other sweeps."""
+    points: dict[str, dict[Any, list[Selection]]]
+    """By data set, the runs (its repetitions) at every value of the setting, in rising order."""
+
+    @property
+    def runs(self) -> list[Selection]:
+        """All of them."""
+        return [run for values in self.points.values() for runs in values.values() for run in runs]
+
+
+def sweeps(found: Sequence[Selection], setting: str) -> list[Sweep]:
+    """Every group of runs in which `setting` alone takes two values or more.
+
+    `setting`: an algorithm's setting, or ``configurations``.
+    """
+    groups: dict[str, list[Selection]] = {}
+    for run in found:
+        known = _identity(run)
+        if setting in known:
+            rest = {name: value for name, value in known.items() if name != setting}
+            groups.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(run)
+    swept = {
+        key: runs
+        for key, runs in groups.items()
+        if len({_identity(run)[setting] for run in runs}) > 1
+    }
+    names = _names({key: _identity(runs[0]) for key, runs in swept.items()}, setting)
+    return [Sweep(names[key], _points(runs, setting)) for key, runs in swept.items()]
+
+
+def _identity(run: Selection) -> dict[str, Any]:
+    return {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
+
+
+def _points(runs: Sequence[Selection], setting: str) -> dict[str, dict[Any, list[Selection]]]:
+    points: dict[str, dict[Any, list[Selection]]] = {}
+    # A setting that is None is the bench's own value; it is told first.
+    for run in sorted(runs, key=lambda run: _order(_identity(run)[setting])):
+        values = points.setdefault(run.data, {})
+        values.setdefault(_identity(run)[setting], []).append(run)
+    return points
+
+
+def _order(value: Any) -> tuple[bool, float, str]:
+    number = isinstance(value, (int, float))
+    return number, float(value) if number else 0.0, str(value)
+
+
+def _names(groups: dict[str, dict[str, Any]], setting: str) -> dict[str, str]:
+    names = {}
+    for key, own in groups.items():
+        rivals = [other for other in groups.values() if other["algorithm"] == own["algorithm"]]
+        apart = [
+            f"{name} {value}"
+            for name, value in own.items()
+            if name != setting and any(other.get(name) != value for other in rivals)
+        ]
+        names[key] = own["algorithm"] + (f" ({', '.join(apart)})" if apart else "")
+    return names

@@ -6,9 +6,8 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.inference import Comparison, Interval
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, Row
-from leaseboard.tasks.score.significance import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
     """The answer that a board and its tests give.
 
     `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` and
-    `leaseboard.tasks.score.tested` say of them.
+    `leaseboard.tasks.score.compared` say of them.
     """
     rows = board.rows
     if not rows or not any(row.n_ok for row in rows):

@@ -10,8 +10,7 @@ import pandas as pd
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame, to_frame
-from leaseboard.tasks.score.normalise import on_scale
-from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, score_table
+from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, on_scale, score_table
 
 MOST_DAYS = 120
 """The newest days that a trend tells."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from leaseboard.tasks import report as page
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.board import markdown
 from leaseboard.tasks.score.compared import Compared
-from leaseboard.tasks.score.written import markdown
 from leaseboard.tasks.track import log_all
 from leaseboard.tasks.track.publish import publish
 

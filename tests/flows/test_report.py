@@ -18,9 +18,8 @@ from leaseboard.tasks.folder.results import assemble, finish
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.report import suite_of
 from leaseboard.tasks.report.sections.jobs import race_command
-from leaseboard.tasks.score.bootstrap import resampled_means
+from leaseboard.tasks.score.inference import compare_all, resampled_means
 from leaseboard.tasks.score.leaderboard import leaderboard
-from leaseboard.tasks.score.significance import compare_all
 from leaseboard.tasks.score.summary import summarise
 from leaseboard.tasks.track import TrackingError
 

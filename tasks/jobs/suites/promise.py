@@ -28,7 +28,7 @@ class Promise(BaseModel):
     """A data set of the suite, by reference or name; empty for all."""
     metric: str
     """``score``, ``units``, any other metric of the job, or one of
-    `leaseboard.tasks.score.gate.quantities.DERIVED`."""
+    `leaseboard.tasks.score.gate.promises.DERIVED`."""
     over: str | None = None
     """The label of another algorithm by whose same metric it is divided, repetition by
     repetition."""

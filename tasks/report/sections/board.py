@@ -25,7 +25,6 @@ from leaseboard.tasks.report.page import (
 )
 from leaseboard.tasks.score import board as terminal
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Row
-from leaseboard.tasks.score.normalise import relative_losses
 from leaseboard.tasks.score.summary import bracket, fixed, short
 from leaseboard.tasks.score.table import (
     EARLY,
@@ -36,6 +35,7 @@ from leaseboard.tasks.score.table import (
     SKIPPED,
     Floats,
     nanmean,
+    relative_losses,
     score_table,
 )
 from leaseboard.tasks.score.trend import MOST_DAYS, trend

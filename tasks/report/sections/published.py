@@ -11,16 +11,17 @@ from leaseboard.tasks.report.charts import Figure, axis, chart, colour, scatter
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, finite, number, spread
 from leaseboard.tasks.report.sections.selections import compared
-from leaseboard.tasks.score.normalise import NORMALISED_MEANS
 from leaseboard.tasks.score.published import (
     Agreement,
+    Relative,
+    cumulative,
     printed_decimals,
     published_against_measured,
+    relative,
 )
-from leaseboard.tasks.score.relative import Relative, cumulative, relative
 from leaseboard.tasks.score.selection import with_metrics
 from leaseboard.tasks.score.summary import fixed
-from leaseboard.tasks.score.table import Floats
+from leaseboard.tasks.score.table import NORMALISED_MEANS, Floats
 
 
 def relative_error(made: Material) -> Section | None:

@@ -28,9 +28,20 @@ from leaseboard.tasks.report.charts import (
 )
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Names, Section, Table, cell, count, number, rounded
-from leaseboard.tasks.score.selection import REFERENCE, Selection, Truth, champion_of, compare
-from leaseboard.tasks.score.selection_ranks import RULE, TOLERATED, Standing, standings
-from leaseboard.tasks.score.sweeps import COUNT, Sweep, sweeps
+from leaseboard.tasks.score.selection import (
+    COUNT,
+    REFERENCE,
+    RULE,
+    TOLERATED,
+    Selection,
+    Standing,
+    Sweep,
+    Truth,
+    champion_of,
+    compare,
+    standings,
+    sweeps,
+)
 
 MOST_FUNNELS = 6
 _BROKEN = 3

@@ -27,8 +27,7 @@ from leaseboard.tasks.jobs.job import (
 )
 from leaseboard.tasks.jobs.suites.promise import Promise
 from leaseboard.tasks.score.frame import scoreless
-from leaseboard.tasks.score.gate.promises import check_promises
-from leaseboard.tasks.score.gate.quantities import Quantity
+from leaseboard.tasks.score.gate.promises import Quantity, check_promises
 
 
 def _day(text: str) -> str:

@@ -9,12 +9,13 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 from leaseboard.tasks.score.gate.promises import PromiseVerdict
-from leaseboard.tasks.score.gate.scores import ALPHA, Check
 from leaseboard.tasks.score.gate.verdict import (
+    ALPHA,
     NOTHING_COMPARED,
     PASSED,
     REGRESSION,
     RUN_FAILED,
+    Check,
     Verdict,
 )
 

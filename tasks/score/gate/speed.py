@@ -31,8 +31,7 @@ from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.foreign import files, is_foreign
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
-from leaseboard.tasks.score.bootstrap import Interval
-from leaseboard.tasks.score.paired import paired_ratio
+from leaseboard.tasks.score.inference import Interval, paired_ratio
 
 TURNS = 7
 TOLERANCE = 0.1

@@ -9,10 +9,9 @@ from leaseboard.tasks.folder.seal import unseal
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.report.page import unpacked
 from leaseboard.tasks.report.sections.jobs import race_command
-from leaseboard.tasks.score.board import plain
+from leaseboard.tasks.score.board import as_csv, latex, markdown, plain
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
-from leaseboard.tasks.score.written import as_csv, latex, markdown
 from tests.page_reader import Reader, read_page
 
 

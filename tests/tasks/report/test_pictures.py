@@ -13,9 +13,8 @@ from leaseboard.tasks.report.pictures import (
     intervals,
     visible,
 )
-from leaseboard.tasks.score.bootstrap import Interval
+from leaseboard.tasks.score.inference import Comparison, Interval
 from leaseboard.tasks.score.leaderboard import Row
-from leaseboard.tasks.score.significance import Comparison
 
 
 def row(label, score, width=0.1, cost=1.0):

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.score import board, written
+from leaseboard.tasks.score import board
+from leaseboard.tasks.score.board import as_csv
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 
@@ -83,7 +84,7 @@ def test_a_mean_rank_over_fewer_data_sets_says_so_beside_the_number():
     names = list(board.columns(found))
     ranks = {row[names.index("algorithm")]: row[names.index("rank")] for row in board.texts(found)}
     table = {row["algorithm"]: row["data_sets_ranked"]
-             for row in csv.DictReader(io.StringIO(written.as_csv(found)))}  # fmt: skip
+             for row in csv.DictReader(io.StringIO(as_csv(found)))}  # fmt: skip
 
     assert ranks == {"exhaustive": "1.00 (1/2)", "cha<b>[red]|_*": "1.50", "vanilla": "2.50"}
     assert table == {"exhaustive": "1", "cha<b>[red]|_*": "2", "vanilla": "2"}
@@ -138,7 +139,7 @@ def test_a_single_repetition_has_no_interval_in_any_form():
     assert "[" not in text.replace("[bold]", "").replace("[red]", "")
     assert "A single repetition has no interval" in text
     assert text.splitlines()[2].split() == ["exhaustive", "2", "–", "0.5", "1", "1/1"]
-    rows = [*csv.DictReader(io.StringIO(written.as_csv(found)))]
+    rows = [*csv.DictReader(io.StringIO(as_csv(found)))]
     ends = {row[f"{of}_{end}"] for row in rows for of in ("score", "relative_loss")
             for end in ("lower", "upper")}  # fmt: skip
     assert ends == {""}

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.score.bootstrap import interval, paired_mean, resampled_means
+from leaseboard.tasks.score.inference import interval, paired_mean, resampled_means
 
 
 def test_paired_mean_of_a_consistent_drop_excludes_zero():

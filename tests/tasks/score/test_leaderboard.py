@@ -3,8 +3,7 @@ import pytest
 
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.leaderboard import leaderboard
-from leaseboard.tasks.score.normalise import normalised, relative_losses, scaled
-from leaseboard.tasks.score.table import score_table
+from leaseboard.tasks.score.table import normalised, relative_losses, scaled, score_table
 
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],

@@ -10,8 +10,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.board import plain, score_name
 from leaseboard.tasks.score.compared import compared
-from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.measured import MEANS, by_measure, told
+from leaseboard.tasks.score.frame import MEANS, as_frame, by_measure, told
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -8,12 +8,11 @@ import pytest
 from scipy.stats import rankdata, wilcoxon
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score.bootstrap import Interval
 from leaseboard.tasks.score.compare import compare
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import accept
 from leaseboard.tasks.score.gate.verdict import gate
-from leaseboard.tasks.score.paired import chance_of, paired, paired_ratio
+from leaseboard.tasks.score.inference import Interval, chance_of, paired, paired_ratio
 
 OLD = np.array([2.0, 4.0, 6.0])
 

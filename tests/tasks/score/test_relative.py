@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.relative import cumulative, relative
+from leaseboard.tasks.score.published import cumulative, relative
 from tests.tasks.score.relatives import BASELINES, FRAME
 
 

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.score.selection_ranks import standings
+from leaseboard.tasks.score.selection import standings
 
 TRUTH = [("full-run", data, 0, 0.9, 100.0) for data in ("d", "e")]
 

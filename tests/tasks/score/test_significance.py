@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.score.significance import Pair, cliques, compare_all, friedman, holm, nemenyi
+from leaseboard.tasks.score.inference import Pair, cliques, compare_all, friedman, holm, nemenyi
 from leaseboard.tasks.score.table import score_table
 
 

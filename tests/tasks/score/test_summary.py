@@ -3,8 +3,8 @@ import pytest
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.inference import compare_all
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, leaderboard
-from leaseboard.tasks.score.significance import compare_all
 from leaseboard.tasks.score.summary import fixed, short, summarise
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from leaseboard.algorithms.abc_selection.calibration import Calibration
-from leaseboard.tasks.score.selection import Selection
-from leaseboard.tasks.score.sweeps import sweeps
+from leaseboard.tasks.score.selection import Selection, sweeps
 
 
 def run(algorithm="abc", data="d", configurations=20, **settings):

@@ -1,10 +1,9 @@
 import pytest
 
 from leaseboard.tasks.score import board
-from leaseboard.tasks.score.compared import compared
+from leaseboard.tasks.score.compared import compared, standard_errors
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.table import score_table
-from leaseboard.tasks.score.tested import standard_errors
 
 
 @pytest.fixture

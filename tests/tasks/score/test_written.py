@@ -10,7 +10,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.score import board, written
+from leaseboard.tasks.score import board
+from leaseboard.tasks.score.board import as_csv, latex, markdown
 from leaseboard.tasks.score.compared import compared
 
 NAMES = (
@@ -47,7 +48,7 @@ def made(request):
 
 
 def test_csv_is_read_back_in_full(made):
-    rows = list(csv.DictReader(io.StringIO(written.as_csv(made))))
+    rows = list(csv.DictReader(io.StringIO(as_csv(made))))
     one_set = made.board.one_set
 
     assert [row["algorithm"].removeprefix("'") for row in rows] == [
@@ -62,9 +63,7 @@ def test_csv_is_read_back_in_full(made):
 
 
 def test_markdown_is_read_back_as_it_was_said(made):
-    tokens = (
-        MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(written.markdown(made))
-    )
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(markdown(made))
     cells = [
         tokens[i + 1] for i, token in enumerate(tokens) if token.type in ("td_open", "th_open")
     ]
@@ -80,12 +79,12 @@ def test_markdown_is_read_back_as_it_was_said(made):
 
 
 def test_what_is_missing_is_told_with_the_board(made):
-    assert "counts as the worst score" in written.markdown(made)
-    assert "counts as the worst score" in written.latex(made)
+    assert "counts as the worst score" in markdown(made)
+    assert "counts as the worst score" in latex(made)
 
 
 def test_latex_is_read_back_as_it_was_said(made):
-    lines = written.latex(made).splitlines()
+    lines = latex(made).splitlines()
     rows = [line for line in lines if line.startswith("{}")]
 
     assert [tuple(plain(cell) for cell in re.split(r"(?<!\\) & ", row)) for row in rows] == [
@@ -116,7 +115,7 @@ def plain(cell):
 def test_no_cell_of_a_csv_is_a_formula(made, name):
     row = dataclasses.replace(made.board.rows[0], label=name)
     board = dataclasses.replace(made.board, rows=(row,), scale=name, metric=name)
-    text = written.as_csv(dataclasses.replace(made, board=board))
+    text = as_csv(dataclasses.replace(made, board=board))
     (cells,) = csv.DictReader(io.StringIO(text, newline=""))
 
     assert cells["algorithm"] == f"'{name}"
@@ -132,5 +131,5 @@ def is_number(cell):
 
 
 def test_a_title_of_two_lines_stays_a_comment(made):
-    text = written.latex(dataclasses.replace(made, title="one\n\\input{x}"))
+    text = latex(dataclasses.replace(made, title="one\n\\input{x}"))
     assert text.startswith("% one \\input{x}\n% ")

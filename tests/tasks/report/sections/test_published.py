@@ -6,7 +6,7 @@ import dataclasses
 from types import SimpleNamespace
 
 from leaseboard.tasks.report.sections.published import figures, relative_error
-from leaseboard.tasks.score.relative import relative
+from leaseboard.tasks.score.published import relative
 from tests.tasks.score.relatives import BASELINES, FRAME
 
 

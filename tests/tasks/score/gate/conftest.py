@@ -14,7 +14,7 @@ from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.gate.baseline import read_baseline
-from leaseboard.tasks.score.gate.quantities import Evidence, measure
+from leaseboard.tasks.score.gate.promises import Evidence, measure
 
 ROOT = Path(__file__).resolve().parents[4]
 ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"

@@ -16,7 +16,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import Baseline, accept, dropped
 from leaseboard.tasks.score.gate.formats import as_json, headline, junit, markdown
-from leaseboard.tasks.score.gate.quantities import Evidence, Quantity, measure
+from leaseboard.tasks.score.gate.promises import Evidence, Quantity, measure
 from leaseboard.tasks.score.gate.verdict import gate
 
 GUARD = Promise(

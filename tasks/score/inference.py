@@ -1,0 +1,378 @@
+"""Intervals and tests: seeded bootstrap, paired signed ranks, and the tests over datasets.
+
+Bootstrap intervals are seeded: the same results give the same interval. Pairs of scores of one
+seed in two runs are what the gate, `compare` and promotion judge.
+
+Theorem. If a change is neutral, that is, if in each pair the old and the new score are
+exchangeable, the signs of the differences are independent fair coins given their sizes, whatever
+the distribution. So the rank sum of the pairs that became worse (Wilcoxon's statistic) has the
+distribution that all 2ⁿ choices of signs give, and `Paired.chance_of_drop` is at most p with
+probability at most p. No normality is assumed, ties and zeros included. With n pairs it cannot be
+below 2⁻ⁿ: three pairs decide nothing, twelve can decide at a level of .00025.
+
+Over datasets: Friedman, Nemenyi's critical difference, pairwise Wilcoxon-Holm.
+Nemenyi's verdict on two algorithms depends on which others take part; Wilcoxon's does not, so
+the groups of the diagram are Wilcoxon-Holm's and Nemenyi's distance is shown beside them
+(Demsar 2006; Benavoli et al. 2016).
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.jobs.suites.promise import ROUNDING
+from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, significant
+
+N_RESAMPLES = 2000
+LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its percentile interval; `lower` and `upper` are NaN if there is none."""
+
+    value: float
+    lower: float
+    upper: float
+
+    @property
+    def excludes_zero(self) -> bool:
+        """The whole interval lies on one side of zero."""
+        return self.lower > 0 or self.upper < 0
+
+    def times(self, factor: float) -> Interval:
+        """The interval of as many times the estimate; a negative factor swaps the ends."""
+        lower, upper = sorted((factor * self.lower, factor * self.upper))
+        return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
+
+
+def paired_mean(differences: Floats, level: float = LEVEL) -> Interval:
+    """Return the mean of paired differences with Student's t interval over the pairs.
+
+    A percentile bootstrap of two or three pairs misses far more often than its level says.
+
+    - `differences`, shape (n_pairs,): a single pair has no spread: its interval has no ends.
+
+    Examples
+    --------
+    >>> paired_mean(np.array([1.0, 1.0, 1.0]))
+    Interval(value=1.0, lower=1.0, upper=1.0)
+    >>> paired_mean(np.array([1.0, 2.0])).lower < 0
+    True
+    """
+    n, mean = len(differences), float(differences.mean())
+    if n == 1:
+        return Interval(mean, np.nan, np.nan)
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(n - 1, _tails(level)[1]) * differences.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, mean - half, mean + half)
+
+
+def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
+    """Means over data sets and repetitions of `n_resamples` two-level bootstrap samples.
+
+    A sample draws data sets with replacement, then repetitions of each with replacement, and
+    all algorithms share the draws: differences between rows are paired.
+
+    `values`, shape (n_labels, n_problems, n_repetitions): NaN where a value is missing; each data
+    set weighs the same.
+
+    Returns
+    -------
+    ndarray, shape (n_resamples, n_labels)
+        NaN where a sample holds no value of an algorithm, and all of an algorithm with a single
+        value, which has no interval.
+    """
+    n_labels, n_problems, n_repetitions = values.shape
+    present = [np.flatnonzero(np.isfinite(values[:, p]).any(axis=0)) for p in range(n_problems)]
+    kept = np.array([p for p in range(n_problems) if present[p].size], dtype=np.int64)
+    total = np.zeros((n_resamples, n_labels))
+    n = np.zeros((n_resamples, n_labels))
+    if kept.size:
+        random = generator("two-level bootstrap", n_problems, n_repetitions)
+        draws = _draw(random, kept, (n_resamples, kept.size))
+        for slot, p in itertools.product(range(kept.size), kept):
+            rows = np.flatnonzero(draws[:, slot] == p)
+            repetitions = _draw(random, present[p], (rows.size, present[p].size))
+            means = nanmean(values[:, p][:, repetitions], axis=2).T
+            total[rows] += np.nan_to_num(means)
+            n[rows] += np.isfinite(means)
+    several = np.isfinite(values).sum(axis=(1, 2)) > 1
+    return np.where((n > 0) & several, total / np.maximum(n, 1), np.nan)
+
+
+def interval(value: float, samples: Floats, level: float = LEVEL) -> Interval:
+    """The percentile interval of bootstrap `samples` around an estimate."""
+    finite = samples[np.isfinite(samples)]
+    if not np.isfinite(value) or not finite.size:
+        return Interval(value, np.nan, np.nan)
+    lower, upper = np.quantile(finite, _tails(level))
+    return Interval(value, float(lower), float(upper))
+
+
+def _tails(level: float) -> tuple[float, float]:
+    return (1 - level) / 2, (1 + level) / 2
+
+
+def _draw(
+    random: np.random.Generator, items: NDArray[np.int64], size: tuple[int, int]
+) -> NDArray[np.int64]:
+    return items[random.integers(0, len(items), size=size)]
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Comparison of new scores with old ones."""
+
+    old: float
+    new: float
+    scale: float
+    """The size of the old mean, 1 if that is 0."""
+    gain: Interval
+    """Mean improvement over `scale` with Student's interval; positive is better, whatever the
+    direction of the score."""
+    same: bool
+    """No pair differs by more than rounding."""
+    n: int
+    constant: bool
+    """All old scores are equal, and all new ones: they may not depend on the seed."""
+    chance_of_drop: float
+    """Probability of a drop like this one or a larger one by chance, see the theorem."""
+    chance_of_gain: float
+
+    def verdict(self, level: float) -> str:
+        """Return ``same``, ``better``, ``worse``, or ``unclear`` where chance explains it."""
+        if self.same:
+            return "same"
+        if self.chance_of_drop <= level / 2:
+            return "worse"
+        return "better" if self.chance_of_gain <= level / 2 else "unclear"
+
+
+def paired(old: Floats, new: Floats, direction: str) -> Paired:
+    """Compare scores pair by pair; a score that is best when it is smallest has direction min.
+
+    Examples
+    --------
+    >>> found = paired(np.array([2.0, 2.0]), np.array([1.5, 1.5]), "min")
+    >>> found.gain.value, found.chance_of_gain, found.same
+    (0.25, 0.25, False)
+    """
+    scale = abs(float(old.mean())) or 1.0
+    gains = (new - old if direction == "max" else old - new) / scale
+    gains[np.abs(gains) <= ROUNDING] = 0.0
+    return Paired(
+        old=float(old.mean()),
+        new=float(new.mean()),
+        scale=scale,
+        gain=paired_mean(gains),
+        same=not gains.any(),
+        n=len(old),
+        constant=bool(np.ptp(old) == np.ptp(new) == 0),
+        chance_of_drop=chance_of(-gains),
+        chance_of_gain=chance_of(gains),
+    )
+
+
+def chance_of(differences: Floats) -> float:
+    """Return the probability that random signs give a rank sum as large as that of `differences`.
+
+    The exact one-sided signed-rank test [1]_: zeros are left out, ties share their mean rank.
+
+    References
+    ----------
+    .. [1] F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1, 1945.
+
+    Examples
+    --------
+    >>> chance_of(np.array([0.1, 0.3, 0.2])), chance_of(np.array([-0.1, 0.3, 0.2]))
+    (0.125, 0.25)
+    """
+    from scipy.stats import rankdata
+
+    moved = differences[differences != 0]
+    ranks = np.rint(2 * rankdata(np.abs(moved))).astype(int)  # doubled: mean ranks become whole
+    shares = np.ones(1)  # shares[s]: of the choices of signs, those whose doubled rank sum is s
+    for rank in ranks:
+        shares = (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0))) / 2
+    return float(shares[ranks[moved > 0].sum() :].sum())
+
+
+def paired_ratio(old: Floats, new: Floats) -> Interval:
+    """Return the geometric mean of `new` over `old`, pairs of positive numbers."""
+    logs = paired_mean(np.log(new / old))
+    return Interval(*(float(np.exp(end)) for end in (logs.value, logs.lower, logs.upper)))
+
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One pairwise test; `p` is Holm-adjusted, `smallest` the least p that n data sets allow."""
+
+    first: str
+    second: str
+    p: float
+    n: int
+    different: bool
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What the tests say of the algorithms that have a score on every counted data set."""
+
+    labels: tuple[str, ...]
+    mean_ranks: tuple[float, ...]
+    """The compared algorithms, best mean rank first."""
+    excluded: tuple[str, ...]
+    """Algorithms left out because they have results on too few data sets."""
+    n: int
+    """Data sets on which all compared algorithms have a score."""
+    friedman_p: float
+    """NaN for fewer than three algorithms or two data sets."""
+    critical_difference: float
+    """Nemenyi's, of mean ranks; NaN likewise."""
+    pairs: tuple[Pair, ...]
+    groups: tuple[tuple[str, ...], ...]
+    """Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm."""
+    note: str
+    """What the tests cannot tell with so few data sets; empty if they can."""
+
+
+def compare_all(table: ScoreTable) -> Comparison:
+    """Every test on the mean scores of `table`, failures counted by its missing rule."""
+    ranks = table.ranks()
+    counted = np.isfinite(ranks).any(axis=0)
+    full = np.isfinite(ranks[:, counted]).sum(axis=1) == counted.sum()
+    chosen = np.flatnonzero(full & bool(counted.any()))
+    standings = table.standings[chosen][:, counted]
+    ranks = ranks[chosen][:, counted]
+    n = int(counted.sum())
+    mean_ranks = ranks.mean(axis=1) if n else np.empty(0)
+    order = np.argsort(mean_ranks, kind="stable")
+    labels = tuple(table.labels[chosen[i]] for i in order)
+    k = len(labels)
+    pairs = wilcoxon_holm(labels, standings[order]) if n else ()
+    return Comparison(
+        labels=labels,
+        mean_ranks=tuple(float(mean_ranks[i]) for i in order),
+        excluded=tuple(label for label in table.labels if label not in labels),
+        n=n,
+        friedman_p=friedman(ranks) if k > 2 and n > 1 else np.nan,
+        critical_difference=nemenyi(k, n) if k > 1 and n > 1 else np.nan,
+        pairs=pairs,
+        groups=cliques(labels, pairs),
+        note=_power(k, n),
+    )
+
+
+def friedman(ranks: Floats) -> float:
+    """The p-value of Friedman's test that all rows rank alike; 1.0 if all ranks are tied.
+
+    `ranks`, shape (n_labels, n_problems)
+    """
+    if (ranks == ranks[0]).all():
+        return 1.0
+    from scipy import stats
+
+    return float(stats.friedmanchisquare(*ranks).pvalue)
+
+
+def nemenyi(k: int, n: int) -> float:
+    """The critical difference of mean ranks, ``q sqrt(k (k + 1) / (6 n))``.
+
+    Examples
+    --------
+    Demsar (2006), section 3.2.2: four classifiers on 14 data sets.
+
+    >>> round(nemenyi(4, 14), 2)
+    1.25
+    """
+    from scipy import stats
+
+    q = stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / np.sqrt(2)
+    return float(q * np.sqrt(k * (k + 1) / (6 * n)))
+
+
+def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
+    """Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
+
+    `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
+    differences' signs and sizes.
+    """
+    found = list(itertools.combinations(range(len(labels)), 2))
+    raw = [_wilcoxon(cells[i], cells[j]) for i, j in found]
+    adjusted = holm(raw)
+    return tuple(
+        Pair(labels[i], labels[j], p, cells.shape[1], p <= ALPHA)
+        for (i, j), p in zip(found, adjusted, strict=True)
+    )
+
+
+def holm(p_values: list[float]) -> list[float]:
+    """Holm's step-down adjustment.
+
+    Examples
+    --------
+    >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
+    [0.03, 0.06, 0.06]
+    """
+    order = np.argsort(p_values, kind="stable")
+    adjusted = [0.0] * len(p_values)
+    running = 0.0
+    for step, i in enumerate(order):
+        running = max(running, min(1.0, (len(p_values) - step) * p_values[i]))
+        adjusted[i] = running
+    return adjusted
+
+
+def cliques(labels: tuple[str, ...], pairs: tuple[Pair, ...]) -> tuple[tuple[str, ...], ...]:
+    """Maximal runs of neighbours (by mean rank) of which no pair differs."""
+    differ = {frozenset((pair.first, pair.second)) for pair in pairs if pair.different}
+    runs: list[tuple[str, ...]] = []
+    for start in range(len(labels)):
+        stop = start + 1
+        while stop < len(labels) and not any(
+            frozenset((labels[stop], other)) in differ for other in labels[start:stop]
+        ):
+            stop += 1
+        run = labels[start:stop]
+        if len(run) > 1 and not any(set(run) <= set(other) for other in runs):
+            runs.append(run)
+    return tuple(runs)
+
+
+def _wilcoxon(first: Floats, second: Floats) -> float:
+    both_without = ~np.isfinite(first) & ~np.isfinite(second)
+    with np.errstate(invalid="ignore"):
+        differences = np.where(both_without, 0.0, significant(first) - significant(second))
+    if not differences.any() or len(differences) == 1:  # one sign alone is never a surprise
+        return 1.0
+    from scipy import stats
+
+    # A total failure differs by more than any score; the test only asks for its rank.
+    largest = np.abs(differences[np.isfinite(differences)]).max(initial=1.0)
+    differences = np.clip(differences, -2 * largest, 2 * largest)
+    return float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
+
+
+def _power(k: int, n: int) -> str:
+    pairs = k * (k - 1) // 2
+    if n == 0 or k < 2:
+        return "Nothing to compare: two algorithms with scores on the same data set are needed."
+    least = 2.0 ** (1 - n) * pairs
+    if least <= ALPHA:
+        return ""
+    needed = int(np.ceil(np.log2(pairs / ALPHA))) + 1
+    return (
+        f"Rank tests over {n} data set{'s' if n > 1 else ''} cannot show a difference: the least"
+        f" adjusted p-value that {pairs} pairwise tests can have is {min(1.0, least):.2g};"
+        f" with {needed} data sets they could."
+    )
