@@ -126,14 +126,15 @@ class Judge:
         return self.classes is not None and self.ends[0] == 1.0 and self.ends[1] >= 0.0
 
     @cached_property
-    def _parameters(self) -> Mapping[str, inspect.Parameter]:
+    def _parameters(self) -> Mapping[str, Any]:
+        """Return the kinds of the scorer's parameters by name, which a process can be sent."""
         function = getattr(self._scorer, "_score_func", self._scorer)
-        return inspect.signature(function).parameters
+        return {each.name: each.kind for each in inspect.signature(function).parameters.values()}
 
     @cached_property
     def _weighs(self) -> bool:
-        every = self._parameters.values()
-        return any(each.name == "sample_weight" or each.kind == each.VAR_KEYWORD for each in every)
+        any_name = inspect.Parameter.VAR_KEYWORD in self._parameters.values()
+        return any_name or "sample_weight" in self._parameters
 
     @cached_property
     def _scorer(self) -> Any:

@@ -1,4 +1,5 @@
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -207,3 +208,12 @@ def test_the_chance_of_a_class_without_a_row_counts_as_lost():
     assert Judge("neg_brier_score", targets, names).score(chances) == pytest.approx(brier)
     for scoring in RANKS:
         assert Judge(scoring, targets, names).score(chances) == 1.0
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr"])
+def test_a_judge_that_has_judged_can_be_sent_to_a_process(scoring):
+    chances = np.insert(CHANCES, 1, 0.0, axis=1)  # of a class without a row
+    judge = Judge(scoring, TARGETS, np.array(["no", "rare", "yes"]))
+    score = judge.score(chances)
+
+    assert pickle.loads(pickle.dumps(judge)).score(chances) == score
