@@ -18,8 +18,8 @@ from numba import njit
 from benchmarks.timing import Timing, Way, measure
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.lockstep import learn_live
-from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.online.lane_update import learn_live
+from leaseboard.algorithms.online.live import Pool
 from leaseboard.algorithms.online.schema import Schema
 
 N_EXAMPLES = 4_000

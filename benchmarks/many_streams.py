@@ -23,7 +23,7 @@ import psutil
 
 from leaseboard.algorithms.benches.nodes import Nodes
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_many
-from leaseboard.algorithms.online.live import Floats
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.tasks.jobs.nodes import cluster
 
 Block = tuple[Floats, Floats]

@@ -190,7 +190,7 @@ ONE_KIND = (
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/benches/pulls.py",  # adds the test score to trials, passes all others on
     "algorithms/look_ahead.py",  # compares all events, but for test scores and the end
-    "algorithms/chacha/many_classes.py",  # passes all on, numbered anew
+    "algorithms/chacha/racing.py",  # passes all on, numbered anew
     "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
 )
 

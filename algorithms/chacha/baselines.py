@@ -13,7 +13,7 @@ from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from leaseboard.algorithms.chacha.oracle import Tune, make_oracle
 from leaseboard.algorithms.chacha.published.presets import Published, Tuning
-from leaseboard.algorithms.chacha.safe.in_words import words_of
+from leaseboard.algorithms.chacha.safe.naming import words_of
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,

@@ -11,9 +11,8 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune
+from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune, make_frontier_oracle
 from leaseboard.algorithms.chacha.racing import Racing
-from leaseboard.algorithms.chacha.safe.frontier import make_frontier_oracle
 from leaseboard.algorithms.chacha.safe.intervals import HIGHEST, LEVELS
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
@@ -46,8 +45,8 @@ class ChaCha(Racing):
        regressions. The forecast is the *aggregate* (`leaseboard.algorithms.chacha.safe.aggregate`)
        of their posterior mean (`leaseboard.algorithms.chacha.safe.mixture`) and the baselines.
     3. The label arrives; all learn it.
-    4. At the end of a round: the challenger that is proved better than C on the examples both
-       have seen since it started (`leaseboard.algorithms.chacha.safe.paired`) becomes C, the upper
+    4. At the end of a round: the challenger that is proved better than C on the examples both have
+       seen since it started (`leaseboard.algorithms.chacha.safe.windows`) becomes C, the upper
        half of the others stays, and ``S ← ConfigOracle(C)``. If none is, those proved worse leave
        for good, and at the end of its lease a challenger below the median makes room for a waiting
        one.

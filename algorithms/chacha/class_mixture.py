@@ -2,17 +2,257 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.log_pool import LogPool
+from leaseboard.algorithms.benches.sealed import uniform
 from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
-from leaseboard.algorithms.online.live import Doubles, Floats
-from leaseboard.algorithms.online.softmax import Integers, OnlineSoftmax
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.reference.ridge import add_moments, standardise
+
+Integers = NDArray[np.int64]
+
+FORGETTING = 0.999
+"""What an example is worth one example later."""
+
+PRIOR = 5.0
+"""The curvature of each weight at first, and what it would go back to without examples."""
+
+
+class LogPool:
+    """Chances in proportion to Π_m p_m(k)^w_m, with weights w that learn online.
+
+    A forecaster who is less sure than right has a weight above 1, one who repeats another none.
+    Each label is a step of Newton's method on the log loss, whose gradient is the difference
+    between the logarithms of the class that came and their mean, and whose curvature is their
+    covariance, both under the pool's own chances; the curvature forgets. At first the pool is its
+    first forecaster.
+
+    Parameters
+    ----------
+    n_forecasters : int
+
+    References
+    ----------
+    .. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
+
+    Examples
+    --------
+    >>> pool = LogPool(2)
+    >>> chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    >>> pool.chances(np.log(chances)).round(2).tolist()
+    [0.5, 0.3, 0.2]
+    >>> _ = pool.learn(np.log([chances] * 20), np.full(20, 2), np.ones(20))
+    >>> bool(pool.chances(np.log(chances))[2] > 0.7)
+    True
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("weights", "curvature")
+
+    def __init__(self, n_forecasters: int) -> None:
+        self.weights = np.eye(n_forecasters)[0].copy()
+        self.curvature = PRIOR * np.eye(n_forecasters)
+
+    def chances(self, logs: Doubles) -> Doubles:
+        """The pool's chances.
+
+        Parameters
+        ----------
+        logs : ndarray of float64, shape (n_forecasters, n_classes)
+            The logarithms of theirs.
+        """
+        exponents = self.weights @ logs
+        chances = np.exp(exponents - exponents.max())
+        return np.asarray(chances / chances.sum())
+
+    def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
+        """Take a block into the weights; its progressive chances, shape (n, n_classes).
+
+        Parameters
+        ----------
+        logs : ndarray of float64, shape (n, n_forecasters, n_classes)
+        classes : ndarray of int64, shape (n,)
+            Those that came.
+        worths : ndarray of float64, shape (n,)
+            At most 1; an example that is worth 0 teaches nothing.
+        """
+        told = np.empty((len(logs), logs.shape[2]))
+        for t, worth in enumerate(worths.tolist()):
+            told[t] = self.chances(logs[t])
+            if worth > 0.0:
+                _step_pool(logs[t], told[t], classes[t], worth, self.weights, self.curvature)
+        return told
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned, as plain values."""
+        return values_of(self, self.kept)
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`; ValueError if no pool has it."""
+        fill(self, state, self.kept)
+        sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
+        if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
+            raise ValueError(f"{self.curvature} is no curvature")
+
+
+@njit(cache=True, nogil=True)
+def _step_pool(
+    logs: Doubles,
+    chances: Doubles,
+    number: int,
+    worth: float,
+    weights: Doubles,
+    curvature: Doubles,
+) -> None:
+    """Take into the weights that the class called `number` came, which had these `chances`."""
+    means = np.dot(logs, chances)
+    away = logs - means.reshape(-1, 1)
+    prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
+    curvature[:] = FORGETTING * curvature + np.dot(worth * (away * chances), away.T) + prior
+    step = np.linalg.solve(curvature, worth * (logs[:, number] - means))
+    weights[:] = np.minimum(np.maximum(weights + step, -5.0), 5.0)
+
+
+class OnlineSoftmax:
+    """Multinomial logistic regression [1]_ that learns each example once, by AdaGrad [2]_.
+
+    Features are standardised by the mean and deviation of the rows before and clipped at ±10
+    (`leaseboard.algorithms.reference.ridge.standardise`), so their scales do not matter.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+    rate : float
+        A weight's first step, in units of its logit.
+
+    Attributes
+    ----------
+    weights, squares : ndarray of float64, shape (n_classes, 1 + n_features)
+        The constant's first; and the sums of the squares of their gradients.
+    moments : ndarray of float64, shape (2, n_features)
+        Of the features.
+    seen : ndarray of float64, shape (1,)
+        Examples learned.
+
+    References
+    ----------
+    .. [1] Bishop. Pattern recognition and machine learning. 2006, section 4.3.4.
+    .. [2] Duchi, Hazan, Singer. Adaptive subgradient methods. JMLR 12, 2011.
+
+    Examples
+    --------
+    >>> model = OnlineSoftmax(n_features=1, n_classes=3, rate=0.3)
+    >>> numbers = np.arange(300) % 3
+    >>> chances = model.learn(np.float32(numbers)[:, None], numbers, np.ones(300, np.float32))
+    >>> model.predict(np.array([2], np.float32)).argmax()
+    np.int64(2)
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("weights", "squares", "moments", "seen")
+
+    def __init__(self, n_features: int, n_classes: int, rate: float) -> None:
+        self.rate = rate
+        self.weights, self.squares = np.zeros((2, n_classes, 1 + n_features))
+        self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
+
+    def predict(self, example: Floats) -> Doubles:
+        """The chances of the classes, shape (n_classes,); nothing is learned."""
+        row = np.ones(self.weights.shape[1])
+        chances = np.empty(len(self.weights))
+        _chances(uniform(example), self.weights, self.moments, self.seen[0], row, chances)
+        return chances
+
+    def learn(self, examples: Floats, classes: Integers, importances: Floats) -> Doubles:
+        """Learn a block; the progressive chances of the classes, shape (n, n_classes).
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n, n_features)
+        classes : ndarray of int64, shape (n,)
+        importances : ndarray of float32, shape (n,)
+            What gradients are multiplied by; at most 1 counts.
+        """
+        chances = np.empty((len(classes), len(self.weights)))
+        _step_softmax(
+            uniform(examples), classes, uniform(importances), self.rate, self.weights,
+            self.squares, self.moments, self.seen, chances,
+        )  # fmt: skip
+        return chances
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Go on with more features, which were 0 until now, and more classes."""
+        grown = OnlineSoftmax(n_features, n_classes, self.rate)
+        for name in ("weights", "squares", "moments"):
+            old = getattr(self, name)
+            getattr(grown, name)[tuple(map(slice, old.shape))] = old
+        self.weights, self.squares, self.moments = grown.weights, grown.squares, grown.moments
+
+    def state(self) -> dict[str, Any]:
+        """All that was learned, as plain values."""
+        return values_of(self, self.kept)
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`; ValueError if it is of another size or not finite."""
+        fill(self, state, self.kept)
+        if not all(np.isfinite(getattr(self, name)).all() for name in self.kept):
+            raise ValueError("a weight is not finite")
+
+
+@njit(cache=True, nogil=True)
+def _chances(
+    example: Floats,
+    weights: Doubles,
+    moments: Doubles,
+    seen: float,
+    row: Doubles,
+    chances: Doubles,
+) -> None:
+    """Write the standardised row, after its constant, and the chances."""
+    standardise(example, moments, seen, row[1:])
+    largest, total = -math.inf, 0.0
+    for k in range(len(chances)):
+        chances[k] = 0.0
+        for j in range(len(row)):
+            chances[k] += weights[k, j] * row[j]
+        largest = max(largest, chances[k])
+    for k in range(len(chances)):
+        chances[k] = math.exp(chances[k] - largest)
+        total += chances[k]
+    for k in range(len(chances)):
+        chances[k] /= total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _step_softmax(
+    examples: Floats,
+    classes: Integers,
+    importances: Floats,
+    rate: float,
+    weights: Doubles,
+    squares: Doubles,
+    moments: Doubles,
+    seen: Doubles,
+    chances: Doubles,
+) -> None:
+    row = np.ones(weights.shape[1])
+    for t in range(len(classes)):
+        _chances(examples[t], weights, moments, seen[0], row, chances[t])
+        importance = min(np.float64(importances[t]), 1.0)
+        for k in range(len(weights)):
+            error = importance * (chances[t, k] - (1.0 if k == classes[t] else 0.0))
+            for j in range(len(row)):
+                gradient = error * row[j]
+                squares[k, j] += gradient * gradient
+                step = rate * gradient / math.sqrt(squares[k, j])
+                weights[k, j] -= step if squares[k, j] > 0.0 else 0.0
+        seen[0] += 1.0
+        add_moments(examples[t], moments, seen[0])
+
 
 RATES = (0.1, 0.3)
 """Of the softmax regressions."""
@@ -31,7 +271,7 @@ class ClassMixture:
 
     A race of each class against the rest knows what its own models found; a softmax regression
     weighs all classes at once, and is what one tries first; a logarithmic pool of them
-    (`leaseboard.algorithms.chacha.log_pool`) is calibrated and mostly the best.
+    (`leaseboard.algorithms.chacha.class_mixture`) is calibrated and mostly the best.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from leaseboard.algorithms.benches.stream import MOST_CLASSES
 from leaseboard.algorithms.chacha.class_mixture import ClassMixture
 from leaseboard.algorithms.chacha.race import Race
 from leaseboard.algorithms.events import ColumnsGrouped, Event, of
-from leaseboard.algorithms.online.live import Doubles, Floats
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill, values_of
 

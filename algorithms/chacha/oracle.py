@@ -1,7 +1,16 @@
-"""ConfigOracle: given a champion, which configurations to try next (section 3.1 of the paper)."""
+"""ConfigOracle: given a champion, which configurations to try next (section 3.1 of the paper).
+
+Its learning rates come from FLOW2 in one dimension [1]_, the default's from a ladder.
+
+References
+----------
+.. [1] Wu, Wang, Huang. Frugal optimization for cost-related hyperparameters. AAAI 2021.
+       https://arxiv.org/abs/2005.01571
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
@@ -9,10 +18,89 @@ from typing import Annotated, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
-from leaseboard.algorithms.chacha.flow2 import LearningRateSearch
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
 from leaseboard.algorithms.user_files import import_file
+
+LOWEST_RATE = 2e-10
+HIGHEST_RATE = 1.0
+"""The range that the authors searched, on a logarithmic scale."""
+
+INITIAL_STEP = 0.1
+"""Of the unit interval that the range is mapped to."""
+
+SMALLEST_STEP = 0.005
+
+
+def to_unit(rate: float) -> float:
+    """Place of a learning rate in the searched range: 0 is the lowest, 1 the highest.
+
+    Examples
+    --------
+    >>> round(to_unit(0.5), 4), to_unit(1.0)
+    (0.969, 1.0)
+    """
+    return math.log(rate / LOWEST_RATE) / math.log(HIGHEST_RATE / LOWEST_RATE)
+
+
+def from_unit(place: float) -> float:
+    """The learning rate at `place`, clipped to the range.
+
+    Examples
+    --------
+    >>> round(from_unit(to_unit(0.5) - 0.1), 4), from_unit(1.07)
+    (0.0536, 1.0)
+    """
+    clipped = min(max(place, 0.0), 1.0)
+    return LOWEST_RATE * math.pow(HIGHEST_RATE / LOWEST_RATE, clipped)
+
+
+def shrunk_step(step: float, best_round: int, rounds: int) -> float:
+    """The step after `rounds` rounds of which `best_round` was the last to improve.
+
+    ``δ sqrt((k' + 1) / (k + 1))`` (paper [1]_, section "step size"), with a floor.
+
+    Examples
+    --------
+    >>> round(shrunk_step(0.1, best_round=0, rounds=1), 4)
+    0.0707
+    """
+    return max(step * math.sqrt((best_round + 1) / (rounds + 1)), SMALLEST_STEP)
+
+
+class LearningRateSearch:
+    """Proposes a step up and a step down from each champion's learning rate.
+
+    A round is a change of champion. If the champion's learning rate moved, the direction was
+    right and the step stays; if the champion won by something else, both proposals of the last
+    round failed, and the step shrinks.
+
+    Parameters
+    ----------
+    adaptive : bool
+        False keeps the first step for ever, as a new search for every champion does in FLAML.
+    """
+
+    def __init__(self, *, adaptive: bool = True) -> None:
+        self.adaptive = adaptive
+        self.step = INITIAL_STEP
+        self.rounds = 0
+        self.best_round = 0
+        self.incumbent: float | None = None
+
+    def propose(self, rate: float) -> list[float]:
+        """One step up and one step down from `rate`, as far as the range allows."""
+        if self.incumbent is not None and self.adaptive:
+            self.rounds += 1
+            if rate == self.incumbent:
+                self.step = shrunk_step(self.step, self.best_round, self.rounds)
+            else:
+                self.best_round = self.rounds
+        self.incumbent = rate
+        place = to_unit(rate)
+        proposals = [from_unit(place + self.step), from_unit(place - self.step)]
+        return [proposal for proposal in proposals if proposal != rate]
+
 
 Tune = (
     Literal["interactions", "learning-rate", "interactions+learning-rate"]
@@ -189,3 +277,64 @@ def load_oracle(reference: str) -> ConfigOracle:
         raise UsageError(f"{file!r} has no oracle {name!r}: name a class that it defines")
     oracle: ConfigOracle = getattr(module, name)()
     return oracle
+
+
+RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
+"""The ladder of learning rates, around VW's 0.5.
+
+VW's update is importance-invariant: however large the rate, a step never carries a prediction
+past its label. So rates far above 0.5 are safe, and often better.
+"""
+
+
+class RateLadder:
+    """The champion at every rate of a ladder, from the highest to the lowest."""
+
+    def __init__(self, rates: tuple[float, ...] = RATES) -> None:
+        self.rates = tuple(sorted(rates, reverse=True))
+
+    def __call__(
+        self,
+        champion: VWConfiguration,
+        namespaces: tuple[str, ...],
+        random: np.random.RandomState,
+    ) -> list[VWConfiguration]:
+        """As many candidates as rates; the champion itself may be among them."""
+        return [replace(champion, learning_rate=rate) for rate in self.rates]
+
+
+class FrontierOracle:
+    """The champion with one more pair of namespaces, shuffled, then at the other rates.
+
+    A rate costs no further terms and is judged after fewer examples than an interaction, so
+    the rates come last, which is where the most promising candidates are.
+
+    Parameters
+    ----------
+    tune : str, optional
+        Both if not named.
+    """
+
+    def __init__(self, tune: Tune | None = None) -> None:
+        oracles: dict[str, ConfigOracle] = {
+            "interactions": InteractionOracle(max_order=2),
+            "learning-rate": RateLadder(),
+        }
+        self.oracles = [oracle for name, oracle in oracles.items() if tune is None or name in tune]
+
+    def __call__(
+        self,
+        champion: VWConfiguration,
+        namespaces: tuple[str, ...],
+        random: np.random.RandomState,
+    ) -> list[VWConfiguration]:
+        """The candidates, the most promising last; the champion itself may be among them."""
+        proposals = [oracle(champion, namespaces, random) for oracle in self.oracles]
+        return [candidate for batch in proposals for candidate in batch]
+
+
+def make_frontier_oracle(tune: Tune | None) -> ConfigOracle:
+    """The default's oracle for the task `tune`, or the user's own."""
+    if tune is not None and ".py:" in tune:
+        return load_oracle(tune)
+    return FrontierOracle(tune)

@@ -1,16 +1,18 @@
-"""A race: configurations compete for live slots while examples come."""
+"""A race: configurations compete for live slots while examples come; its state as plain values."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator
+from functools import lru_cache
+from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from leaseboard.algorithms.benches.stream import next_log_point
-from leaseboard.algorithms.chacha import memory
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationScored,
@@ -19,11 +21,96 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.live import Floats, KernelModels, LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls, Slots
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.plain import fill, fill_array, values_of
+
+State = dict[str, Any]
+
+_KEY_WORDS = 624
+"""Of the Mersenne Twister."""
+
+
+def require_numbers(numbers: Any, stop: int) -> None:
+    """Refuse what is not a number of one of `stop` configurations; ValueError."""
+    for number in numbers:
+        if type(number) is not int or not 0 <= number < stop:
+            raise ValueError(f"no configuration has the number {number!r}")
+
+
+def configuration_state(configuration: VWConfiguration) -> list[Any]:
+    """A configuration as plain values."""
+    return [configuration.interactions, configuration.learning_rate, configuration.namespaces]
+
+
+def configuration_of(state: Any) -> VWConfiguration:
+    """The inverse of `configuration_state`."""
+    return _configuration(*state)
+
+
+@lru_cache(maxsize=4096)  # models of streams with the same columns share most
+def _configuration(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
+    kept = None if kept is None else tuple(map(str, kept))
+    return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
+
+
+def random_state(random: np.random.RandomState) -> State:
+    """A generator's state."""
+    state: State = dict(random.get_state(legacy=False))
+    return state
+
+
+def fill_random(random: np.random.RandomState, state: Any) -> None:
+    """Let `random` go on from `state`; ValueError if no generator can have that."""
+    key, place = state["state"]["key"], state["state"]["pos"]
+    fill_array(np.empty(_KEY_WORDS, dtype=np.uint32), key)
+    if type(place) is not int or not 0 <= place <= _KEY_WORDS:
+        raise ValueError(f"a generator is never at word {place!r}")
+    random.set_state(state)
+
+
+def oracle_state(oracle: object) -> dict[tuple[str | int, ...], Any]:
+    """The attributes of an oracle, and of the objects that it consists of, by their path."""
+    return dict(_attributes(oracle, ()))
+
+
+def fill_oracle(oracle: object, state: Any) -> None:
+    """Set the attributes of a fresh oracle; ValueError if it is built otherwise."""
+    for (*path, name), value in state.items():
+        part: Any = oracle
+        for step in path:
+            part = part[step] if isinstance(step, int) else vars(part)[step]
+        vars(part)[name] = value
+
+
+def _attributes(
+    part: object, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if len(path) > 8:
+        raise UsageError("the oracle's objects hold each other: give it plain values to save")
+    for name, value in getattr(part, "__dict__", {}).items():
+        if isinstance(value, (list, tuple)) and value and all(map(_is_object, value)):
+            for place, item in enumerate(value):
+                yield from _attributes(item, (*path, name, place))
+        elif _is_object(value):
+            yield from _attributes(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _is_object(value: object) -> bool:
+    """Whether its attributes are all that it is, as of an instance of a plain class."""
+    kind = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (type, FunctionType))
+        and kind.__getstate__ is object.__getstate__
+        and kind.__reduce__ is object.__reduce__
+    )
+
 
 EMPTY = -1
 """What `Race.holders` says of a slot without a model."""
@@ -310,28 +397,28 @@ class Race(ABC):
 
     # -- state --------------------------------------------------------------------------------
 
-    def state(self) -> memory.State:
+    def state(self) -> State:
         """Everything that a fresh race needs to go on as this one does, as plain values."""
         return {
             "race": values_of(self, self.kept),
-            "configurations": list(map(memory.configuration_state, self.configurations)),
+            "configurations": list(map(configuration_state, self.configurations)),
             "models": [self.models.state(slot) for slot in self.live.tolist()],
-            "random": memory.random_state(self.random),
-            "oracle": memory.oracle_state(self.oracle),
+            "random": random_state(self.random),
+            "oracle": oracle_state(self.oracle),
         }
 
     def fill(self, state: Any) -> None:
         """Go on from `state`, where nothing was seen so far; ValueError if no race has that."""
-        configurations = list(map(memory.configuration_of, state["configurations"]))
+        configurations = list(map(configuration_of, state["configurations"]))
         for configuration in configurations:
             self._number(configuration)
         fill(self, state["race"], self.kept)
         self._live = None
         numbers = self.holders[self.live].tolist()
-        memory.require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
+        require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
         if len({*numbers}) < len(numbers) or self.configurations != configurations:
             raise ValueError("a configuration stands twice")
         for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
             self.models.restore(slot, self.configurations[number], one)
-        memory.fill_random(self.random, state["random"])
-        memory.fill_oracle(self.oracle, state["oracle"])
+        fill_random(self.random, state["random"])
+        fill_oracle(self.oracle, state["oracle"])

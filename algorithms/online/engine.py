@@ -12,9 +12,8 @@ from pydantic import AfterValidator
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_learner import KernelLearner
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.learner import KernelLearner, Learner
 from leaseboard.algorithms.online.schema import Schema
 
 EngineName = Literal["auto", "kernel", "vw"]

@@ -13,6 +13,8 @@ from leaseboard.algorithms.benches.sealed import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.engine import EngineName, choose_engine
 from leaseboard.algorithms.online.kernel import (
+    LOGISTIC,
+    RANGE,
     WEIGHT,
     Doubles,
     Floats,
@@ -22,7 +24,6 @@ from leaseboard.algorithms.online.kernel import (
     update,
 )
 from leaseboard.algorithms.online.layout import layouts
-from leaseboard.algorithms.online.losses import LOGISTIC, RANGE
 from leaseboard.algorithms.online.schema import Schema
 
 _LOW, _HIGH = map(np.float32, RANGE[LOGISTIC])
@@ -108,7 +109,7 @@ def make_one_against_all(
     chosen, options = choose_engine(name, "classification", vw_options)
     if chosen == "kernel":
         return KernelOneAgainstAll(schema, configuration, n_classes)
-    from leaseboard.algorithms.online.workspace_one_against_all import WorkspaceOneAgainstAll
+    from leaseboard.algorithms.online.workspace import WorkspaceOneAgainstAll
 
     return WorkspaceOneAgainstAll(schema, configuration, n_classes, options)
 

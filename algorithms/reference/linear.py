@@ -6,7 +6,7 @@ import numpy as np
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import WEIGHT
-from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.learner import KernelLearner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.forecaster import Doubles
 

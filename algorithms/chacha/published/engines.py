@@ -32,8 +32,8 @@ from leaseboard.algorithms.online.live import (
     LiveModels,
     SingleCalls,
     WorkspaceModels,
+    open_pool,
 )
-from leaseboard.algorithms.online.pool import open_pool
 from leaseboard.algorithms.online.schema import Schema
 
 

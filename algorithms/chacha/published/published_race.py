@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Collection, Generator, Iterator
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from leaseboard.algorithms.chacha.memory import State, require_numbers
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
 from leaseboard.algorithms.chacha.published import state
-from leaseboard.algorithms.chacha.published.candidate import Candidate, Status
 from leaseboard.algorithms.chacha.published.engines import Engine
 from leaseboard.algorithms.chacha.published.rules import KEEPERS, Rules
 from leaseboard.algorithms.chacha.published.state import (
@@ -27,13 +26,32 @@ from leaseboard.algorithms.chacha.published.state import (
     UPPER,
     N,
 )
-from leaseboard.algorithms.chacha.race import EMPTY, Race
-from leaseboard.algorithms.chacha.safe.in_words import words_of
+from leaseboard.algorithms.chacha.race import EMPTY, Race, State, require_numbers
+from leaseboard.algorithms.chacha.safe.naming import words_of
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.layout import fits
-from leaseboard.algorithms.online.live import Floats, SingleCalls
+from leaseboard.algorithms.online.live import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
+
+Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A configuration under consideration.
+
+    `status` is ``waiting`` until the configuration joins S, ``pending`` until it is given its
+    first lease. `low` and `high` are the range of labels that it has seen.
+    """
+
+    dimension: int
+    lease: float
+    status: Status = "waiting"
+    low: float = math.inf
+    high: float = -math.inf
+
 
 MANY = 10_000
 """Configurations of one race at which it warns: bounds so narrow crown a champion by chance."""

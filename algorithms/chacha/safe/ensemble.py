@@ -9,11 +9,6 @@ import numpy as np
 
 from leaseboard.algorithms.benches.sealed import uniform
 from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
-from leaseboard.algorithms.chacha.safe.around import (
-    after_forecast,
-    mix_models,
-    targets_of,
-)
 from leaseboard.algorithms.chacha.safe.front import (
     LAST,
     MEAN_SO_FAR,
@@ -28,10 +23,19 @@ from leaseboard.algorithms.chacha.safe.front import (
     width,
 )
 from leaseboard.algorithms.chacha.safe.intervals import Intervals
-from leaseboard.algorithms.chacha.safe.mixture import FIRST, LOST, N_TOTALS, SHARE_OF_BOUND
+from leaseboard.algorithms.chacha.safe.mixture import (
+    FIRST,
+    LOST,
+    N_TOTALS,
+    SHARE_OF_BOUND,
+    after_forecast,
+    mix_models,
+    targets_of,
+)
 from leaseboard.algorithms.chacha.safe.odds import Odds
 from leaseboard.algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
-from leaseboard.algorithms.online.live import Doubles, Floats, KernelModels, LiveModels, Slots
+from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.live import KernelModels, LiveModels, Slots
 from leaseboard.algorithms.plain import fill, values_of
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)

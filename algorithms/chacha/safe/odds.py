@@ -5,7 +5,7 @@ Near 0 and 1 it is too sure, and what a few forecasts say together is more than 
 average says. So a logistic regression *stacks* them: on the logits of the mixture, of a
 nimble one that weighs the models by their last ten or so losses, of the champion and of the two
 logistic companions, and on the last label, it learns online, by an extended Kalman filter [1]_
-that forgets, beginning with the mixture alone.
+that forgets (`stack`), beginning with the mixture alone.
 
 The chance that is told is an average of this, of the mixture and of what people try first, by
 Bayes' rule (`leaseboard.algorithms.chacha.safe.bayes`): so it is calibrated where the stack is,
@@ -35,11 +35,82 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.chacha.safe.bayes import average, new_weights, update
 from leaseboard.algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
 from leaseboard.algorithms.chacha.safe.mixture import posterior_mean
-from leaseboard.algorithms.chacha.safe.stacking import VARIANCE, stack
 from leaseboard.algorithms.plain import fill, values_of
 
-Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+
+FORGETTING = 0.999
+"""What an example is worth one example later."""
+
+VARIANCE = 0.1
+"""Of each weight at first, and at most."""
+
+FLATTEST = 0.02
+"""The least curvature of an example: one that the weights were wrong about, and sure, must not
+throw them far."""
+
+
+@njit(cache=True, nogil=True)
+def stack(
+    inputs: Doubles,
+    chance: float,
+    second: bool,
+    weights: Doubles,
+    covariance: Doubles,
+    importance: float = 1.0,
+) -> None:
+    """Learn one label by a step of the extended Kalman filter.
+
+    Weights have a covariance P. With inputs x, the chance p of the second class, c = p (1 - p) but
+    no less than `FLATTEST`, and λ = `FORGETTING`, a label y of 0 or 1 makes of them
+
+        w + P x (y - p) / (1 + c xᵀPx)   and   D (P - c P x xᵀ P / (1 + c xᵀPx)) D / λ,
+
+    where D scales down each direction whose variance would be beyond `VARIANCE`: an input that
+    says nothing, or the same as another, does not keep the others from forgetting. P is computed
+    as half a matrix: rounding would make it asymmetric, and λ that larger and larger.
+
+    Parameters
+    ----------
+    inputs : ndarray of float64, shape (n,)
+    chance : float
+        Of the second class, by these weights.
+    second : bool
+        Whether it came.
+    weights, covariance : ndarray of float64, shapes (n,) and (n, n)
+        Updated.
+    importance : float
+        Learned as if seen so many times.
+
+    Examples
+    --------
+    >>> weights, covariance = np.array([0.0]), np.array([[0.1]])
+    >>> stack(np.array([1.0]), 0.5, True, weights, covariance)
+    >>> weights.round(4).tolist()  # .1 / 1.025 * .5
+    [0.0488]
+    >>> covariance.round(4).tolist()  # .1 / 1.025 / .999
+    [[0.0977]]
+    """
+    n, total = len(inputs), 0.0
+    gain, scale = np.zeros(n), np.empty(n)
+    for i in range(n):
+        for j in range(n):
+            gain[i] += covariance[i, j] * inputs[j]
+        total += gain[i] * inputs[i]
+    curvature = importance * max(chance * (1.0 - chance), FLATTEST)
+    step = 1.0 / (1.0 + curvature * total)
+    for i in range(n):
+        weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - chance)
+        covariance[i, i] = (covariance[i, i] - curvature * step * gain[i] ** 2) / FORGETTING
+        scale[i] = math.sqrt(VARIANCE / max(covariance[i, i], VARIANCE))
+    for i in range(n):
+        covariance[i, i] *= scale[i] ** 2
+        for j in range(i):
+            value = (covariance[i, j] - curvature * step * gain[i] * gain[j]) / FORGETTING
+            covariance[i, j] = covariance[j, i] = value * scale[i] * scale[j]
+
+
+Floats = NDArray[np.float32]
 Slots = NDArray[np.int64]
 
 FREQUENCY, AFTER_LAST, AFTER_SEASON, LOGISTIC, INITIAL, MIXTURE, STACK = range(7)

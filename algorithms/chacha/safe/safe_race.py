@@ -2,31 +2,116 @@
 
 from __future__ import annotations
 
+import bisect
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.chacha.memory import State, require_numbers
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
-from leaseboard.algorithms.chacha.race import EMPTY, Race
-from leaseboard.algorithms.chacha.safe.alone import alone
-from leaseboard.algorithms.chacha.safe.candidates import Candidates
+from leaseboard.algorithms.chacha.race import EMPTY, Race, State, require_numbers
 from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
 from leaseboard.algorithms.chacha.safe.front import NARROW, Front
-from leaseboard.algorithms.chacha.safe.in_words import words_of
 from leaseboard.algorithms.chacha.safe.mixture import MASS
-from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.chacha.safe.naming import Words, words_of
+from leaseboard.algorithms.chacha.safe.representations import Representations, represent
 from leaseboard.algorithms.chacha.safe.windows import CommonWindows
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.live import Doubles, Floats, LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.learner import KernelLearner, Learner
+from leaseboard.algorithms.online.live import LiveModels, SingleCalls, Slots
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill, values_of
+
+
+class Candidates:
+    """S of the paper, with the leases that its members have reached.
+
+    Attributes
+    ----------
+    frontier : set of int
+        What the oracle proposed for the present champion.
+    pending : list of int
+        Members of the frontier that are not live, in the order in which they get free slots
+        (Choose, algorithm 3): first who never had a lease, then by the least lease; among equals
+        who came first.
+    eliminated : set of int
+        Who has left for good.
+    leases : dict of int to int
+        The lease that a paused configuration will get, in examples.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("frontier", "pending", "eliminated", "leases")
+
+    def __init__(self) -> None:
+        self.frontier: set[int] = set()
+        self.pending: list[int] = []
+        self.eliminated: set[int] = set()
+        self.leases: dict[int, int] = {}
+
+    def forget_frontier(self) -> None:
+        """A new champion brings its own."""
+        self.frontier = set()
+        self.pending = []
+        self.leases = {}
+
+    def join(self, number: int, *, live: bool) -> None:
+        """Add a configuration to the frontier; it waits if it is neither live nor eliminated."""
+        self.frontier.add(number)
+        if not live and number not in self.eliminated and number not in self.pending:
+            self._wait(number)
+
+    def pause(self, number: int, lease: int) -> None:
+        """Let `number` wait for its next lease, if the champion's frontier has it."""
+        self.leases[number] = lease
+        if number in self.frontier:
+            self._wait(number)
+
+    def _wait(self, number: int) -> None:
+        bisect.insort(self.pending, number, key=lambda other: self.leases.get(other, 0))
+
+
+def alone(
+    learner: Learner,
+    schema: Schema,
+    representations: Representations,
+    center: float,
+    spread: float,
+) -> KernelLearner:
+    """The model of `schema` that forecasts ``center + spread * p`` where `learner` says p.
+
+    Parameters
+    ----------
+    learner : Learner
+        Of the kernel, over the schema of `representations`; it is used up.
+    schema : Schema
+        Of examples as they come.
+    representations : Representations
+    center, spread : float
+
+    Raises
+    ------
+    UsageError
+        If it sees what only the race can compute: features standardised or in pieces, or earlier
+        labels.
+    """
+    computed = {*(learner.configuration.namespaces or ())} - {*representations.raw}
+    if computed:
+        seen = Words(schema, representations).features(computed)
+        raise UsageError(
+            f"the champion sees features that the race computes and no model alone can ({seen}):"
+            ' build with tune="interactions+learning-rate" to have one that sees features as they'
+            " are, or keep the race by `save`"
+        )
+    assert isinstance(learner, KernelLearner)
+    learner.rescale(spread, center)
+    return learner.over(schema, replace(learner.configuration, namespaces=None))
+
 
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""

@@ -30,8 +30,8 @@ from leaseboard.algorithms.online.inputs import (
     labels_of,
     numeric_block,
 )
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.live import Floats
 from leaseboard.algorithms.online.schema import Schema
 
 Single = tuple[Callable[[], Any], Callable[[float, float], bool], Callable[[], None]]

@@ -22,7 +22,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import exclusive
 from leaseboard.algorithms.online.features import Example
 from leaseboard.algorithms.online.inputs import importances_of
-from leaseboard.algorithms.online.live import Floats
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online.values import is_missing
 

@@ -17,7 +17,7 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel_learner import KernelLearner
+from leaseboard.algorithms.online.learner import KernelLearner
 from leaseboard.algorithms.online.schema import stream_schema
 
 

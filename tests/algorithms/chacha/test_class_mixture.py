@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.class_mixture import N_EXPERTS, N_POOLED, ClassMixture
-from leaseboard.algorithms.chacha.log_pool import LogPool
+from leaseboard.algorithms.chacha.class_mixture import N_EXPERTS, N_POOLED, ClassMixture, LogPool
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound
 
 

@@ -5,11 +5,11 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.chacha.flow2 import LearningRateSearch
 from leaseboard.algorithms.chacha.oracle import (
     InteractionOracle,
     JointOracle,
     LearningRateOracle,
+    LearningRateSearch,
     crossed,
     make_oracle,
 )

@@ -7,7 +7,7 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.engine import _tell_fallback, choose_engine
-from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS
+from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS
 
 
 @pytest.fixture(autouse=True)

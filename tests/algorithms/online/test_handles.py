@@ -8,7 +8,7 @@ import pytest
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.handles import entry, handle_of
-from leaseboard.algorithms.online.pool import Pool, open_pool
+from leaseboard.algorithms.online.live import Pool, open_pool
 from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))

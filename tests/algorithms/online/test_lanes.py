@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.benches.sealed import uniform
 from leaseboard.algorithms.online import lanes
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.lane_update import evaluate, learn_group
-from leaseboard.algorithms.online.lockstep import learn_live
-from leaseboard.algorithms.online.losses import LOGISTIC, OPTIONS, SQUARED
-from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.lane_update import evaluate, learn_group, learn_live
+from leaseboard.algorithms.online.live import Pool
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online.workspace import WorkspaceLearner
 

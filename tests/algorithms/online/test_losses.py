@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import lambertw
 
-from leaseboard.algorithms.online.losses import (
+from leaseboard.algorithms.online.kernel import (
     LOGISTIC,
     SQUARED,
     gradient_squared,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from leaseboard.algorithms.online import pool
+from leaseboard.algorithms.online import live
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
 
@@ -12,8 +12,8 @@ SCHEMA = Schema(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 
 
 def test_layouts_of_a_long_race_are_forgotten_but_for_the_last(monkeypatch):
-    monkeypatch.setattr(pool, "MOST_LAYOUTS", 3)
-    models = pool.Pool(SCHEMA, 2)
+    monkeypatch.setattr(live, "MOST_LAYOUTS", 3)
+    models = live.Pool(SCHEMA, 2)
     models.start(0, VWConfiguration((("a", "b"),)))
     first = models.layouts[0]
     for pair in itertools.combinations("abcd", 2):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online.softmax import OnlineSoftmax
+from leaseboard.algorithms.chacha.class_mixture import OnlineSoftmax
 
 
 def sample(n=1500, d=3, k=4, seed=0):

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from leaseboard.algorithms.chacha.published.bounds import (
+from leaseboard.algorithms.chacha.published.state import (
     better,
     clipped_absolute_error,
     epsilon_flaml,

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.chacha.safe.around import mixed
 from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
+from leaseboard.algorithms.chacha.safe.mixture import mixed
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.live import KernelModels

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe.paired import better, critical_value, radius, worse
+from leaseboard.algorithms.chacha.safe.windows import better, critical_value, radius, worse
 
 
 def test_critical_value_by_hand():

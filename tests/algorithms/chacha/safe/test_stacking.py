@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe.stacking import VARIANCE, stack
+from leaseboard.algorithms.chacha.safe.odds import VARIANCE, stack
 
 
 def fresh(n):

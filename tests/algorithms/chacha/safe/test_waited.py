@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe.waited import N_PARTS, Waited
+from leaseboard.algorithms.chacha.safe.intervals import N_PARTS, Waited
 
 PARTS = np.arange(N_PARTS, dtype=float)
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe.paired import critical_value
-from leaseboard.algorithms.chacha.safe.windows import CommonWindows
+from leaseboard.algorithms.chacha.safe.windows import CommonWindows, critical_value
 
 CHAMPION = np.array([1.0, 3.0, 1.0, 3.0])
 CHALLENGER = np.array([2.0, 4.0, 2.0, 4.0])

@@ -7,8 +7,8 @@ import shutil
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe import aggregate, around, bayes, ensemble, mixture, odds
-from leaseboard.algorithms.online.pool import Pool
+from leaseboard.algorithms.chacha.safe import aggregate, bayes, ensemble, mixture, odds
+from leaseboard.algorithms.online.live import Pool
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
@@ -138,8 +138,8 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
 
 def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatch):
     which = ("ci-streams", ["2dplanes"], ["vanilla", "chacha"])
-    monkeypatch.setattr(ensemble, "mix_models", around.mix_models.py_func)
-    monkeypatch.setattr(around, "mix", mixture.mix.py_func)
+    monkeypatch.setattr(ensemble, "mix_models", mixture.mix_models.py_func)
+    monkeypatch.setattr(mixture, "mix", mixture.mix.py_func)
     assert broken(part(*which, folder="before")) == []
 
     def wrong(experts, label, shown, width, state, importance):

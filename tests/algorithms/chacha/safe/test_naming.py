@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.benches.stream import Origin
-from leaseboard.algorithms.chacha.safe.in_words import LONGEST, Words, quoted, short, words_of
+from leaseboard.algorithms.chacha.safe.naming import LONGEST, Words, quoted, short, words_of
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
