@@ -44,17 +44,15 @@ from benchmarks.drill_faults import (
     load,
 )
 from leaseboard.algorithms.seeds import generator
-from leaseboard.algorithms.sequential.duel import Duel
 from leaseboard.flows.keep import run_turn
 from leaseboard.tasks.keep.beginning import write_contract
-from leaseboard.tasks.keep.changes import Lineage
+from leaseboard.tasks.keep.lifecycle import LifecycleState
 from leaseboard.tasks.keep.opening import state_of
-from leaseboard.tasks.keep.schema import tables_of
 from leaseboard.tasks.keep.settings import Keep, read_keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
-from leaseboard.tasks.keep.state import State
-from leaseboard.tasks.keep.turn import DUELS, HELD
 from leaseboard.tasks.models.continued import Continued
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Lineage, tables_of
 
 HISTORY, DAYS, APART = 30, 60, 5
 """Days that the first file holds, days that are replayed, and days between two incidents."""
@@ -210,7 +208,8 @@ def _learned(keep: Keep, home: Path) -> LearnedRows:
     left_out = sum(
         int(each.what.split()[0]) for each in state.history() if each.kind == "left out"
     )
-    waiting = len(state.memory().get(HELD, {}).get("rows", ()))
+    doubtful = LifecycleState.read(state.memory()).doubtful
+    waiting = len(doubtful.rows) if doubtful else 0
     found = {each.number: each.learned for each in _living(state)}
     return LearnedRows(settled - left_out - waiting, found)
 
@@ -241,9 +240,8 @@ def _miscounted(before: LearnedRows, after: LearnedRows) -> int:
 
 def _is_worse(keep: Keep, home: Path) -> bool:
     """Whether the one before is better than the champion that a turn leaves to be served."""
-    duel = state_of(keep, home).memory().get(DUELS, {}).get(PREVIOUS)
-    alpha = keep.compare.alpha
-    return duel is not None and Duel.from_dict(duel).decision(alpha) == "challenger"
+    duel = LifecycleState.read(state_of(keep, home).memory()).duels.get(PREVIOUS)
+    return duel is not None and duel.decision(keep.compare.alpha) == "challenger"
 
 
 def _killed(home: Path, now: datetime) -> None:

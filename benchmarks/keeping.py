@@ -31,12 +31,12 @@ import pandas as pd
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows import keep as flow
 from leaseboard.tasks import fetch
-from leaseboard.tasks.keep import comparing, ending, sources, turn, watching
+from leaseboard.tasks.keep import cycle, sources
 from leaseboard.tasks.keep.beginning import write_contract
 from leaseboard.tasks.keep.living import LivingFirstTry, LivingStream
 from leaseboard.tasks.keep.opening import state_of
 from leaseboard.tasks.keep.settings import read_keep
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.store.live_model import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 TENTHS = 10
@@ -118,15 +118,11 @@ WATCHED: Sequence[tuple[str, Any, str]] = (
     *(("keep models", kind, "dump") for kind in (LivingStream, LivingFirstTry)),
     ("keep models", LivingStream, "__init__"),
     ("source", sources, "_pending_files"),
-    ("check", turn, "checked"),
-    ("settle", turn, "settle"),
-    ("watch", watching, "watch"),
-    ("learn", turn, "learn"),
-    ("compare", comparing, "compare"),
+    *((name, cycle, name) for name in ("validate", "join_labels", "monitor", "train",
+      "evaluate", "publish")),
     ("commit", State, "commit"),
     ("page", flow, "build"),
-    ("labels late", ending, "look_for_what_did_not_come"),
-    ("publish", flow, "publish"),
+    ("labels late", cycle, "report_late_labels"),
 )  # fmt: skip
 """What is counted under which name."""
 

@@ -28,14 +28,14 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from leaseboard.tasks.keep.changes import Changes, Lineage, digest_of
 from leaseboard.tasks.keep.contract import Contract
 from leaseboard.tasks.keep.infer import infer
 from leaseboard.tasks.keep.living import LivingStream, Recipe
-from leaseboard.tasks.keep.publish import Publishable, publish
+from leaseboard.tasks.keep.publication import Publishable, publish
 from leaseboard.tasks.keep.settings import Keep, read_keep
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, Lineage, digest_of
 
 FEATURES = 8
 CONNECTIONS = 16

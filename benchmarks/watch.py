@@ -19,6 +19,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,8 +30,8 @@ import pandas as pd
 from river import drift as peers
 
 from leaseboard.tasks import fetch
+from leaseboard.tasks.keep.estimation import LossModel
 from leaseboard.tasks.keep.incidents import Case, Incident, reconcile
-from leaseboard.tasks.keep.watch.estimate import LossModel
 from leaseboard.tasks.keep.watch.novelty import LEAST
 from leaseboard.tasks.keep.watch.signature import is_number
 from leaseboard.tasks.keep.watch.stream_watch import Seen, StreamWatch
@@ -210,10 +211,9 @@ def noticed(
     watch = StreamWatch()
     for number, day in enumerate(days[:at]):
         seen(watch, number, day)
-    kept = watch.to_dict()
     found: dict[str, list[bool]] = defaultdict(list)
     for name, day in faults(days[at], generator):
-        rows, labels = seen(StreamWatch.from_dict(kept), at, day)
+        rows, labels = seen(deepcopy(watch), at, day)
         found[name].append(bool((labels if name.startswith(("labels", "dep")) else rows).alarms))
     return found
 
@@ -263,16 +263,16 @@ def estimated(days: Sequence[WatchedDay], number: int) -> EstimatedDay:
     moving = [name for name in x if is_number(x[name]) and x[name].nunique() > 1]
     columns = {name: model.estimate(x.assign(**{name: np.nan}), day.sure) for name in moving}
     scaled = {name: model.estimate(x.assign(**{name: 10 * x[name]}), day.sure) for name in moving}
-    found = model.estimate(x, day.sure)
+    loss, low, high = model.estimate(x, day.sure)
     before = float(np.mean([losses[i].mean() for i in settled[-7:]]))
     return EstimatedDay(
-        abs(found.loss - came.mean()),
+        abs(loss - came.mean()),
         abs(before - came.mean()),
-        found.low <= came.mean() <= found.high,
+        low <= came.mean() <= high,
         {
-            "clean": found.low > worst,
-            "a column lost": any(each.low > worst for each in columns.values()),
-            "a column times 10": any(each.low > worst for each in scaled.values()),
+            "clean": low > worst,
+            "a column lost": any(each[1] > worst for each in columns.values()),
+            "a column times 10": any(each[1] > worst for each in scaled.values()),
         },
     )
 

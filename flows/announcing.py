@@ -10,8 +10,8 @@ from prefect.artifacts import create_markdown_artifact
 from prefect.events import emit_event
 
 from leaseboard.flows.terminal import say
-from leaseboard.tasks.keep.changes import Happened
 from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.store.live_tables import Happened
 
 EVENTS = {
     "opened": "leaseboard.keep.incident.opened",

@@ -1,9 +1,10 @@
-"""One turn of a keep: ingest, check, settle, watch, learn, compare, promote, publish, tell.
+"""An update of a live model: the steps of `leaseboard.tasks.keep.cycle`, from `ingest` to
+`notify`.
 
-Each word is a step: a task of a Prefect flow run, or plainly called. So is `expect`, which
-estimates the loss of days whose labels have not come. What a batch changes is written when the
-last of its steps is over, in one transaction; what touches the outside comes after it. So a turn
-that was killed anywhere is made good by the next one.
+Each step is a task of a Prefect flow run, or plainly called. So is `estimate_losses`, of days
+whose labels have not come. What a batch changes is written when the last of its steps is over, in
+one transaction; what touches the outside comes after it. So an update that was killed anywhere is
+made good by the next one.
 """
 
 from __future__ import annotations
@@ -22,26 +23,17 @@ from typing import Any
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.flows.terminal import say
-from leaseboard.tasks.keep import comparing, ending, expecting, turn, watching
-from leaseboard.tasks.keep.batches import Batch
-from leaseboard.tasks.keep.changes import Changes
-from leaseboard.tasks.keep.daily import log_days
-from leaseboard.tasks.keep.keeping import Keeping, command_of
+from leaseboard.tasks.keep import cycle
+from leaseboard.tasks.keep.estimation import estimate_losses
+from leaseboard.tasks.keep.notification import notify_failure, undelivered
 from leaseboard.tasks.keep.opening import opened, state_of
 from leaseboard.tasks.keep.page import PAGE, build
-from leaseboard.tasks.keep.publish import Publishable, publish
+from leaseboard.tasks.keep.rows import Batch
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import Shadow
-from leaseboard.tasks.keep.sources import pending
-from leaseboard.tasks.keep.state import State
-from leaseboard.tasks.keep.tell import undelivered
-
-ANNOUNCED = "announced"
-"""In the memory: how much of what happened Prefect knows, or was not there to be told."""
-
-TOGETHER, LEAST_WEIGHT = 500, 10
-"""Rows that are taken in in one transaction, about, and as how many a file counts at least: so the
-database of a server that is asked meanwhile is busy for a second at most."""
+from leaseboard.tasks.keep.update import ModelUpdate, Work, command_of
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes
 
 Make = Callable[[str, Callable[..., Any]], Callable[..., Any]]
 """Makes a step of a function, called as its word."""
@@ -113,7 +105,7 @@ def held_turn(
                     f"internal error: {type(error).__name__} in {Path(place.filename).name}, line"
                     f" {place.lineno}: the turn's output says more"
                 )
-            ending.tell_failure(
+            notify_failure(
                 keep, state, now, what,
                 page=(home / PAGE).as_uri(), command=command_of(keep, file),
             )  # fmt: skip
@@ -129,14 +121,11 @@ def _carried_turn(
     file: Path | None,
     tracking_uri: str | None,
 ) -> Turned:
-    keeping = opened(keep, state, now, file)
-    number = state.begin_turn(keeping.at)
-    publisher = None
-    if tracking_uri is not None and file is not None:
-        kept = Publishable(keep, file, keeping.contract, keeping.shadow.recipe, state)
-        publisher = partial(_published, tracking_uri, kept, keeping.now)
-    turned = carried(lambda make: take_turn(keeping, home, make, publisher))
-    state.end_turn(number, keeping.at, turned.counts)
+    update = opened(keep, state, now, file)
+    number = state.begin_turn(update.at)
+    uri = tracking_uri if file is not None else None
+    turned = carried(lambda make: take_turn(update, home, make, uri))
+    state.end_turn(number, update.at, turned.counts)
     return turned
 
 
@@ -145,18 +134,18 @@ Body = Callable[[Make], Turned]
 
 
 def take_turn(
-    keeping: Keeping, home: Path, make: Make, publisher: Callable[..., Any] | None = None
+    update: ModelUpdate, home: Path, make: Make, tracking_uri: str | None = None
 ) -> Turned:
-    """Take in all batches that are pending, publish, and tell what came of it."""
+    """Take in all batches that are pending, publish, and notify of what came of it."""
     steps = {
-        "check": turn.checked, "settle": turn.settle, "watch": watching.watch,
-        "learn": turn.learn, "compare": comparing.compare, "promote": comparing.promote,
+        "validate": cycle.validate, "join labels": cycle.join_labels, "monitor": cycle.monitor,
+        "train": cycle.train, "evaluate": cycle.evaluate, "promote": cycle.promote,
     }  # fmt: skip
-    many = make("take in", partial(_take_in, keeping, list(steps.values())))
-    one = partial(_take_in, keeping, [make(word, step) for word, step in steps.items()])
-    ingest, groups = make("ingest", _next), _pending(keeping)
+    many = make("take in", partial(_take_in, update, list(steps.values())))
+    one = partial(_take_in, update, [make(word, step) for word, step in steps.items()])
+    ingest, groups = make("ingest", _next), cycle.ingest(update)
     turned = Turned()
-    keeping.page = (home / PAGE).as_uri()
+    update.page = (home / PAGE).as_uri()
     while (group := ingest(groups)) is not None:
         for counts in (many if len(group) > 1 else one)(group):
             if counts is None:
@@ -167,46 +156,39 @@ def take_turn(
                 name: turned.counts.get(name, 0) + counts.get(name, 0)
                 for name in turned.counts | counts
             }
-    if any(keeping.memory.get(watching.UNSEEN, {}).values()):
-        rest = turn.Work(Batch("", ""), Changes(keeping.at))
-        make("watch", partial(watching.watch, rest=True))(keeping, rest)
+    if any(update.lifecycle.unmonitored.values()):
+        rest = Work(Batch("", ""), Changes(update.at))
+        make("monitor", partial(cycle.monitor, rest=True))(update, rest)
         if rest.drift:
-            turn.learn(keeping, rest)
-        turn.conclude(keeping)
-    if publisher is not None:
+            cycle.train(update, rest)
+        cycle.conclude(update)
+    if tracking_uri is not None:
         try:
-            make("publish", publisher)(flow_run=_flow_run())
-        except LeaseboardError as error:  # the state has it all: the next turn publishes it
-            keeping.incident("publish", "MLflow", str(error))
-    make("expect", expecting.expect)(keeping)
-    ending.look_for_what_did_not_come(keeping)
-    ending.look_for_what_is_stale(keeping)
-    ending.close(keeping)
-    build(keeping.state, keeping.keep, home, keeping.now)
-    _announce(keeping)
-    for line in undelivered(make("tell", ending.tell)(keeping)):
+            make("publish", cycle.publish)(update, tracking_uri, _flow_run())
+        except LeaseboardError as error:  # the state has it all: the next update publishes it
+            update.incident("publish", "MLflow", str(error))
+    make("estimate losses", estimate_losses)(update)
+    cycle.close(update)
+    build(update.state, update.keep, home, update.now)
+    _announce(update)
+    for line in undelivered(make("notify", cycle.notify)(update)):
         say(f"leaseboard: {line}", err=True)
-    turned.open_incidents = sum(case["resolved"] is None for case in keeping.memory["cases"])
+    turned.open_incidents = sum(case.is_open for case in update.lifecycle.cases)
     return turned
 
 
-def _announce(keeping: Keeping) -> None:
-    """Tell Prefect what happened since the last turn that ended, if this is a flow run."""
-    history = keeping.state.history()
-    news = history[keeping.memory.get(ANNOUNCED, 0) :]
+def _announce(update: ModelUpdate) -> None:
+    """Report to Prefect what happened since the last update that ended, if this is a flow run."""
+    history = update.state.history()
+    news = history[update.lifecycle.announced :]
     if not news:
         return
     if _flow_run():
         from leaseboard.flows.announcing import announce
 
-        announce(keeping.keep.name, news, keeping.page)
-    keeping.memory[ANNOUNCED] = len(history)
-    keeping.state.commit(Changes(keeping.at, memory={ANNOUNCED: len(history)}))
-
-
-def _published(uri: str, kept: Publishable, now: datetime, *, flow_run: str) -> None:
-    versions = publish(uri, kept, flow_run=flow_run)
-    log_days(uri, kept, versions, now, flow_run=flow_run)
+        announce(update.keep.name, news, update.page)
+    update.lifecycle.announced = len(history)
+    update.state.commit(Changes(update.at, memory={"announced": len(history)}))
 
 
 def plainly(_word: str, step: Callable[..., Any]) -> Callable[..., Any]:
@@ -248,71 +230,52 @@ def _flow_run() -> str:
 
 
 def _take_in(
-    keeping: Keeping, steps: Sequence[Callable[..., Any]], group: Sequence[Batch]
+    update: ModelUpdate, steps: Sequence[Callable[..., Any]], group: Sequence[Batch]
 ) -> list[dict[str, int] | None]:
     """Take in batches one after the other, all in one transaction; after an error one by one.
 
     Returns what each brought; None if it was held back. Raises the error of the first batch that
     cannot be taken in, when the others are.
     """
-    check, *others = steps
+    validate, *others = steps
     brought = list[dict[str, int] | None]()
-    memory, known, recorded = deepcopy(keeping.memory), len(keeping.found), keeping.recorded
+    lifecycle, known, recorded = deepcopy(update.lifecycle), len(update.found), update.recorded
     try:
-        with keeping.state.together():
+        with update.state.together():
             for batch in group:
-                before = len(keeping.found)
-                work = check(keeping, batch)
+                before = len(update.found)
+                work = validate(update, batch)
                 if work is None:
-                    keeping.held[batch.name] = [
-                        [each.kind, each.subject, each.what] for each in keeping.found[before:]
+                    update.held[batch.name] = [
+                        (each.kind, each.subject, each.what) for each in update.found[before:]
                     ]
                     brought.append(None)
                     continue
                 for step in others:
-                    step(keeping, work)
-                turn.commit(keeping, work)
+                    step(update, work)
+                cycle.commit(update, work)
                 brought.append(work.taken.counts())
-            turn.conclude(keeping)
+            cycle.conclude(update)
     except Exception as error:
-        keeping.memory, keeping.found[known:], keeping.recorded = memory, [], recorded
-        keeping.shadow = Shadow(keeping.state, keeping.shadow.recipe, keeping.shadow.dates)
+        update.lifecycle, update.found[known:], update.recorded = lifecycle, [], recorded
+        update.shadow = Shadow(update.state, update.shadow.recipe, update.shadow.dates)
         is_of_data = not isinstance(error, LeaseboardError) or isinstance(error, DataError)
         if len(group) == 1 or not is_of_data:
             raise
     else:
         for batch, counts in zip(group, brought, strict=True):
-            held = keeping.held.get(batch.name, [[]])[-1]
+            held = update.held.get(batch.name, [("", "", "")])[-1]
             say(f"held back: {held[2]}" if counts is None else f"{batch.name}: {told(counts)}")
         return brought
     brought, errors = [], list[Exception]()
     for batch in group:
         try:
-            brought += _take_in(keeping, steps, [batch])
+            brought += _take_in(update, steps, [batch])
         except Exception as error:  # noqa: BLE001  (raised when the others are taken in)
             errors.append(error)
     if errors:
         raise errors[0]
     return brought
-
-
-def _pending(keeping: Keeping) -> Iterator[list[Batch]]:
-    """All batches; small files many at once, as a transaction a row would take an hour."""
-    if (posted := turn.posted_labels(keeping)) is not None:
-        yield [posted]
-    group, weight = list[Batch](), 0
-    for batch in pending(keeping.keep.data, keeping.state, texts=keeping.contract.texts):
-        group.append(batch)
-        weight += LEAST_WEIGHT if batch.frame is None else max(LEAST_WEIGHT, len(batch.frame))
-        if weight >= TOGETHER or batch.watermark is not None:
-            yield group
-            group, weight = [], 0
-    if group:
-        yield group
-    # Labels may have waited for rows that have come just now; those that were held back wait on.
-    again = turn.posted_labels(keeping)
-    if again is not None and (posted is None or not set(again.posted) & set(posted.posted)):
-        yield [again]
 
 
 def _next(groups: Iterator[list[Batch]]) -> list[Batch] | None:

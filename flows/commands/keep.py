@@ -56,7 +56,7 @@ def keep(
     local: Local = False,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Take one turn: ingest, check, settle, watch, learn, compare, promote, publish, tell.
+    """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
 
     Exits with 0, with 1 if something is wrong that should be looked at, with 3 if nothing came.
 
@@ -137,10 +137,10 @@ def _show(settings: Keep, home: Path, now: datetime) -> int:
 
 def _print_card(settings: Keep, home: Path) -> int:
     from leaseboard.tasks.keep.card import TrackRecord, card
-    from leaseboard.tasks.keep.changes import in_role
     from leaseboard.tasks.keep.contract import read_contract
     from leaseboard.tasks.keep.opening import state_of
     from leaseboard.tasks.keep.shadow import CHAMPION
+    from leaseboard.tasks.store.live_tables import in_role
 
     contract = read_contract(settings.contract, settings.data)
     record = TrackRecord.of(settings, contract, state_of(settings, home))

@@ -15,7 +15,7 @@ from leaseboard.flows.terminal import say
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job, Result
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.keep.publish import Publishable
+    from leaseboard.tasks.keep.publication import Publishable
     from leaseboard.tasks.models.winner import Fitted
 
 app = typer.Typer(
@@ -119,8 +119,8 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
         say(f"{name}: version {registry.roll_back(uri, name)} is champion again")
         return
 
-    from leaseboard.tasks.keep.by_hand import roll_back
-    from leaseboard.tasks.keep.publish import publish
+    from leaseboard.tasks.keep.promotion import roll_back
+    from leaseboard.tasks.keep.publication import publish
 
     kept = _kept(Path(file), out)
     with kept.state.turn():
@@ -130,8 +130,8 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
 
 
 def _promote_kept(uri: str, name: str, file: Path, out: Path | None, anyway: bool) -> int:
-    from leaseboard.tasks.keep.by_hand import promote_by_hand
-    from leaseboard.tasks.keep.publish import publish
+    from leaseboard.tasks.keep.promotion import promote_by_hand
+    from leaseboard.tasks.keep.publication import publish
 
     kept = _kept(file, out)
     alpha = kept.keep.compare.alpha
@@ -149,7 +149,7 @@ def _kept(file: Path, out: Path | None) -> Publishable:
     """The keep in a file, as it is published."""
     from leaseboard.tasks.keep.contract import read_contract
     from leaseboard.tasks.keep.opening import home_of, recipe_of, state_of
-    from leaseboard.tasks.keep.publish import Publishable
+    from leaseboard.tasks.keep.publication import Publishable
     from leaseboard.tasks.keep.settings import read_keep
 
     keep = read_keep(file)

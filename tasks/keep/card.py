@@ -10,14 +10,14 @@ from datetime import date
 from typing import Any
 
 from leaseboard.algorithms.benches.measures import skill_over
-from leaseboard.tasks.keep.changes import KeptRow, Lineage
 from leaseboard.tasks.keep.contract import Contract
 from leaseboard.tasks.keep.losses import Sums, added, loss_of_row, measures_of
+from leaseboard.tasks.keep.rows import label_of
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import REFERENCE
-from leaseboard.tasks.keep.state import State
-from leaseboard.tasks.keep.taking import label_of
 from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import KeptRow, Lineage
 
 DAYS = 28
 """The days that a score is of, at most: the last ones."""

@@ -10,10 +10,10 @@ rarely, and one that lasts once.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Literal, Self
+from typing import Literal
 
 QUIET = timedelta(days=2)
 """How long an incident is not found before it is resolved; doubled each time that it returns."""
@@ -78,26 +78,6 @@ class Case:
     def is_open(self) -> bool:
         """Whether it has been told and not resolved."""
         return self.resolved is None
-
-    def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold, see `from_dict`."""
-        found = asdict(self)
-        found["incident"]["since"] = self.incident.since.isoformat()
-        found["seen"] = self.seen.isoformat()
-        found["resolved"] = None if self.resolved is None else self.resolved.isoformat()
-        return found
-
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Self:
-        """The case that `to_dict` wrote."""
-        since = datetime.fromisoformat(kept["incident"]["since"])
-        resolved = kept["resolved"]
-        return cls(
-            Incident(**{**kept["incident"], "since": since}),
-            datetime.fromisoformat(kept["seen"]),
-            kept["returns"],
-            None if resolved is None else datetime.fromisoformat(resolved),
-        )
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import pandas as pd
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.chacha.racing import Racing
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keep.content import Values, frame_of
+from leaseboard.tasks.keep.rows import Values, frame_of
 from leaseboard.tasks.keep.windowed import kind_of
 from leaseboard.tasks.models.continued import LEVEL, Continued, Told
 

@@ -25,7 +25,7 @@ from sqlalchemy.pool import NullPool
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import mend
-from leaseboard.tasks.keep.batches import Batch, Ingested
+from leaseboard.tasks.keep.rows import Batch, Ingested
 from leaseboard.tasks.keep.settings import DATABASES, WATERMARK, DataSettings
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
 

@@ -8,13 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, digest_of, in_role
-from leaseboard.tasks.keep.content import Values, packed
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.keep.living import FIRST_TRIES, Living, Recipe, living
 from leaseboard.tasks.keep.losses import Sums, added, loss_of_row
-from leaseboard.tasks.keep.state import State
-from leaseboard.tasks.keep.taking import label_of
+from leaseboard.tasks.keep.rows import Values, label_of, packed
 from leaseboard.tasks.models.continued import Told
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import (
+    REBUILD,
+    Changes,
+    Happened,
+    KeptRow,
+    Lineage,
+    digest_of,
+    in_role,
+)
 
 CHAMPION, CHALLENGER, PREVIOUS = "champion", "challenger", "previous"
 REFERENCE, RETIRED = "reference", "retired"
@@ -165,7 +173,13 @@ class Shadow:
             lineage = self.lineages[number]
             assert lineage.model is not None
             content = self._state.model(lineage.model)
-            self._living[number] = living(lineage.name, self.recipe, content)
+            try:
+                self._living[number] = living(lineage.name, self.recipe, content)
+            except UsageError as error:
+                raise UsageError(
+                    f"the state {self._state} has models of another version of Leaseboard: install"
+                    f" that, or {REBUILD}"
+                ) from error
         return self._living[number]
 
 

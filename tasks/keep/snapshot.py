@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.tasks.keep.content import Values
 from leaseboard.tasks.keep.living import Living, Recipe, living
-from leaseboard.tasks.keep.reading import row_reader
+from leaseboard.tasks.keep.rows import Values, row_reader
 from leaseboard.tasks.models.columns import Column
 from leaseboard.tasks.models.continued import LEVEL, Told
 from leaseboard.tasks.models.saved import Description, SavedModel

@@ -1,10 +1,15 @@
-"""Where a keep's rows come from: a folder of files; `leaseboard.tasks.keep.queries` for a
-database.
+"""Where rows come from: a folder of files; `leaseboard.tasks.keep.queries` for a database.
+
+A file that no one has written to is not read again. It is known by its device, its number there,
+its size and the moments at which it was written to and its entry was changed. The last one is set
+by the system, whatever a program that copies files says of the others. A file that was changed a
+moment ago may be changed again in the same tick of a clock, so nothing is kept of it yet.
 """
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
 import re
 import stat
@@ -14,13 +19,14 @@ from pathlib import Path
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.tasks.fetch import digests, files
-from leaseboard.tasks.keep.batches import Batch, Ingested
 from leaseboard.tasks.keep.queries import pending_rows
+from leaseboard.tasks.keep.rows import Batch, Ingested
 from leaseboard.tasks.keep.settings import FOLDER, DataSettings
-from leaseboard.tasks.keep.stamps import name_of, stamp_of
 
 MOMENT = 0.2
-"""Seconds in which a file that nobody writes to stays as it is."""
+"""Seconds in which a file that no one writes to stays unchanged."""
+SETTLED = 3.0
+"""Seconds after its last change from which on a file is known by its stamp: FAT's tick is 2."""
 _LINES = (".csv", ".tsv")
 _NOT_YET = (".", "~", "#")
 """What the names of files begin with that a program is at work on."""
@@ -176,3 +182,24 @@ def _divided(pattern: str) -> tuple[Path, str]:
     while fixed < len(parts) - 1 and not glob.has_magic(_SIGN.sub("", parts[fixed])):
         fixed += 1
     return Path(*(_SIGN.sub(r"\1", part) for part in parts[:fixed])), "/".join(parts[fixed:])
+
+
+def name_of(path: Path) -> str:
+    """Under which the stamp of a file is kept."""
+    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def stamp_of(path: Path, now: float | None = None) -> str:
+    """What changes whenever the file is written to; empty where that is too fresh, or it is gone.
+
+    - `now`: the seconds since 1970; by default those of the clock.
+    """
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    now = time.time() if now is None else now
+    if max(found.st_mtime, found.st_ctime) > now - SETTLED:
+        return ""
+    parts = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return " ".join(map(str, parts))

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.keep.content import Values, packed
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.rows import Values, packed
 from leaseboard.tasks.models.continued import LEVEL, Told
 from leaseboard.tasks.serve.champion import Champion
+from leaseboard.tasks.store.live_model import State
 
 TOGETHER = 2000
 """Rows that are forecast together, about."""

@@ -9,10 +9,10 @@ from typing import Any
 from leaseboard.algorithms.errors import UsageError, short
 from leaseboard.tasks.keep.conform import row_check
 from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
-from leaseboard.tasks.keep.reading import reader_of
-from leaseboard.tasks.keep.schema import LONGEST_ID
+from leaseboard.tasks.keep.rows import reader_of
 from leaseboard.tasks.keep.settings import DataSettings
 from leaseboard.tasks.models.plain_columns import text_of
+from leaseboard.tasks.store.live_tables import LONGEST_ID
 
 Fault = Callable[[Mapping[str, Any]], str | None]
 """Why a row is refused; None if it is not."""

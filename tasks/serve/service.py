@@ -13,14 +13,14 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError, short
-from leaseboard.tasks.keep.content import packed
+from leaseboard.tasks.keep.rows import packed
 from leaseboard.tasks.keep.settings import DataSettings
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.models.continued import LEVEL, Told
 from leaseboard.tasks.serve.admission import RefusedError
 from leaseboard.tasks.serve.champion import Champion, Follower
 from leaseboard.tasks.serve.desk import Desk
 from leaseboard.tasks.serve.meters import Meters
+from leaseboard.tasks.store.live_model import State
 
 MOST_ROWS = 1000
 """Of a request."""

@@ -84,7 +84,8 @@ class StoreSchema:
     version : int
         Raised with each change of the tables or of what they hold.
     migrations : mapping of int to callable
-        By a version: what turns its tables into those of the next version.
+        By a version: what turns its tables into those of the next version. One that is not there
+        cannot be read.
     rebuild : str
         How the user begins again where a version cannot be read.
     patience : float
@@ -238,21 +239,22 @@ class Database:
         if _VERSIONS.name in there:
             asked = select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
             version = connection.scalar(asked) or version
-        if version > schema.version:
+        steps = range(version, schema.version)
+        if version > schema.version or not schema.migrations.keys() >= set(steps):
             raise LeaseboardError(
-                f"the {schema.noun} {self} has format {schema.name} {version}, and this version of"
-                f" Leaseboard reads up to {schema.version}: install the newer one, or"
-                f" {schema.rebuild or schema.fix}"
+                f"the {schema.noun} {self} has format {version} of {schema.name!r}, and this"
+                f" version of Leaseboard reads {schema.version}: install the version that wrote"
+                f" it, or {schema.rebuild or schema.fix}"
             )
+        if schema.version > 1 and (is_new or steps):
+            # First of all: it begins the transaction, in which SQLite makes tables, too.
+            _VERSIONS.create(connection, checkfirst=True)
+            values = {"name": schema.name, "version": schema.version}
+            made = INSERT[connection.dialect.name](_VERSIONS).values(values)
+            connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
         schema.metadata.create_all(connection)
-        if version == schema.version and (version == 1 or not is_new):
-            return
-        for before in range(version, schema.version):
+        for before in steps:
             schema.migrations[before](connection)
-        _VERSIONS.create(connection, checkfirst=True)
-        values = {"name": schema.name, "version": schema.version}
-        made = INSERT[connection.dialect.name](_VERSIONS).values(values)
-        connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
 
     def _lock_file(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
         assert self.path is not None

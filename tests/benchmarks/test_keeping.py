@@ -18,7 +18,7 @@ def test_the_days_of_a_keep_are_measured_and_go_on(tmp_path):
     for each in days:
         spent = each["model"] + sum(each["steps"].values())
         assert abs(spent - each["cpu"]) < 1e-6
-    assert {"check", "commit", "page", "watch"} <= days[-1]["steps"].keys()
+    assert {"validate", "commit", "page", "monitor"} <= days[-1]["steps"].keys()
 
 
 def test_rows_are_drawn_alike_each_time_and_their_labels_come_later(tmp_path):

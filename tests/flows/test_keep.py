@@ -147,14 +147,14 @@ def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
     deadline = time.monotonic() + 240
     wanted = {
         "ingest",
-        "check",
-        "settle",
-        "watch",
-        "learn",
-        "compare",
+        "validate",
+        "join labels",
+        "monitor",
+        "train",
+        "evaluate",
         "promote",
         "publish",
-        "tell",
+        "notify",
     }
     names: set[str] = set()
     with get_client(sync_client=True) as client:

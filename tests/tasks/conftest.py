@@ -1,5 +1,6 @@
 import os
 import shutil
+import uuid
 from contextlib import contextmanager
 
 import pytest
@@ -218,3 +219,11 @@ def runs():
 def contents():
     """A function that reads a suite's jobs and configurations."""
     return read_contents
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
+def state_place(request, tmp_path):
+    """Where a state may be: a file, or a database of its own."""
+    if request.param == "sqlite":
+        return tmp_path / "deep" / "state.sqlite"
+    return request.getfixturevalue("create_database")(f"state_{uuid.uuid4().hex[:12]}")

@@ -13,9 +13,9 @@ from leaseboard.tasks.keep.page import intake, lineages, quality, standing
 from leaseboard.tasks.keep.page.standing import status
 from leaseboard.tasks.keep.page.story import Story, read_story
 from leaseboard.tasks.keep.settings import FOLDER, Keep
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.report.page import Section, Table, page_of
+from leaseboard.tasks.store.live_model import State
 
 __all__ = ["PAGE", "build", "render", "status"]
 

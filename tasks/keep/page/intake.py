@@ -14,9 +14,7 @@ import pandas as pd
 from leaseboard.tasks.keep.conform import AHEAD
 from leaseboard.tasks.keep.page.days import bars, by_day, over_days, span, width_of
 from leaseboard.tasks.keep.page.story import Story, moment
-from leaseboard.tasks.keep.turn import CATEGORIES
 from leaseboard.tasks.keep.watch.signature import STEP, divided, shown, title_of
-from leaseboard.tasks.keep.watching import WATCH
 from leaseboard.tasks.report.charts import Figure, colour, plain
 from leaseboard.tasks.report.page import Cell, Section, Table
 from leaseboard.tasks.score.summary import short
@@ -42,7 +40,7 @@ KEPT = {
     "letters": "messages that nobody has taken yet",
     "memory": "values that the watch and the comparison remember",
 }
-"""What readers call the tables of `leaseboard.tasks.keep.schema`."""
+"""What readers call the tables of `leaseboard.tasks.store.live_tables`."""
 
 
 def asides(story: Story) -> Section:
@@ -86,7 +84,7 @@ def asides(story: Story) -> Section:
 
 def categories(story: Story) -> Section | None:
     """Return the categories that the contract does not name; messages quote none of them."""
-    seen = {column: names for column, names in story.memory.get(CATEGORIES, {}).items() if names}
+    seen = {column: names for column, names in story.lifecycle.new_categories.items() if names}
     if not seen:
         return None
     rows = [(column, ", ".join(names[-MOST_ROWS:])) for column, names in seen.items()]
@@ -171,13 +169,13 @@ class Watched:
 
     name: str
     days: list[str]
-    values: Mapping[str, list[float | None]]
+    values: Mapping[str, list[float]]
     alarmed: list[list[str]]
 
     def points(self, series: str) -> dict[str, float]:
         """Return the values that there are, by day."""
-        pairs = zip(self.days, self.values.get(series, [None] * len(self.days)), strict=True)
-        return {day: shown(series, value) for day, value in pairs if value is not None}
+        pairs = zip(self.days, self.values.get(series, [math.nan] * len(self.days)), strict=True)
+        return {day: shown(series, value) for day, value in pairs if not math.isnan(value)}
 
     def alarms(self) -> Iterator[tuple[str, str]]:
         """Yield day and series of each alarm."""
@@ -188,10 +186,11 @@ class Watched:
 
 def drift(story: Story) -> Section | None:
     """Return a figure for each part, and a table of alarms; None before a day was seen."""
+    monitored = story.lifecycle.monitored
     parts = [
-        Watched(name, part["days"], part["values"], part["alarmed"])
-        for name, part in story.memory.get(WATCH, {}).items()
-        if part["days"]
+        Watched(name, part.days, part.values, part.alarmed)
+        for name, part in (("inputs", monitored.inputs), ("outcomes", monitored.outcomes))
+        if part.days
     ]
     if not parts:
         return None

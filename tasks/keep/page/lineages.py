@@ -9,11 +9,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from leaseboard.algorithms.sequential.duel import Duel
-from leaseboard.tasks.keep.comparing import EVIDENCE
 from leaseboard.tasks.keep.page.days import by_day, level, over_days, width_of
 from leaseboard.tasks.keep.page.story import ROLES, Stay, Story, called, moment, moves
 from leaseboard.tasks.keep.shadow import CHAMPION
-from leaseboard.tasks.keep.turn import DUELS
 from leaseboard.tasks.report.charts import Figure, axis, bar, chart, colour, named_rows, scatter
 from leaseboard.tasks.report.leases import STAR
 from leaseboard.tasks.report.page import Cell, Section, Table, number
@@ -123,9 +121,9 @@ class Standoff:
 
 def standoffs(story: Story) -> Iterator[Standoff]:
     """Yield the comparisons that go on, the challenger's first."""
-    for role, state in sorted(story.memory.get(DUELS, {}).items()):
+    for role, duel in sorted(story.lifecycle.duels.items()):
         if story.in_role(role) is not None:
-            yield Standoff(role, Duel.from_dict(state), story.keep.compare.alpha)
+            yield Standoff(role, duel, story.keep.compare.alpha)
 
 
 def comparison(story: Story) -> Section | None:
@@ -174,17 +172,17 @@ def comparison(story: Story) -> Section | None:
 
 def _evidence(story: Story) -> Figure | None:
     """Return the evidence by day, of all challengers one after the other."""
-    found: dict[str, dict[str, float]] = {"for": {}, "against": {}}
-    for each in story.memory.get(EVIDENCE, ()):
+    found: dict[str, dict[str, float]] = {"challenger": {}, "champion": {}}
+    for each in story.lifecycle.evidence:
         for side, points in found.items():
-            points[each["at"][:10]] = math.exp(min(each[side], math.log(MOST_SHOWN)))
-    days = list(found["for"])
+            points[each.at[:10]] = math.exp(min(getattr(each, side), math.log(MOST_SHOWN)))
+    days = list(found["challenger"])
     if not days:
         return None
     width = width_of(days)
     lines = [
-        over_days("for the challenger", found["for"], width, colour(1)),
-        over_days("for the champion", found["against"], width, "$ink"),
+        over_days("for the challenger", found["challenger"], width, colour(1)),
+        over_days("for the champion", found["champion"], width, "$ink"),
         level(1 / story.keep.compare.alpha, days, "decides"),
     ]
     note = "The evidence at the end of a day; it begins anew with each challenger."

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.keep.changes import Lineage
-from leaseboard.tasks.keep.expecting import Expected, expected
+from leaseboard.tasks.keep.estimation import LEVEL as EXPECTED_LEVEL
+from leaseboard.tasks.keep.lifecycle import DayEstimate
 from leaseboard.tasks.keep.page.days import Total, by_day, level, over_days
 from leaseboard.tasks.keep.page.story import ROLES, Story, called
 from leaseboard.tasks.keep.shadow import CHAMPION, REFERENCE
-from leaseboard.tasks.keep.watch.estimate import LEVEL as EXPECTED_LEVEL
 from leaseboard.tasks.models.continued import LEVEL
 from leaseboard.tasks.report.charts import Figure, Trace, colour, plain, scatter
 from leaseboard.tasks.report.page import Section, Table, number
 from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.store.live_tables import Lineage
 
 MOST_ROWS = 400
 
@@ -159,7 +159,7 @@ _BLIND = (
 
 def estimates(story: Story) -> Section | None:
     """Return the loss of days before their labels come; None while nothing was estimated."""
-    days = expected(story.memory)
+    days = story.lifecycle.estimates
     if not days:
         return None
     measure = _measure(story)
@@ -202,7 +202,7 @@ def estimates(story: Story) -> Section | None:
 
 def estimated(story: Story) -> str:
     """Return what the days that wait are expected to come to; empty while nothing is estimated."""
-    days = expected(story.memory)
+    days = story.lifecycle.estimates
     waiting = [each for each in days if each.came is None]
     if not waiting:
         return honesty(days) if days else ""
@@ -216,13 +216,13 @@ def estimated(story: Story) -> str:
     return f"{said}. {honesty(days)}"
 
 
-def honesty(days: Sequence[Expected]) -> str:
+def honesty(days: Sequence[DayEstimate]) -> str:
     """Return how good the estimates have been, on days whose labels have come since.
 
     Examples
     --------
-    >>> days = [Expected("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0, came=2.5)]
-    >>> honesty(days + [Expected("2026-01-02", 1, 20, 2.0, 1.0, 3.0, 5.0)])
+    >>> days = [DayEstimate("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0, came=2.5)]
+    >>> honesty(days + [DayEstimate("2026-01-02", 1, 20, 2.0, 1.0, 3.0, 5.0)])
     'Of 1 day estimated before, 1 came to what its 90 % interval said; the mean error was 0.5, that of the week before 2.5.'
     """  # noqa: E501  (the sentence)
     over = [(each, each.came) for each in days if each.came is not None]

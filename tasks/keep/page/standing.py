@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from leaseboard.tasks.keep.changes import Lineage
 from leaseboard.tasks.keep.page.days import LATELY, Total
 from leaseboard.tasks.keep.page.lineages import standoffs
 from leaseboard.tasks.keep.page.quality import best_first_try, estimated
 from leaseboard.tasks.keep.page.story import Story, called, read_story
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Lineage
 
 MOST_INCIDENTS = 5
 

@@ -8,14 +8,15 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from leaseboard.tasks.keep.changes import Happened, Lineage
 from leaseboard.tasks.keep.conform import AHEAD
 from leaseboard.tasks.keep.incidents import Case
+from leaseboard.tasks.keep.lifecycle import LifecycleState
 from leaseboard.tasks.keep.page.days import Calendar, Day
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, REFERENCE, RETIRED
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.report.page import Cell
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Happened, Lineage
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a lineage has in turn."""
@@ -76,7 +77,7 @@ class Story:
     now: datetime
     lineages: Mapping[int, Lineage]
     days: Calendar
-    memory: Mapping[str, Any]
+    lifecycle: LifecycleState
     batches: Sequence[Mapping[str, Any]]
     """The oldest first."""
     asides: Sequence[Mapping[str, Any]]
@@ -111,8 +112,8 @@ class Story:
     @cached_property
     def open(self) -> list[Case]:
         """Incidents that are not resolved, the oldest first."""
-        cases = (Case.from_dict(each) for each in self.memory.get("cases", ()))
-        return sorted((c for c in cases if c.is_open), key=lambda case: case.incident.since)
+        cases = [case for case in self.lifecycle.cases if case.is_open]
+        return sorted(cases, key=lambda case: case.incident.since)
 
 
 def read_story(state: State, keep: Keep, now: datetime) -> Story:
@@ -123,7 +124,7 @@ def read_story(state: State, keep: Keep, now: datetime) -> Story:
         now=now,
         lineages={each.number: each for each in state.lineages()},
         days=Calendar([Day(**each) for each in state.days() if each["day"] <= last]),
-        memory=state.memory(),
+        lifecycle=LifecycleState.read(state.memory()),
         batches=state.batches(),
         asides=state.asides(),
         history=state.history(),

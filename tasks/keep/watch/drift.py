@@ -34,7 +34,7 @@ QUIET_DAYS = 365
 
 
 @dataclass
-class Sums:
+class DriftSums:
     """What is remembered of a series.
 
     Attributes
@@ -70,7 +70,13 @@ def limit(series: int, sides: int) -> float:
 
 
 def days_of_drift(
-    sums: Sums, before: Sequence[float], today: float, floor: float, most: float, *, both: bool
+    sums: DriftSums,
+    before: Sequence[float],
+    today: float,
+    floor: float,
+    most: float,
+    *,
+    both: bool,
 ) -> int:
     """Add a day to `sums`; for how many days it has drifted, 0 if it has not.
 

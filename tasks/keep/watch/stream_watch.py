@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Self
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import BeforeValidator
 
 from leaseboard.tasks.keep.watch import drift, novelty
 from leaseboard.tasks.keep.watch.signature import (
@@ -72,109 +72,59 @@ class Seen:
     worse: list[Noticed] = field(default_factory=list)
 
 
-class StreamWatch:
-    """What is remembered of the last `WINDOW` days; its size does not grow with rows or days.
-
-    `observe` is called when rows come, `settle` when their labels come, both with a day at a time.
-    A day that came before is given whole again when more of it has come: its point takes the place
-    of the one before. Nothing is found in the first two weeks.
-
-    Examples
-    --------
-    >>> watch = StreamWatch()
-    >>> rng = np.random.default_rng(0)
-    >>> for day in range(30):
-    ...     x = pd.DataFrame({"x": rng.normal(5, 1, 50)})
-    ...     seen = watch.observe(f"day {day}", x, x["x"])
-    >>> seen.alarms
-    []
-    >>> seen = watch.observe("day 30", x * 3, x["x"])
-    >>> print(seen.alarms[0].what)
-    the median of x is 15.1, and was 4.636 to 5.279 on the 30 days before
-    """
-
-    def __init__(self) -> None:
-        self._parts = {INPUTS: _Part(), OUTCOMES: _Part()}
-
-    def observe(self, day: str, features: pd.DataFrame, forecasts: pd.Series) -> Seen:
-        """The rows of a day, and what was forecast of them.
-
-        Parameters
-        ----------
-        day : str
-        features : DataFrame
-            Numbers, flags, categories or texts; dates are left out.
-        forecasts : Series
-            Numbers, or classes as text.
-        """
-        columns = [(str(name), features[name]) for name in features]
-        return self._parts[INPUTS].add(day, [*columns, ("forecasts", forecasts)])
-
-    def settle(
-        self,
-        day: str,
-        labels: pd.Series,
-        forecasts: pd.Series | pd.DataFrame,
-        losses: pd.Series,
-    ) -> Seen:
-        """The labels of a day, once they are known.
-
-        Parameters
-        ----------
-        day : str
-        labels : Series
-            Numbers, or classes as text.
-        forecasts : Series or DataFrame
-            What was forecast of the same rows: numbers, or the probabilities of classes, a column
-            each.
-        losses : Series
-            For numbers the absolute errors; for classes 1 minus the probability of the label.
-        """
-        errors = of_errors(labels, forecasts, losses)
-        return self._parts[OUTCOMES].add(day, [("labels", labels)], errors)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What JSON can hold, see `from_dict`."""
-        return {name: part.to_dict() for name, part in self._parts.items()}
-
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> Self:
-        """A watch that goes on exactly where the one that `to_dict` wrote stopped."""
-        watch = cls()
-        watch._parts = {name: _Part.from_dict(part) for name, part in kept.items()}
-        return watch
-
-
 @dataclass
-class _Begun:
+class BeforeLastDay:
     """What there was before the last day, for when more of that day comes."""
 
-    sums: dict[str, drift.Sums]
-    usual: dict[str, dict[str, float]]
+    sums: dict[str, drift.DriftSums] = field(default_factory=dict)
+    usual: dict[str, dict[str, float]] = field(default_factory=dict)
     drifted: set[str] = field(default_factory=set)
     """The series that have signalled on the last day already."""
 
-    def new(self, found: Iterable[Noticed]) -> list[Noticed]:
-        new = [each for each in found if each.series not in self.drifted]
-        self.drifted |= {each.series for each in new}
-        return new
+
+Value = Annotated[float, BeforeValidator(lambda value: np.nan if value is None else value)]
+"""Of a series; NaN, which is JSON's null, on a day without one."""
 
 
-class _Part:
-    """Series that get their values together."""
+@dataclass
+class MonitoredDays:
+    """Series that get their values together, over the last days.
 
-    def __init__(self) -> None:
-        self.days: list[str] = []
-        self.rows: list[int] = []
-        self.alarmed: list[list[str]] = []  # the series that were alarming, by day
-        self.usual: dict[str, dict[str, float]] = {}
-        self.values: dict[str, list[float]] = {}  # of the last days, NaN where there was none
-        self.sums: dict[str, drift.Sums] = defaultdict(drift.Sums)
-        self.begun = _Begun({}, {})
+    Attributes
+    ----------
+    days : list of str
+    rows : list of int
+        Of each day.
+    alarmed : list of list of str
+        The series that were alarming, by day.
+    usual : dict of str to dict
+        The usual shares of categories, by column.
+    values : dict of str to list of float
+        By series.
+    sums : dict of str to DriftSums
+        By series.
+    begun : BeforeLastDay
+    """
+
+    days: list[str] = field(default_factory=list)
+    rows: list[int] = field(default_factory=list)
+    alarmed: list[list[str]] = field(default_factory=list)
+    usual: dict[str, dict[str, float]] = field(default_factory=dict)
+    values: dict[str, list[Value]] = field(default_factory=dict)
+    sums: dict[str, drift.DriftSums] = field(default_factory=dict)
+    begun: BeforeLastDay = field(default_factory=BeforeLastDay)
+
+    def last(self, day: str) -> tuple[int, bool]:
+        """How many rows of a day were seen last, 0 if none, and whether they were alarming."""
+        if day not in self.days:
+            return 0, False
+        place = self.days.index(day)
+        return self.rows[place], bool(self.alarmed[place])
 
     def add(
         self, day: str, columns: Iterable[tuple[str, pd.Series]], errors: Signature | None = None
     ) -> Seen:
+        """Add a day, or put it in the place of what came of it before; what it was like."""
         columns = list(columns)
         rows = len(columns[0][1])
         place = self.days.index(day) if day in self.days else len(self.days)
@@ -182,12 +132,13 @@ class _Part:
             return Seen([], [], {})  # the others are forgotten: these say less of the day
         is_last = place >= len(self.days) - 1
         if place == len(self.days):
-            self.begun = _Begun({name: replace(s) for name, s in self.sums.items()}, self.usual)
+            sums = {name: replace(each) for name, each in self.sums.items()}
+            self.begun = BeforeLastDay(sums, self.usual)
         else:
-            self._take_out(place)
+            for each in (self.days, self.rows, self.alarmed, *self.values.values()):
+                del each[place]
         if is_last:
-            self.sums = defaultdict(drift.Sums)
-            self.sums |= {name: replace(s) for name, s in self.begun.sums.items()}
+            self.sums = {name: replace(each) for name, each in self.begun.sums.items()}
             self.usual = dict(self.begun.usual)
         told = of_columns(columns, self.usual) | (errors or {})
         today = {name: float(f"{value:.6g}") for name, value in told.items()}
@@ -195,7 +146,9 @@ class _Part:
             self.values.setdefault(name, [np.nan] * len(self.days))
         drifted = self._drift(day, today) if is_last else []
         worse = self._worse(day, today, rows)
-        seen = Seen(self._alarms(day, today, rows), self.begun.new(drifted), today, worse)
+        drifted = [each for each in drifted if each.series not in self.begun.drifted]
+        self.begun.drifted |= {each.series for each in drifted}
+        seen = Seen(self._alarms(day, today, rows), drifted, today, worse)
         for name, values in columns if is_last else ():
             usual = new_usual(values, self.usual.get(name))
             if usual is not None:
@@ -207,10 +160,6 @@ class _Part:
             series.insert(place, today.get(name, np.nan))
         self._forget()
         return seen
-
-    def _take_out(self, place: int) -> None:
-        for each in (self.days, self.rows, self.alarmed, *self.values.values()):
-            del each[place]
 
     def _alarms(self, day: str, today: Signature, rows: int) -> list[Noticed]:
         if len(self.days) < novelty.LEAST:
@@ -254,8 +203,9 @@ class _Part:
             _, statistic = divided(name)
             before, now = self.values[name], today.get(name, np.nan)
             floor = novelty.FLOORS.get(statistic, 0.0)
+            sums = self.sums.setdefault(name, drift.DriftSums())
             both = statistic not in novelty.ONE_SIDED
-            days = drift.days_of_drift(self.sums[name], before, now, floor, most, both=both)
+            days = drift.days_of_drift(sums, before, now, floor, most, both=both)
             if days:
                 days = min(days, len(self.days))
                 since = [*self.days, day][-days]
@@ -277,39 +227,65 @@ class _Part:
         columns = {divided(name)[0] for name in self.values}
         self.usual = {name: shares for name, shares in self.usual.items() if name in columns}
 
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "days": list(self.days),
-            "rows": list(self.rows),
-            "alarmed": [list(each) for each in self.alarmed],
-            "usual": {name: dict(shares) for name, shares in self.usual.items()},
-            "values": {
-                name: [None if np.isnan(value) else value for value in series]
-                for name, series in self.values.items()
-            },
-            "sums": {name: asdict(sums) for name, sums in self.sums.items()},
-            "begun": {
-                "sums": {name: asdict(sums) for name, sums in self.begun.sums.items()},
-                "usual": {name: dict(shares) for name, shares in self.begun.usual.items()},
-                "drifted": sorted(self.begun.drifted),
-            },
-        }
 
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> _Part:
-        part = cls()
-        part.days, part.rows = list(kept["days"]), list(kept["rows"])
-        part.alarmed = [list(each) for each in kept["alarmed"]]
-        part.usual = {name: dict(shares) for name, shares in kept["usual"].items()}
-        part.values = {
-            name: [np.nan if value is None else value for value in series]
-            for name, series in kept["values"].items()
-        }
-        part.sums.update({name: drift.Sums(**sums) for name, sums in kept["sums"].items()})
-        begun = kept["begun"]
-        part.begun = _Begun(
-            {name: drift.Sums(**sums) for name, sums in begun["sums"].items()},
-            {name: dict(shares) for name, shares in begun["usual"].items()},
-            set(begun["drifted"]),
-        )
-        return part
+@dataclass
+class StreamWatch:
+    """What is remembered of the last `WINDOW` days; its size does not grow with rows or days.
+
+    `observe` is called when rows come, `settle` when their labels come, both with a day at a time.
+    A day that came before is given whole again when more of it has come: its point takes the place
+    of the one before. Nothing is found in the first two weeks.
+
+    Examples
+    --------
+    >>> watch = StreamWatch()
+    >>> rng = np.random.default_rng(0)
+    >>> for day in range(30):
+    ...     x = pd.DataFrame({"x": rng.normal(5, 1, 50)})
+    ...     seen = watch.observe(f"day {day}", x, x["x"])
+    >>> seen.alarms
+    []
+    >>> seen = watch.observe("day 30", x * 3, x["x"])
+    >>> print(seen.alarms[0].what)
+    the median of x is 15.1, and was 4.636 to 5.279 on the 30 days before
+    """
+
+    inputs: MonitoredDays = field(default_factory=MonitoredDays)
+    outcomes: MonitoredDays = field(default_factory=MonitoredDays)
+
+    def observe(self, day: str, features: pd.DataFrame, forecasts: pd.Series) -> Seen:
+        """The rows of a day, and what was forecast of them.
+
+        Parameters
+        ----------
+        day : str
+        features : DataFrame
+            Numbers, flags, categories or texts; dates are left out.
+        forecasts : Series
+            Numbers, or classes as text.
+        """
+        columns = [(str(name), features[name]) for name in features]
+        return self.inputs.add(day, [*columns, ("forecasts", forecasts)])
+
+    def settle(
+        self,
+        day: str,
+        labels: pd.Series,
+        forecasts: pd.Series | pd.DataFrame,
+        losses: pd.Series,
+    ) -> Seen:
+        """The labels of a day, once they are known.
+
+        Parameters
+        ----------
+        day : str
+        labels : Series
+            Numbers, or classes as text.
+        forecasts : Series or DataFrame
+            What was forecast of the same rows: numbers, or the probabilities of classes, a column
+            each.
+        losses : Series
+            For numbers the absolute errors; for classes 1 minus the probability of the label.
+        """
+        errors = of_errors(labels, forecasts, losses)
+        return self.outcomes.add(day, [("labels", labels)], errors)

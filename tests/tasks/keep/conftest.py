@@ -1,10 +1,8 @@
 import shutil
-import uuid
 
 import pytest
 
 from leaseboard.flows import keep as flow
-from leaseboard.tasks.keep.state import State
 from tests.tasks.keep.shops import Shop
 from tests.tasks.keep.world import World
 
@@ -41,19 +39,6 @@ def nothing_taken():
 @pytest.fixture
 def taken():
     return Taken()
-
-
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
-def state_place(request, tmp_path):
-    """Where a state may be: a file, or a database of its own."""
-    if request.param == "sqlite":
-        return tmp_path / "deep" / "state.sqlite"
-    return request.getfixturevalue("create_database")(f"state_{uuid.uuid4().hex[:12]}")
-
-
-@pytest.fixture
-def state(state_place):
-    return State(state_place, "sales")
 
 
 @pytest.fixture

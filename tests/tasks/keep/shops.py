@@ -5,15 +5,15 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.keep.changes import Changes, TakenIn
 from leaseboard.tasks.keep.conform import check
 from leaseboard.tasks.keep.contract import ColumnRule, Contract
 from leaseboard.tasks.keep.living import Recipe
-from leaseboard.tasks.keep.publish import Publishable
+from leaseboard.tasks.keep.publication import Publishable
+from leaseboard.tasks.keep.rows import sort_rows
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHAMPION, Shadow, by_day, losses_of
-from leaseboard.tasks.keep.state import State
-from leaseboard.tasks.keep.taking import take
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, TakenIn
 
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 CONTRACT = Contract(
@@ -65,7 +65,7 @@ class Shop:
         """Take a day in: forecast, learn, perhaps a new challenger, and commit."""
         kept, at = self.kept, (BEGAN + timedelta(days=self.days)).isoformat()
         frame = check(self.contract(), self.rows(self.days), now=BEGAN).rows
-        new = take(frame, list(frame["order"]), {}, kept.keep.data, at[:10]).new
+        new = sort_rows(frame, list(frame["order"]), {}, kept.keep.data, at[:10]).new
         shadow = Shadow(kept.state, kept.recipe, ["day"])
         new = shadow.forecast(new)
         losses = losses_of(new)

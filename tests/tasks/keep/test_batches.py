@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.keep.batches import identify
 from leaseboard.tasks.keep.conform import check
 from leaseboard.tasks.keep.contract import ColumnRule, Contract
+from leaseboard.tasks.keep.rows import identify
 from leaseboard.tasks.keep.settings import DataSettings
 
 DATA = DataSettings(source="folder:*.csv", target="y")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from leaseboard.tasks.keep.card import TrackRecord, card
-from leaseboard.tasks.keep.changes import in_role
 from leaseboard.tasks.keep.shadow import CHAMPION
+from leaseboard.tasks.store.live_tables import in_role
 
 
 def read(shop):

@@ -9,7 +9,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.keep.content import frame_of, packed, seal_of, values_in
+from leaseboard.tasks.keep.rows import frame_of, packed, seal_of, values_in
 
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 

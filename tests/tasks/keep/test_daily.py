@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from leaseboard.tasks.keep import daily
-from leaseboard.tasks.keep.changes import Changes, Happened
-from leaseboard.tasks.keep.daily import closed_days, log_days
+from leaseboard.tasks.keep import publication
+from leaseboard.tasks.keep.publication import closed_days, log_days
+from leaseboard.tasks.store.live_tables import Changes, Happened
 from leaseboard.tasks.track.client import PARENT, search
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.keep.shops import BEGAN
@@ -38,7 +38,7 @@ NOW = BEGAN + timedelta(days=2, hours=4)
 
 def test_runs_of_days_long_ago_are_not_read_again(lived, uri, monkeypatch):
     log_days(uri, lived.kept, VERSIONS, NOW + timedelta(days=1))
-    monkeypatch.setattr(daily, "MOST_DAYS", 1)
+    monkeypatch.setattr(publication, "MOST_DAYS", 1)
     read = []
 
     def seen(*given):
@@ -46,7 +46,7 @@ def test_runs_of_days_long_ago_are_not_read_again(lived, uri, monkeypatch):
         read.extend(run.info.run_name for run in found)
         return found
 
-    monkeypatch.setattr(daily, "search", seen)
+    monkeypatch.setattr(publication, "search", seen)
     assert log_days(uri, lived.kept, VERSIONS, NOW + timedelta(days=1)) == []
     assert read == ["sales 2026-01-03"]
 
@@ -78,7 +78,7 @@ def test_each_closed_day_is_a_run_and_a_step_of_the_keeps(lived, uri):
 
 def test_what_is_logged_is_not_logged_again(lived, uri, monkeypatch):
     log_days(uri, lived.kept, VERSIONS, NOW)
-    monkeypatch.setattr(daily, "_fill", lambda *_: 1 / 0)
+    monkeypatch.setattr(publication, "_fill", lambda *_: 1 / 0)
     assert log_days(uri, lived.kept, VERSIONS, NOW) == []
 
 
@@ -87,7 +87,7 @@ def test_what_is_logged_is_not_logged_again(lived, uri, monkeypatch):
 def test_whatever_stops_it_the_next_turn_finishes_it_and_no_day_is_there_twice(
     lived, uri, monkeypatch, calls, after
 ):
-    real, made = daily._fill, []
+    real, made = publication._fill, []
 
     def stopped(*given):
         made.append(given)
@@ -98,7 +98,7 @@ def test_whatever_stops_it_the_next_turn_finishes_it_and_no_day_is_there_twice(
             raise KeyboardInterrupt
 
     later = NOW + timedelta(days=1)
-    monkeypatch.setattr(daily, "_fill", stopped)
+    monkeypatch.setattr(publication, "_fill", stopped)
     with pytest.raises(KeyboardInterrupt):
         log_days(uri, lived.kept, VERSIONS, later)
     monkeypatch.undo()

@@ -1,13 +1,12 @@
 """One message an incident, one when it is over, and none in between."""
 
-import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.keep.incidents import MEMORY, Case, Incident, reconcile
+from leaseboard.tasks.keep.incidents import MEMORY, Incident, reconcile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -25,7 +24,7 @@ def told(days, most=60, kind="alarm"):
     cases, said = [], []
     for n in range(most):
         after = reconcile(cases, [incident(n, kind)] if n in days else [], day(n))
-        cases = [Case.from_dict(json.loads(json.dumps(case.to_dict()))) for case in after.cases]
+        cases = after.cases
         said += [(n, message.status) for message in after.messages]
     return said
 

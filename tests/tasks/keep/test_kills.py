@@ -12,14 +12,14 @@ from itertools import count
 import pytest
 
 from leaseboard.flows import keep as flow
-from leaseboard.tasks.keep import state as states
-from leaseboard.tasks.keep import tell
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep import cycle, notification
+from leaseboard.tasks.store import live_model
+from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.world import KEEP, World
 
 STEPS = [
-    (State, "begin_turn"), (State, "commit"), (states, "write"), (State, "keep_stamps"),
-    (State, "keep_published"), (flow, "_published"), (flow, "build"), (tell, "_post"),
+    (State, "begin_turn"), (State, "commit"), (live_model, "write"), (State, "keep_stamps"),
+    (State, "keep_published"), (cycle, "publish"), (flow, "build"), (notification, "_post"),
     (State, "strike_out"), (State, "end_turn"),
 ]  # fmt: skip
 """Each is a place before and after which a turn is killed."""
@@ -50,7 +50,7 @@ def turn_of(world, number, place=None, **given):
 
         code = 1
         try:
-            tell._post = post
+            notification._post = post
             for owner, name in STEPS:
                 setattr(owner, name, watched(getattr(owner, name)))
             world.turn(number, **given)

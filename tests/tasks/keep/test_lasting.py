@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
 import pandas as pd
@@ -11,8 +10,8 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows import keep as flow
 from leaseboard.flows.keep import run_turn
-from leaseboard.tasks.keep import ending
-from leaseboard.tasks.keep.tell import Receipt
+from leaseboard.tasks.keep import notification
+from leaseboard.tasks.keep.notification import Receipt
 from tests.tasks.keep.world import BEGIN, KEEP, World
 
 
@@ -111,10 +110,10 @@ def test_a_turn_that_fails_is_told_once_and_raised(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
     sent = []
     monkeypatch.setattr(
-        ending, "deliver",
+        notification, "deliver",
         lambda outbox: [sent.append(b) or Receipt(n, a) for n, (a, b) in outbox.items()],
     )  # fmt: skip
-    monkeypatch.setattr(flow.turn, "learn", lambda *_: 1 / 0)
+    monkeypatch.setattr(flow.cycle, "train", lambda *_: 1 / 0)
     world.deliver(1, world.day(1))
     for number in (1, 2):
         with pytest.raises(ZeroDivisionError):
@@ -135,7 +134,7 @@ def test_what_waits_for_an_address_that_was_mended_goes_to_the_new_one(world, mo
             asked.append(address)
             yield Receipt(number, address, "is down" if "x" in address else "")
 
-    monkeypatch.setattr(ending, "deliver", deliver)
+    monkeypatch.setattr(notification, "deliver", deliver)
     world.deliver(1, world.day(1).drop(columns="a"))
     world.turn(1)
     edit(world, "http://x/", "http://y/")
@@ -147,12 +146,12 @@ def test_what_waits_for_an_address_that_was_mended_goes_to_the_new_one(world, mo
 def test_a_failure_that_cannot_be_written_down_is_told_at_once(world, monkeypatch):
     edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
     sent = []
-    monkeypatch.setattr(ending, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
+    monkeypatch.setattr(notification, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
 
     def full(*_):
         raise LeaseboardError("the disk is full")
 
-    monkeypatch.setattr("leaseboard.tasks.keep.state.State.commit", full)
+    monkeypatch.setattr("leaseboard.tasks.store.live_model.State.commit", full)
     world.deliver(1, world.day(1))
     with pytest.raises(LeaseboardError, match="full"):
         world.turn(1)
@@ -162,12 +161,10 @@ def test_a_failure_that_cannot_be_written_down_is_told_at_once(world, monkeypatc
 def test_a_clock_that_was_ahead_once_is_set_back(world):
     world.turn(9999)
     assert world.turn(1).open_incidents
-    assert world.state.memory()["clock"].startswith("2053")
+    assert world.lifecycle.last_update.year == 2053
     world.turn(2)
-    assert world.state.memory()["clock"].startswith("2026-01-04")
-    assert [case["seen"][:4] for case in world.state.memory()["cases"]] == ["2026"] * len(
-        world.state.memory()["cases"]
-    )
+    assert str(world.lifecycle.last_update).startswith("2026-01-04")
+    assert {case.seen.year for case in world.lifecycle.cases} == {2026}
     for number in range(3, 7):
         world.deliver(number, world.day(number))
         turned = world.turn(number)
@@ -204,6 +201,5 @@ def test_what_shows_an_incident_names_the_file(world):
     file.write_text(KEEP)
     world.deliver(1, world.day(1).drop(columns="a"))
     world.turn(1, file=file)
-    (case,) = world.state.memory()["cases"]
-    assert case["incident"]["command"] == f"leaseboard keep '{file}' --status"
-    assert json.dumps(case)
+    (case,) = world.lifecycle.cases
+    assert case.incident.command == f"leaseboard keep '{file}' --status"

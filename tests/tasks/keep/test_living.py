@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keep.content import frame_of, values_in
 from leaseboard.tasks.keep.living import (
     Living,
     LivingFirstTry,
@@ -17,6 +16,7 @@ from leaseboard.tasks.keep.living import (
     living,
 )
 from leaseboard.tasks.keep.losses import loss_of_row
+from leaseboard.tasks.keep.rows import frame_of, values_in
 
 RECIPE = Recipe("y", "regression", "chacha", {})
 CLASSES = Recipe("y", "classification", "chacha", {})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.keep import turn
+from leaseboard.tasks.keep import cycle
 from leaseboard.tasks.keep.page import render
 from leaseboard.tasks.keep.page.intake import waiting
 from leaseboard.tasks.keep.page.story import read_story
@@ -121,7 +121,7 @@ def test_a_row_of_the_far_future_forgets_no_other_and_is_not_the_newest(make_wor
     world.turn(1)
     world.deliver(2, pd.concat([frame, world.day(2)]))
     assert world.turn(2).counts == {"new": 20, "labels": 20, "repeated": 20, "aside": 0}
-    assert world.state.memory()["newest"] < "2026-01-04"
+    assert world.state.memory()["newest_row"] < "2026-01-04"
     assert world.state.forgotten() is None
 
 
@@ -186,7 +186,7 @@ MARK = "Anna Example 1957"
 def no_mark(world):
     """Whether nothing that is sent or shown quotes a cell; a row itself stays in the state."""
     state = world.state
-    memory = {k: v for k, v in state.memory().items() if k in ("cases", "clock")}
+    memory = {k: v for k, v in state.memory().items() if k in ("cases", "last_update")}
     told = [state.history(), state.letters(), memory, [each["reason"] for each in state.asides()]]
     assert "opened" in str(told)
     return MARK not in str(told)
@@ -240,7 +240,7 @@ def test_a_value_that_breaks_the_contract_is_not_quoted(world, column, rows, clo
 )
 def test_an_error_of_a_model_is_not_quoted(world, monkeypatch, kind, said):
     (world.home / "sales.yaml").write_text(KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
-    monkeypatch.setattr(turn, "learn", _raising(kind(f"cannot read {MARK!r}")))
+    monkeypatch.setattr(cycle, "train", _raising(kind(f"cannot read {MARK!r}")))
     world.deliver(3, world.day(3))
     with pytest.raises(kind):
         world.turn(3)
@@ -366,18 +366,18 @@ def test_rows_far_ahead_are_told_while_they_wait_and_stretch_no_axis(world):
     for number in range(2, 12):
         world.turn(number)
         assert any(
-            case["resolved"] is None and case["incident"]["subject"] == "future when"
-            for case in world.state.memory()["cases"]
+            case.is_open and case.incident.subject == "future when"
+            for case in world.lifecycle.cases
         )
     story = read_story(world.state, world.keep, BEGIN + timedelta(days=12))
     assert "2026-03-01" not in str(vars(story.days))
-    assert "2026-03-01" not in world.state.memory()["watch"]["inputs"]["days"]
+    assert "2026-03-01" not in world.lifecycle.monitored.inputs.days
     assert "2026-03" not in repr(waiting(story).figures)
     world.deliver(3, world.day(2)[["order", "revenue"]], "-labels")
     world.turn(12)
     world.turn(15)
-    cases = {each["incident"]["subject"]: each for each in world.state.memory()["cases"]}
-    assert cases["future when"]["resolved"] is not None
+    cases = {each.incident.subject: each for each in world.lifecycle.cases}
+    assert not cases["future when"].is_open
 
 
 def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypatch, capsys):
@@ -390,29 +390,29 @@ def test_a_batch_that_raises_costs_none_of_its_group(world, make_world, monkeypa
         world.deliver(number, frame)
         if number != 3:
             other.deliver(number, frame)
-    learn = turn.learn
+    train = cycle.train
 
-    def step(keeping, work):
+    def step(update, work):
         if work.batch.name == "003.csv":
-            keeping.memory["rows since"] = 10_000
-            keeping.incident("data", "b", "of a batch that is not taken in")
+            update.lifecycle.rows_since_challenger = 10_000
+            update.incident("data", "b", "of a batch that is not taken in")
             raise ValueError("of a batch")
-        learn(keeping, work)
+        train(update, work)
 
-    monkeypatch.setattr(turn, "learn", step)
+    monkeypatch.setattr(cycle, "train", step)
     capsys.readouterr()
     with pytest.raises(ValueError, match="of a batch"):
         world.turn(4)
     said = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in said] == ["001.csv", "held back", "004.csv"]
-    monkeypatch.setattr(turn, "learn", learn)
+    monkeypatch.setattr(cycle, "train", train)
     path = world.inbox / "003.csv"
     path.rename(world.home / path.name)
     assert world.turn(5).counts == {}
     other.turn(4)
     other.turn(5)
     assert models(world) == models(other)
-    assert world.state.memory()["rows since"] == other.state.memory()["rows since"]
+    assert world.lifecycle.rows_since_challenger == other.lifecycle.rows_since_challenger
     (world.home / path.name).rename(path)
     assert world.turn(6).counts["new"] == 20
 

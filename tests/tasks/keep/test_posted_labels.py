@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leaseboard.tasks.keep import taking, turn
+from leaseboard.tasks.keep import cycle
+from leaseboard.tasks.keep.rows import UNKNOWN
 from tests.tasks.keep.world import KEEP
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -60,7 +61,7 @@ def test_a_label_whose_row_never_comes_is_set_aside_after_a_week(world):
     assert len(world.state.posted()) == 1
     world.turn(11)
     assert world.state.posted() == []
-    assert [each["reason"] for each in world.state.asides()] == [taking.UNKNOWN]
+    assert [each["reason"] for each in world.state.asides()] == [UNKNOWN]
 
 
 def test_a_label_that_comes_while_a_turn_goes_on_is_not_lost(world, monkeypatch):
@@ -72,7 +73,7 @@ def test_a_label_that_comes_while_a_turn_goes_on_is_not_lost(world, monkeypatch)
     # On a server numbers are given before they are seen: a smaller one may come later.
     with world.state.begun() as connection:
         connection.exec_driver_sql("update keep_sales_posted set number = 9")
-    commit = turn.commit
+    commit = cycle.commit
 
     def meanwhile(*given):
         if world.state.posted() == [(9, "3-0", str(frame["revenue"][0]))]:
@@ -82,7 +83,7 @@ def test_a_label_that_comes_while_a_turn_goes_on_is_not_lost(world, monkeypatch)
                 )
         commit(*given)
 
-    monkeypatch.setattr(turn, "commit", meanwhile)
+    monkeypatch.setattr(cycle, "commit", meanwhile)
     world.turn(3)
     taken = world.state.rows_of(["3-1"])["3-1"]
     assert taken.label == "7.0" or world.state.posted() == [(8, "3-1", "7.0")]

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keep import publish as publishing
-from leaseboard.tasks.keep.by_hand import roll_back
-from leaseboard.tasks.keep.changes import in_role
-from leaseboard.tasks.keep.publish import KEPT, publish
+from leaseboard.tasks.keep import publication
+from leaseboard.tasks.keep.promotion import roll_back
+from leaseboard.tasks.keep.publication import KEPT, publish
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from leaseboard.tasks.models.registry import keep_of, listed, promote
+from leaseboard.tasks.store.live_tables import in_role
 from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.keep.shops import Shop
@@ -96,14 +96,14 @@ STEPS = ["log", "_point", "_remove_old"]
 @pytest.mark.parametrize("after", [False, True])
 def test_whatever_stops_it_the_next_call_finishes_it(shop, uri, monkeypatch, step, after):
     shop.turn(bear=True)
-    real = getattr(publishing, step)
+    real = getattr(publication, step)
 
     def stopped(*given):
         if after:
             real(*given)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(publishing, step, stopped)
+    monkeypatch.setattr(publication, step, stopped)
     with pytest.raises(KeyboardInterrupt):
         publish(uri, shop.kept)
     monkeypatch.undo()

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keep.batches import identify
 from leaseboard.tasks.keep.queries import Mark
+from leaseboard.tasks.keep.rows import identify
 from leaseboard.tasks.keep.settings import DataSettings
 from leaseboard.tasks.keep.sources import pending
 

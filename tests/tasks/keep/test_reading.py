@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.keep.conform import check, row_check
-from leaseboard.tasks.keep.content import values_in
 from leaseboard.tasks.keep.contract import Contract
-from leaseboard.tasks.keep.reading import as_sent, features_of, row_reader
+from leaseboard.tasks.keep.rows import as_sent, features_of, row_reader, values_in
 from leaseboard.tasks.keep.settings import DataSettings
 from tests.tasks.keep.test_conform import NOW, RULES, VALUES
 

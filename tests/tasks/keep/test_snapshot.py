@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.keep.changes import in_role
-from leaseboard.tasks.keep.reading import features_of
+from leaseboard.tasks.keep.rows import features_of
 from leaseboard.tasks.keep.snapshot import snapshot_of
 from leaseboard.tasks.models.load import load
+from leaseboard.tasks.store.live_tables import in_role
 from tests.tasks.keep.shops import Shop
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.keep import sources, stamps
+from leaseboard.tasks.keep import sources
 from leaseboard.tasks.keep.settings import DataSettings
 
 
@@ -66,7 +66,7 @@ def test_a_file_that_nobody_writes_to_is_read_no_more(inbox, turn, monkeypatch):
     monkeypatch.setattr(
         sources.digests, "file_digest", lambda path: read.append(path.name) or digest(path)
     )
-    monkeypatch.setattr(stamps, "SETTLED", -60.0)
+    monkeypatch.setattr(sources, "SETTLED", -60.0)
     for name in ("a.csv", "b.csv"):
         (inbox / name).write_text(f"x,y\n1,{name}\n")
     assert names(turn()) == ["a.csv", "b.csv"]
@@ -91,8 +91,8 @@ def test_a_stamp_is_kept_of_no_file_that_was_just_written_and_of_none_that_is_go
     for _ in range(3):
         turn()
     assert taken.files == {}, "it may be written to again in the same tick"
-    assert stamps.stamp_of(path, path.stat().st_ctime + stamps.SETTLED + 1)
-    assert stamps.stamp_of(inbox / "none.csv") == ""
+    assert sources.stamp_of(path, path.stat().st_ctime + sources.SETTLED + 1)
+    assert sources.stamp_of(inbox / "none.csv") == ""
 
     taken.files = {"of a file that is gone": "1 2 3"}
     turn()

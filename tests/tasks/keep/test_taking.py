@@ -8,9 +8,9 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.keep.changes import KeptRow
+from leaseboard.tasks.keep.rows import RELABELLED, UNKNOWN, sort_rows
 from leaseboard.tasks.keep.settings import DataSettings
-from leaseboard.tasks.keep.taking import RELABELLED, UNKNOWN, take
+from leaseboard.tasks.store.live_tables import KeptRow
 
 DATA = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
 
@@ -20,7 +20,9 @@ def frame(**columns: list[object]) -> pd.DataFrame:
 
 
 def taken(table: pd.DataFrame, known: dict[str, KeptRow] | None = None):
-    return take(table, [str(each) for each in table["order"]], known or {}, DATA, "2026-01-09")
+    return sort_rows(
+        table, [str(each) for each in table["order"]], known or {}, DATA, "2026-01-09"
+    )
 
 
 def kept(found) -> dict[str, KeptRow]:
@@ -98,6 +100,6 @@ def test_rows_of_days_that_are_forgotten_may_have_been_learned():
     frame = pd.DataFrame({"when": ["2026-01-01", "2026-01-02", "2026-01-04"], "y": [1.0, 2, 3]})
     frame = frame.assign(order=["a", "b", "c"], a=0.5)
     data = DataSettings(source="folder:*.csv", time="when", id="order", target="y")
-    taken = take(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
+    taken = sort_rows(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
     assert [row.id for row in taken.new] == ["a", "c"]
     assert (taken.repeated, taken.old) == (1, 1)

@@ -12,9 +12,10 @@ import pandas as pd
 from leaseboard.flows.keep import Turned, run_turn
 from leaseboard.tasks.keep import opening
 from leaseboard.tasks.keep.beginning import write_contract
-from leaseboard.tasks.keep.keeping import Keeping
+from leaseboard.tasks.keep.lifecycle import LifecycleState
 from leaseboard.tasks.keep.settings import Keep, read_keep
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.update import ModelUpdate
+from leaseboard.tasks.store.live_model import State
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -91,9 +92,14 @@ class World:
                 self.deliver(number, self.day(number))
             self.turn(number)
 
-    def opened_turn(self, state: State) -> Keeping:
+    @property
+    def lifecycle(self) -> LifecycleState:
+        """What the live model remembers."""
+        return LifecycleState.read(self.state.memory())
+
+    def opened_update(self, state: State) -> ModelUpdate:
         """What a turn on the next day would begin with."""
-        now = datetime.fromisoformat(state.memory()["clock"]) + timedelta(days=1)
+        now = self.lifecycle.last_update + timedelta(days=1)
         return opening.opened(self.keep, state, now)
 
     def roles(self) -> dict[str, int]:

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 import httpx
 import pytest
 
-from leaseboard.tasks.keep.publish import publish
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.publication import publish
 from leaseboard.tasks.serve.admission import Admission
 from leaseboard.tasks.serve.app import application
 from leaseboard.tasks.serve.champion import Follower
 from leaseboard.tasks.serve.rules import RulesFile
 from leaseboard.tasks.serve.service import ForecastService
+from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.conftest import shop, state, state_place, uri  # noqa: F401  (fixtures)
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from leaseboard.tasks.keep.publish import publish
+from leaseboard.tasks.keep.publication import publish
 from leaseboard.tasks.serve import app as serving
 from tests.repeated import REPEATED, assert_flat
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from leaseboard.tasks.keep.publish import publish
+from leaseboard.tasks.keep.publication import publish
 from leaseboard.tasks.serve import champion as following
 from leaseboard.tasks.serve.champion import Follower
 from leaseboard.tasks.serve.rules import RulesFile

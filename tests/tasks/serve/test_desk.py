@@ -10,8 +10,8 @@ from types import SimpleNamespace
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.store.live_model import State
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.tasks.keep.reading import features_of, row_reader
+from leaseboard.tasks.keep.rows import features_of, row_reader
 from leaseboard.tasks.keep.settings import DataSettings
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.serve import service as serving
 from leaseboard.tasks.serve.admission import RefusedError
 from leaseboard.tasks.serve.rules import RowRules
 from leaseboard.tasks.serve.service import ForecastService
+from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.shops import CONTRACT
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.sequential.duel import Duel
-from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn
-from leaseboard.tasks.keep.expecting import Expected
 from leaseboard.tasks.keep.incidents import Case, Incident
+from leaseboard.tasks.keep.lifecycle import DayEstimate, EvidencePoint, LifecycleState
 from leaseboard.tasks.keep.losses import added, loss_of_row
 from leaseboard.tasks.keep.settings import DataSettings, Keep
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, Happened, KeptRow, Lineage, TakenIn
 
 BEGAN = datetime(2026, 1, 1, 3, tzinfo=UTC)
 DELAY = 7
@@ -54,8 +54,7 @@ class Life:
         self.random = np.random.default_rng(1)
         self.lineages: dict[int, Lineage] = {}
         self.errors = {2: 2.2, 3: 2.8}  # of the first tries
-        self.duel, self.evidence = Duel(), []
-        self.cases: list[Case] = []
+        self.duel, self.lifecycle = Duel(), LifecycleState()
         self._came: dict[tuple[str, int], tuple[int, dict[str, float]]] = {}
 
     def live(self, days: int) -> datetime:
@@ -76,10 +75,11 @@ class Life:
         self._move(day, changes)
         counts = {"new": ROWS, "labels": len(changes.labels), "repeated": repeated, "aside": bad}
         changes.batch = TakenIn(f"sales-{date_of(day)}.csv", f"{day:064}", counts)
-        self._watch(day, changes)
+        self._watch(day)
         self._expect(day, changes)
         self._incidents(day, changes)
-        changes.memory["clock"] = at(day)
+        self.lifecycle.last_update = BEGAN + timedelta(days=day)
+        changes.memory = self.lifecycle.dump()
         self.state.commit(changes)
         self.state.end_turn(number, at(day), {"batches": 1})
 
@@ -101,11 +101,11 @@ class Life:
             pair = [[sums["loss"] for sums in losses[roles[role]]] for role in
                     ("champion", "challenger")]  # fmt: skip
             self.duel = self.duel.update_many(*pair)
-            changes.memory["duels"] = {"challenger": self.duel.to_dict()}
-            point = {"at": at(day), "for": self.duel.log_e("challenger"),
-                     "against": self.duel.log_e("champion")}  # fmt: skip
-            self.evidence.append(point)
-            changes.memory["evidence"] = self.evidence[-400:]
+            self.lifecycle.duels = {"challenger": self.duel}
+            point = EvidencePoint(
+                at(day), self.duel.log_e("challenger"), self.duel.log_e("champion")
+            )
+            self.lifecycle.evidence = [*self.lifecycle.evidence, point][-400:]
 
     def _losses(self, lineage: Lineage, day: int) -> list[dict[str, float]]:
         size = self.errors.get(lineage.number, 2.0 / (1 + 0.1 * lineage.number))
@@ -126,18 +126,18 @@ class Life:
             self._bear(changes, "reference", "last-label", "what to beat")
         elif day > 2 and day % self.every == 5 and challenger is None:
             self._bear(changes, "challenger", "chacha", f"drift: price <b> moved on day {day}")
-            self.duel, self.evidence = Duel(), self.evidence
+            self.duel = Duel()
         elif challenger and day % self.every == self.every // 2 + 5:
             what = "evidence 23.1 after 400 labels"
             if challenger.number % 2:
                 self._become(changes, challenger, "retired", what)
-                changes.memory["duels"] = {}
+                self.lifecycle.duels = {}
                 return
             if "previous" in by_role:
                 self._become(changes, by_role["previous"], "retired", "two champions ago")
             self._become(changes, by_role["champion"], "previous", what)
             self._become(changes, challenger, "champion", what)
-            changes.memory["duels"] = {}
+            self.lifecycle.duels = {}
 
     def _bear(self, changes: Changes, role: str, name: str, why: str) -> None:
         number = len(self.lineages) + 1
@@ -152,30 +152,26 @@ class Life:
         changes.lineages.append(self.lineages[lineage.number])
         changes.happened.append(Happened(changes.at, role, str(lineage.number), what))
 
-    def _watch(self, day: int, changes: Changes) -> None:
-        values: dict[str, list[float]] = {"price: middle": [], "age: middle": []}
-        new = {"days": [], "rows": [], "alarmed": [], "values": values}
-        part = self.state.memory().get("watch", {"inputs": new})["inputs"]
-        part["days"].append(date_of(day))
-        part["rows"].append(ROWS)
-        part["alarmed"].append(["price: middle"] if day in (33, 34) else [])
+    def _watch(self, day: int) -> None:
+        part = self.lifecycle.monitored.inputs
+        part.days.append(date_of(day))
+        part.rows.append(ROWS)
+        part.alarmed.append(["price: middle"] if day in (33, 34) else [])
         for name, moved in (("price: middle", day in range(33, 37)), ("age: middle", False)):
-            part["values"][name].append(5 + 0.2 * self.random.random() + 3.0 * moved)
-        changes.memory["watch"] = {"inputs": part, "outcomes": new}
+            part.values.setdefault(name, []).append(5 + 0.2 * self.random.random() + 3.0 * moved)
 
     def _expect(self, day: int, changes: Changes) -> None:
         if day < 25:
             return
         champion = next(e.number for e in self.lineages.values() if e.role == "champion")
-        before = self.state.memory().get("expected", [])
-        came = {**changes.days, **self._came}
-        self._came = came
-        for each in before:
-            rows, sums = came.get((each["day"], each["lineage"]), (0, {}))
+        came = self._came = {**changes.days, **self._came}
+        for i, each in enumerate(self.lifecycle.estimates):
+            rows, sums = came.get((each.day, each.lineage), (0, {}))
             if rows:
-                each["came"] = sums.get("absolute", sums["loss"]) / rows
-        new = Expected(date_of(day), champion, ROWS, 1.4, 1.1, 1.7, 1.5)
-        changes.memory["expected"] = [*before, asdict(new)]
+                came_to = sums.get("absolute", sums["loss"]) / rows
+                self.lifecycle.estimates[i] = replace(each, came=came_to)
+        new = DayEstimate(date_of(day), champion, ROWS, 1.4, 1.1, 1.7, 1.5)
+        self.lifecycle.estimates.append(new)
 
     def _incidents(self, day: int, changes: Changes) -> None:
         for begins, kind, what, ends in (
@@ -193,10 +189,10 @@ class Life:
             status = "opened" if day == begins else "resolved" if day == ends else ""
             if status:
                 changes.happened.append(Happened(changes.at, status, incident.subject, what))
-                self.cases = [case for case in self.cases if case.incident.kind != kind]
+                cases = self.lifecycle.cases
+                cases[:] = [case for case in cases if case.incident.kind != kind]
                 gone = BEGAN + timedelta(days=day) if day == ends else None
-                self.cases.append(Case(incident, since, 0, gone))
-        changes.memory["cases"] = [case.to_dict() for case in self.cases]
+                cases.append(Case(incident, since, 0, gone))
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from leaseboard.tasks.keep.page import build
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.store.live_model import State
 from tests.browsing import assert_accessible, cut_off, see_all
 
 pytestmark = pytest.mark.browser

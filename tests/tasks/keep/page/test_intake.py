@@ -1,23 +1,26 @@
 """Whatever the watch remembers is shown by its name."""
 
+import math
 from types import SimpleNamespace
 
+from leaseboard.tasks.keep.lifecycle import LifecycleState
 from leaseboard.tasks.keep.page.intake import MOST_LINES, distances, drift
+from leaseboard.tasks.keep.watch.stream_watch import MonitoredDays, StreamWatch
 
 DAYS = ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-05"]
 
 
 def watched(values, alarmed=((), (), (), ())):
-    part = {"days": DAYS, "rows": [9] * 4, "values": values, "alarmed": list(map(list, alarmed))}
-    return drift(SimpleNamespace(memory={"watch": {"inputs": part, "outcomes": {"days": []}}}))
+    monitored = StreamWatch(MonitoredDays(DAYS, [9] * 4, list(map(list, alarmed)), values=values))
+    return drift(SimpleNamespace(lifecycle=LifecycleState(monitored=monitored)))
 
 
 def test_nothing_watched_is_no_section():
-    assert drift(SimpleNamespace(memory={})) is None
+    assert drift(SimpleNamespace(lifecycle=LifecycleState())) is None
 
 
 def test_a_day_that_was_left_out_is_a_gap_and_values_are_told():
-    found = watched({"price: middle": [1.0, 2.0, None, 9.0]})
+    found = watched({"price: middle": [1.0, 2.0, math.nan, 9.0]})
     (figure,) = found.figures
     (line,) = figure.data
     assert line["x"] == ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-05"]

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from leaseboard.tasks.keep.changes import Changes, Happened, Lineage
 from leaseboard.tasks.keep.page import build
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.report.page import unpacked
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, Happened, Lineage
 from tests.page_reader import read_page
 
 ALL = {"losses", "expected", "lineages", "comparison", "incidents", "aside", "watch",

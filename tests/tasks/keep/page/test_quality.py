@@ -1,10 +1,10 @@
 """What days are expected to cost, with how wrong that was."""
 
-from leaseboard.tasks.keep.expecting import Expected
+from leaseboard.tasks.keep.lifecycle import DayEstimate
 from leaseboard.tasks.keep.page import build, status
 from leaseboard.tasks.keep.page.quality import honesty
-from leaseboard.tasks.keep.state import State
 from leaseboard.tasks.report.page import unpacked
+from leaseboard.tasks.store.live_model import State
 from tests.page_reader import read_page
 
 
@@ -39,5 +39,5 @@ def test_nothing_is_said_where_nothing_is_estimated(state, keep, life, tmp_path)
 
 
 def test_what_has_not_met_its_labels_is_not_called_good():
-    waits = Expected("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0)
+    waits = DayEstimate("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0)
     assert honesty([waits]) == "No estimate has met its labels yet."

@@ -3,7 +3,7 @@
 import pytest
 
 from leaseboard.tasks.keep.page import status
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.store.live_model import State
 
 
 def test_a_dozen_lines_say_how_it_stands(lived, keep):

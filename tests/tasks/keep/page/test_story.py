@@ -1,7 +1,7 @@
 """Who was what, when and why."""
 
-from leaseboard.tasks.keep.changes import Happened, Lineage
 from leaseboard.tasks.keep.page.story import Stay, stays
+from leaseboard.tasks.store.live_tables import Happened, Lineage
 
 
 def story(*told):

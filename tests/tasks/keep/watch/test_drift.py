@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.keep.watch.drift import QUIET_DAYS, K, Sums, days_of_drift, limit
+from leaseboard.tasks.keep.watch.drift import QUIET_DAYS, DriftSums, K, days_of_drift, limit
 
 
 def signals(days, most=None, both=True):
     """The days of signals, and for how long each had drifted."""
-    sums, found = Sums(), []
+    sums, found = DriftSums(), []
     for number, today in enumerate(days):
         before = list(days[max(0, number - 60) : number])
         drifted = days_of_drift(sums, before, today, 0.01, most or limit(1, 2), both=both)
@@ -61,7 +61,7 @@ def test_independent_days_are_as_quiet_as_is_said():
     most, length = limit(1, 2), 20_000
     days = generator.normal(size=length)
     reference = list(np.quantile(generator.normal(size=10_001), np.linspace(0.001, 0.999, 999)))
-    sums, found = Sums(known=len(reference)), 0
+    sums, found = DriftSums(known=len(reference)), 0
     for today in days:
         sums.known = len(reference)
         found += bool(days_of_drift(sums, reference, today, 0.0, most, both=True))

@@ -1,12 +1,16 @@
 """The watch over days of rows, and of labels that come later."""
 
 import json
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import TypeAdapter
 
 from leaseboard.tasks.keep.watch.stream_watch import WINDOW, StreamWatch
+
+WATCHES = TypeAdapter(StreamWatch)
 
 
 def day(number, rows=60):
@@ -26,6 +30,11 @@ def day(number, rows=60):
     return table, labels, table["warm"] * 2
 
 
+def plain(watch):
+    """What JSON holds of a watch."""
+    return json.loads(WATCHES.dump_json(watch))
+
+
 def watched(days, watch=None, first=0):
     watch, found = watch or StreamWatch(), []
     for number in range(first, first + days):
@@ -39,13 +48,13 @@ def watched(days, watch=None, first=0):
 @pytest.fixture(scope="module")
 def kept():
     """What is remembered of forty days."""
-    return watched(40)[0].to_dict()
+    return watched(40)[0]
 
 
 def after(kept, change):
     """What is found on the day after, if it is changed."""
     table, _, forecasts = day(40)
-    return StreamWatch.from_dict(kept).observe("day 40", change(table), forecasts).alarms
+    return deepcopy(kept).observe("day 40", change(table), forecasts).alarms
 
 
 def test_clean_days_do_not_alarm():
@@ -73,7 +82,7 @@ def test_a_day_that_is_wrong_alarms_at_once(kept, column, change):
 
 
 def test_a_fault_that_comes_again_alarms_again(kept):
-    watch = StreamWatch.from_dict(kept)
+    watch = deepcopy(kept)
     for number, wrong in ((40, True), (41, False), (42, False), (43, True)):
         table, _, forecasts = day(number)
         table["warm"] *= 3 if wrong else 1
@@ -81,7 +90,7 @@ def test_a_fault_that_comes_again_alarms_again(kept):
 
 
 def test_a_day_of_which_more_comes_is_one_point_as_if_it_had_come_at_once(kept):
-    whole, split = StreamWatch.from_dict(kept), StreamWatch.from_dict(kept)
+    whole, split = deepcopy(kept), deepcopy(kept)
     for number in (40, 41):
         table, labels, forecasts = day(number)
         for rows in (20, 45, 60):
@@ -94,19 +103,19 @@ def test_a_day_of_which_more_comes_is_one_point_as_if_it_had_come_at_once(kept):
                 f"day {number}", labels[part], forecasts[part], (labels - forecasts)[part].abs()
             )
 
-    assert split.to_dict() == whole.to_dict()
+    assert plain(split) == plain(whole)
 
 
 def test_more_of_an_earlier_day_changes_its_point_alone_and_less_changes_nothing(kept):
-    watch = StreamWatch.from_dict(kept)
+    watch = deepcopy(kept)
     table, _, forecasts = day(38)
-    before = watch.to_dict()["inputs"]
+    before = plain(watch)["inputs"]
     assert watch.observe("day 38", table[:50], forecasts[:50]).series == {}
-    assert watch.to_dict()["inputs"] == before
+    assert plain(watch)["inputs"] == before
 
     more = pd.concat([table, table.assign(warm=500.0)], ignore_index=True)
     seen = watch.observe("day 38", more, pd.concat([forecasts, forecasts], ignore_index=True))
-    after = watch.to_dict()["inputs"]
+    after = plain(watch)["inputs"]
     assert seen.alarms
     assert seen.drift == []
     assert after["days"] == before["days"]
@@ -138,7 +147,7 @@ def test_the_next_month_is_no_alarm(kept):
 def test_labels_that_are_wrong_alarm_at_once(kept, wrong):
     _, labels, forecasts = day(40)
     labels = pd.Series(wrong(labels))
-    seen = StreamWatch.from_dict(kept).settle("", labels, forecasts, (labels - forecasts).abs())
+    seen = deepcopy(kept).settle("", labels, forecasts, (labels - forecasts).abs())
 
     said = {alarm.series: alarm.what for alarm in seen.alarms}
     (series,) = {"forecasts: error", "forecasts: disagreement"} & {*said}
@@ -193,7 +202,7 @@ def test_a_concept_that_changes_is_drift_in_days():
 def test_it_goes_on_exactly_where_it_stopped():
     _, whole = watched(75)
     watch, _ = watched(30)
-    again = StreamWatch.from_dict(json.loads(json.dumps(watch.to_dict(), allow_nan=False)))
+    again = WATCHES.validate_json(WATCHES.dump_json(watch))
 
     rest = watched(45, again, 30)[1]
     assert [repr(seen) for seen in rest] == [repr(seen) for seen in whole[60:]]
@@ -204,7 +213,7 @@ def test_its_size_does_not_grow():
     watch = StreamWatch()
     for first in (0, WINDOW, 2 * WINDOW):
         watched(WINDOW, watch, first)
-        sizes.append(len(json.dumps(watch.to_dict())))
+        sizes.append(len(WATCHES.dump_json(watch)))
 
     assert sizes[2] < 1.1 * sizes[1] < 1.2 * sizes[0] < 60_000
 
@@ -215,11 +224,11 @@ def test_a_column_that_comes_and_goes_is_forgotten():
     watch.observe("day 20", table.assign(new=1.0), forecasts)
     watched(WINDOW, watch, 21)
 
-    assert "new: middle" not in watch.to_dict()["inputs"]["values"]
+    assert "new: middle" not in plain(watch)["inputs"]["values"]
 
 
 def test_a_day_of_one_row_or_none_is_taken(kept):
-    watch = StreamWatch.from_dict(kept)
+    watch = deepcopy(kept)
     table, labels, forecasts = day(40)
     for rows in (1, 0):
         part = slice(rows)

@@ -1,4 +1,4 @@
-"""The state of a keep: one transaction a batch, so that a batch is wholly done or not begun."""
+"""The state of a live model: one transaction a batch, so that a batch is wholly done or not."""
 
 from __future__ import annotations
 
@@ -11,67 +11,89 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, text, update
+from sqlalchemy.exc import SQLAlchemyError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Letter, Lineage
-from leaseboard.tasks.keep.commit import FORGOTTEN, forgotten, put, write
-from leaseboard.tasks.keep.database import PATIENCE, StateDatabase
-from leaseboard.tasks.keep.schema import tables_of
+from leaseboard.tasks.store.database import Database
+from leaseboard.tasks.store.live_changes import FORGOTTEN, forgotten, put, write
+from leaseboard.tasks.store.live_tables import (
+    Changes,
+    Happened,
+    KeptRow,
+    Letter,
+    Lineage,
+    schema_of,
+    tables_of,
+)
 
+PATIENCE = 30.0
+"""Seconds that a database may be busy with what others write."""
 AT_ONCE = 500
 """Values that a statement asks for by name: SQLite takes up to 32,766, older ones 999."""
 PROBE, PROBE_BYTES = "probe", 20_000
 """What is written and removed to see whether the state can be written, as much as some rows."""
 
 
-class _OfTheCallerError(Exception):
-    """An error in what is done within a transaction."""
-
-
 class State:
-    """The state of one keep, in a SQLite file or on a PostgreSQL server.
+    """The state of one live model, in a SQLite file or on a PostgreSQL server.
 
-    - `patience`: see `leaseboard.tasks.keep.database.PATIENCE`.
+    - `patience`: see `PATIENCE`.
 
     Raises UsageError if the address cannot be read; every method LeaseboardError, in one line, if
     the database cannot be used.
     """
 
     def __init__(self, place: Path | str, name: str, patience: float = PATIENCE) -> None:
-        self.name, self._tables = name, tables_of(name)
-        self._database = StateDatabase(place, self._tables.metadata, patience)
-        self.place = place
+        self.name, self.place, self._tables = name, place, tables_of(name)
+        self._database = Database(place, schema_of(name, self._tables, patience))
         self._held: Connection | None = None
 
     def __str__(self) -> str:
         return str(self._database)
 
-    def begun(self) -> AbstractContextManager[Connection]:
-        """A transaction; what the database refuses is told in one line, without its secrets."""
-        return self._database.begun(self._held)
+    @contextmanager
+    def begun(self) -> Iterator[Connection]:
+        """A transaction, or the one that is going on; its errors are one line without secrets."""
+        if self._held is not None:
+            with self._database.reported((SQLAlchemyError,)):
+                yield self._held
+            return
+        with self._database.begin() as connection:
+            yield connection
 
     @contextmanager
     def together(self) -> Iterator[None]:
         """One transaction of all that is read and written within it."""
-        try:
-            with self._database.begun() as connection:
-                self._held = connection
-                try:
-                    yield
-                except Exception as error:
-                    raise _OfTheCallerError(error) from error
-        except _OfTheCallerError as wrapped:  # the database has no part in it
-            raise wrapped.args[0] from None
-        finally:
-            self._held = None
+        with self._database.begin() as connection:
+            self._held = connection
+            try:
+                yield
+            finally:
+                self._held = None
 
     def turn(self) -> AbstractContextManager[None]:
-        """Hold the keep against another turn; UsageError if one is going on."""
+        """Hold the live model against another update; UsageError if one is going on."""
         busy = UsageError(
             f"another turn of the keep {self.name!r} is going on: wait until it is over, or stop"
             " it"
         )
-        return self._database.held(f"keep {self.name}", busy)
+        return self._database.lock(hashlib.sha256(f"keep {self.name}".encode()).hexdigest(), busy)
+
+    def _all(self, query: Any) -> Sequence[Any]:
+        with self.begun() as connection:
+            return connection.execute(query).all()
+
+    def _mappings(self, query: Any) -> list[dict[str, Any]]:
+        with self.begun() as connection:
+            return [dict(row) for row in connection.execute(query).mappings()]
+
+    def _value(self, query: Any) -> Any:
+        with self.begun() as connection:
+            return connection.scalar(query)
+
+    def _do(self, statement: Any, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
+        with self.begun() as connection:
+            connection.execute(statement, rows)
 
     # Reading
 
@@ -79,6 +101,11 @@ class State:
         """Whether a batch of this content was taken in, or found broken."""
         batches = self._tables.batches
         return bool(self._value(select(func.count()).where(batches.c.digest == digest)))
+
+    def had_batch(self, name: str) -> bool:
+        """Whether a batch of this name was taken in."""
+        batches = self._tables.batches
+        return bool(self._value(select(func.count()).where(batches.c.name == name)))
 
     def watermark(self) -> str | None:
         """That of the last batch which had one."""
@@ -88,19 +115,16 @@ class State:
         return found
 
     def stamps(self) -> dict[str, str]:
-        """See `leaseboard.tasks.keep.stamps`."""
-        with self.begun() as connection:
-            found = connection.execute(select(self._tables.files))
-            return {row.name: row.stamp for row in found}
+        """See `leaseboard.tasks.keep.sources`."""
+        return {row.name: row.stamp for row in self._all(select(self._tables.files))}
 
     def rows_of(self, ids: Sequence[str]) -> dict[str, KeptRow]:
         """The rows that are known of these identities."""
         identity = self._tables.rows.c.id
         found: dict[str, KeptRow] = {}
-        with self.begun() as connection:
-            for start in range(0, len(ids), AT_ONCE):
-                query = self._whole.where(identity.in_(ids[start : start + AT_ONCE]))
-                found |= {row.id: _row(row) for row in connection.execute(query)}
+        for start in range(0, len(ids), AT_ONCE):
+            query = self._whole.where(identity.in_(ids[start : start + AT_ONCE]))
+            found |= {row.id: row for row in self._rows(query)}
         return found
 
     def rows_on(self, day: str, *, settled: bool = False) -> list[KeptRow]:
@@ -109,26 +133,20 @@ class State:
         query = self._whole.where(rows.day == day, contents.row.is_not(None))
         if settled:
             query = query.where(contents.settled.is_not(None))
-        with self.begun() as connection:
-            return [_row(row) for row in connection.execute(query.order_by(rows.number))]
+        return self._rows(query.order_by(rows.number))
 
     def settled(self, count: int) -> list[KeptRow]:
         """The last rows whose label has come, at most `count`, in the order they were settled."""
         contents = self._tables.contents.c
-        query = (
-            self._whole.where(contents.settled.is_not(None))
-            .order_by(contents.settled.desc(), contents.row.desc())
-            .limit(count)
-        )
-        with self.begun() as connection:
-            return [_row(row) for row in connection.execute(query)][::-1]
+        query = self._whole.where(contents.settled.is_not(None))
+        query = query.order_by(contents.settled.desc(), contents.row.desc())
+        return self._rows(query.limit(count))[::-1]
 
     def unsettled(self) -> list[KeptRow]:
         """All rows that wait for their label."""
         contents = self._tables.contents.c
         query = self._whole.where(contents.row.is_not(None), contents.settled.is_(None))
-        with self.begun() as connection:
-            return [_row(row) for row in connection.execute(query.order_by(contents.row))]
+        return self._rows(query.order_by(contents.row))
 
     @property
     def _whole(self) -> Any:
@@ -138,12 +156,19 @@ class State:
             rows, contents.c.features, contents.c.forecasts, contents.c.label
         ).outerjoin_from(rows, contents, rows.c.number == contents.c.row)
 
+    def _rows(self, query: Any) -> list[KeptRow]:
+        return [
+            KeptRow(
+                row.id, row.seal, row.day, row.features or "", row.forecasts or "", row.label,
+                row.number, is_settled=row.settled is not None,
+            )
+            for row in self._all(query)
+        ]  # fmt: skip
+
     def lineages(self) -> list[Lineage]:
         """All, by number."""
         table = self._tables.lineages
-        with self.begun() as connection:
-            found = connection.execute(select(table).order_by(table.c.number)).mappings()
-            return [Lineage(**row) for row in found]
+        return [Lineage(**row) for row in self._mappings(select(table).order_by(table.c.number))]
 
     def model(self, digest: str) -> bytes:
         """What a lineage has learned."""
@@ -159,56 +184,44 @@ class State:
     def days(self) -> list[dict[str, Any]]:
         """The sums by day and lineage, in the order of days."""
         table = self._tables.days
-        with self.begun() as connection:
-            query = select(table).order_by(table.c.day, table.c.lineage)
-            found = connection.execute(query).mappings()
-            return [dict(row) | {"sums": json.loads(row["sums"])} for row in found]
+        found = self._mappings(select(table).order_by(table.c.day, table.c.lineage))
+        return [row | {"sums": json.loads(row["sums"])} for row in found]
 
     def memory(self) -> dict[str, Any]:
-        """What is remembered, by name."""
+        """The fields of `leaseboard.tasks.keep.lifecycle.LifecycleState` that were written, by
+        name.
+        """
         table = self._tables.memory
-        with self.begun() as connection:
-            others = table.c.name.not_in([FORGOTTEN, PROBE])
-            found = connection.execute(select(table).where(others)).all()
-            return {name: json.loads(value) for name, value in found}
+        found = self._all(select(table).where(table.c.name.not_in([FORGOTTEN, PROBE])))
+        return {name: json.loads(value) for name, value in found}
 
     def forgotten(self) -> tuple[str, str] | None:
         """The first and the last day of rows whose identity is forgotten; None if none is."""
         with self.begun() as connection:
             return forgotten(connection, self._tables)
 
-    def had_batch(self, name: str) -> bool:
-        """Whether a batch of this name was taken in."""
-        batches = self._tables.batches
-        return bool(self._value(select(func.count()).where(batches.c.name == name)))
-
     def batches(self) -> list[dict[str, Any]]:
         """All batches, the oldest first."""
         table = self._tables.batches
-        with self.begun() as connection:
-            found = connection.execute(select(table).order_by(table.c.number)).mappings()
-            return [dict(row) | {"counts": json.loads(row["counts"])} for row in found]
+        found = self._mappings(select(table).order_by(table.c.number))
+        return [row | {"counts": json.loads(row["counts"])} for row in found]
 
     def asides(self, limit: int = 1000) -> list[dict[str, Any]]:
         """The rows that were set aside last, the newest first."""
         table = self._tables.aside
-        with self.begun() as connection:
-            query = select(table).order_by(table.c.number.desc()).limit(limit)
-            return [dict(row) for row in connection.execute(query).mappings()]
+        return self._mappings(select(table).order_by(table.c.number.desc()).limit(limit))
 
     def history(self) -> list[Happened]:
         """What happened, the oldest first."""
-        table = self._tables.history
-        with self.begun() as connection:
-            query = select(table.c.at, table.c.kind, table.c.subject, table.c.what)
-            return [Happened(*row) for row in connection.execute(query.order_by(table.c.number))]
+        table = self._tables.history.c
+        query = select(table.at, table.kind, table.subject, table.what).order_by(table.number)
+        return [Happened(*row) for row in self._all(query)]
 
     def letters(self) -> dict[int, Letter]:
-        """What is to be told and was not taken yet, by number."""
+        """Messages that were not delivered yet, by number."""
         table = self._tables.letters
-        with self.begun() as connection:
-            found = connection.execute(select(table).order_by(table.c.number))
-            return {row.number: (row.address, json.loads(row.body)) for row in found}
+        found = self._all(select(table).order_by(table.c.number))
+        return {row.number: (row.address, json.loads(row.body)) for row in found}
 
     def posted(self, before: str | None = None) -> list[tuple[int, str, str]]:
         """Number, identity and label of what was posted to the server and not taken in.
@@ -220,8 +233,7 @@ class State:
         if before is not None:
             has_come = select(rows.c.id).where(rows.c.id == table.c.id).exists()
             query = query.where(has_come | (table.c.at < before))
-        with self.begun() as connection:
-            return [tuple(row) for row in connection.execute(query)]
+        return [tuple(row) for row in self._all(query)]
 
     def labels(self) -> tuple[int, str | None]:
         """How many posted labels wait, and when a turn took labels in last."""
@@ -237,46 +249,40 @@ class State:
     def waiting(self) -> dict[str, int]:
         """How many rows wait for their label, by day."""
         rows, contents = self._tables.rows.c, self._tables.contents.c
-        query = (
-            select(rows.day, func.count())
-            .join_from(self._tables.contents, self._tables.rows, rows.number == contents.row)
-            .where(contents.settled.is_(None))
-            .group_by(rows.day)
-            .order_by(rows.day)
+        query = select(rows.day, func.count()).join_from(
+            self._tables.contents, self._tables.rows, rows.number == contents.row
         )
-        with self.begun() as connection:
-            return {row[0]: row[1] for row in connection.execute(query)}
+        query = query.where(contents.settled.is_(None)).group_by(rows.day).order_by(rows.day)
+        return {row[0]: row[1] for row in self._all(query)}
 
     def last_turn(self) -> dict[str, Any] | None:
         """The turn that began last: ``began``, ``ended`` if it has, ``summary``."""
         table = self._tables.turns
-        with self.begun() as connection:
-            query = select(table).order_by(table.c.number.desc()).limit(1)
-            found = connection.execute(query).mappings().one_or_none()
-            return found and dict(found) | {"summary": json.loads(found["summary"])}
+        found = self._mappings(select(table).order_by(table.c.number.desc()).limit(1))
+        return found[0] | {"summary": json.loads(found[0]["summary"])} if found else None
+
+    def unfinished(self) -> str | None:
+        """When the last turn began, if it never ended; None if it did, or there was none."""
+        last = self.last_turn()
+        return None if last is None or last["ended"] is not None else str(last["began"])
 
     def holds(self) -> dict[str, int]:
-        """How many rows each of its tables has, by what they are called in `schema`."""
-        with self.begun() as connection:
-            return {
-                each.name: connection.scalar(
-                    select(func.count()).select_from(getattr(self._tables, each.name))
-                )
-                for each in fields(self._tables)
-                if each.name != "metadata"
-            }
+        """How many rows each of its tables has, by what they are called in `Tables`."""
+        tables = {each.name: getattr(self._tables, each.name) for each in fields(self._tables)}
+        del tables["metadata"]
+        return {
+            name: self._value(select(func.count()).select_from(table))
+            for name, table in tables.items()
+        }
 
     def size(self) -> int:
         """Bytes that it takes in its database."""
-        with self.begun() as connection:
-            if isinstance(self.place, Path):
-                pages = connection.scalar(text("pragma page_count"))
-                return int(pages * connection.scalar(text("pragma page_size")))
-            names = list(self._tables.metadata.tables)
-            sizes = (
-                connection.scalar(select(func.pg_total_relation_size(name))) for name in names
+        if isinstance(self.place, Path):
+            return int(
+                self._value(text("pragma page_count")) * self._value(text("pragma page_size"))
             )
-            return sum(map(int, sizes))
+        names = self._tables.metadata.tables
+        return sum(self._value(select(func.pg_total_relation_size(name))) for name in names)
 
     # Writing
 
@@ -296,66 +302,37 @@ class State:
     def strike_out(self, letter: int) -> None:
         """The letter was taken."""
         table = self._tables.letters
-        with self.begun() as connection:
-            connection.execute(delete(table).where(table.c.number == letter))
+        self._do(delete(table).where(table.c.number == letter))
 
     def keep_published(self, number: int, digest: str) -> None:
         """The lineage was published as it is now; nothing is written if it has learned since."""
         table = self._tables.lineages
         chosen = (table.c.number == number) & (table.c.model == digest)
-        with self.begun() as connection:
-            connection.execute(update(table).where(chosen).values(published=digest))
+        self._do(update(table).where(chosen).values(published=digest))
 
     def begin_turn(self, at: str) -> int:
         """A new turn; its number."""
         turns = self._tables.turns
         made = turns.insert().values(began=at, summary="{}").returning(turns.c.number)
-        with self.begun() as connection:
-            return int(connection.execute(made).scalar_one())
-
-    def unfinished(self) -> str | None:
-        """When the last turn began, if it never ended; None if it did, or there was none."""
-        turns = self._tables.turns
-        with self.begun() as connection:
-            last = connection.execute(select(turns).order_by(turns.c.number.desc()).limit(1))
-            found = last.one_or_none()
-        return None if found is None or found.ended is not None else str(found.began)
+        return int(self._value(made))
 
     def end_turn(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
         """The turn is over."""
         turns = self._tables.turns
-        with self.begun() as connection:
-            connection.execute(
-                update(turns)
-                .where(turns.c.number == number)
-                .values(ended=at, summary=json.dumps(summary))
-            )
+        ended = update(turns).where(turns.c.number == number)
+        self._do(ended.values(ended=at, summary=json.dumps(summary)))
 
     def check(self) -> None:
         """LeaseboardError if nothing can be written now: a full disk is noticed when it is."""
         memory, probe = self._tables.memory, {"name": PROBE, "value": "x" * PROBE_BYTES}
         with self.begun() as connection:
             put(connection, memory, ["name"], [probe])
-        with self.begun() as connection:
-            connection.execute(delete(memory).where(memory.c.name == PROBE))
+        self._do(delete(memory).where(memory.c.name == PROBE))
 
     def log_served(self, forecasts: Sequence[Mapping[str, Any]]) -> None:
         """Write down what the server is about to answer."""
-        with self.begun() as connection:
-            connection.execute(self._tables.served.insert(), list(forecasts))
+        self._do(self._tables.served.insert(), forecasts)
 
     def post(self, labels: Sequence[Mapping[str, str]]) -> None:
         """Keep labels that were posted until the next turn."""
-        with self.begun() as connection:
-            connection.execute(self._tables.posted.insert(), list(labels))
-
-    def _value(self, query: Any) -> Any:
-        with self.begun() as connection:
-            return connection.scalar(query)
-
-
-def _row(row: Any) -> KeptRow:
-    return KeptRow(
-        row.id, row.seal, row.day, row.features or "", row.forecasts or "", row.label, row.number,
-        is_settled=row.settled is not None,
-    )  # fmt: skip
+        self._do(self._tables.posted.insert(), labels)

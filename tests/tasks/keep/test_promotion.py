@@ -1,13 +1,66 @@
-"""A challenger that a person promotes: on evidence, or anyway."""
+"""Who takes whose place, by the evidence of their losses, or by hand."""
+
+from __future__ import annotations
 
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.sequential.duel import Duel
-from leaseboard.tasks.keep.by_hand import promote_by_hand
-from leaseboard.tasks.keep.changes import Changes, in_role
-from leaseboard.tasks.keep.comparing import DUELS
+from leaseboard.tasks.keep import cycle
+from leaseboard.tasks.keep.promotion import duel_of, promote_by_hand
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.keep.update import Work
+from leaseboard.tasks.store.live_tables import Changes, in_role
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+class TestRoles:
+    """Who takes whose place."""
+
+    @pytest.fixture
+    def update(self, world):
+        world.live(0, 6)
+        state = world.state
+        with state.turn():
+            update = world.opened_update(state)
+            update.lifecycle.duels = {}
+            yield update
+
+    def test_a_better_challenger_takes_the_place_and_the_champion_watches(self, update):
+        compare(update, champion=4.0, challenger=1.0)
+        roles = {each.number: each.role for each in update.shadow.alive}
+        assert (roles[1], roles[4]) == ("previous", "champion")
+        assert duel_of(update, "previous").rows == 0
+
+    def test_a_new_champion_that_is_worse_gives_the_place_back(self, update):
+        compare(update, champion=4.0, challenger=1.0)
+        compare(update, champion=9.0, previous=1.0)
+        roles = {each.number: each.role for each in update.shadow.lineages.values()}
+        assert (roles[1], roles[4]) == ("champion", "retired")
+        assert [each.kind for each in update.found] == ["rolled back"]
+
+    def test_a_worse_challenger_is_retired(self, update):
+        compare(update, champion=1.0, challenger=4.0)
+        assert update.shadow.of_role("challenger") is None
+        assert update.shadow.of_role("champion").number == 1
+
+    def test_alike_is_undecided(self, update):
+        compare(update, champion=2.0, challenger=2.0)
+        assert update.shadow.of_role("challenger") is not None
+
+
+def compare(update, **losses):
+    """Labels, by which roles have these losses, one unit to and fro."""
+    work = Work(None, None)
+    numbers = {update.shadow.of_role(role).number: loss for role, loss in losses.items()}
+    work.losses = [
+        {number: {"loss": loss + 0.1 * (i % 3)} for number, loss in numbers.items()}
+        for i in range(150)
+    ]
+    cycle.evaluate(update, work)
+    cycle.promote(update, work)
+
 
 AT = "2026-02-01T00:00:00+00:00"
 
@@ -20,7 +73,7 @@ def seen(shop, champion, challenger, rows=100):
     """Have the duel see so many rows of these losses, one unit to and fro."""
     losses = [[mean + 0.1 * (i % 3) for i in range(rows)] for mean in (champion, challenger)]
     state = Duel().update_many(*losses).to_dict()
-    shop.kept.state.commit(Changes(AT, memory={DUELS: {CHALLENGER: state}}))
+    shop.kept.state.commit(Changes(AT, memory={"duels": {CHALLENGER: state}}))
 
 
 @pytest.fixture
@@ -35,7 +88,7 @@ def test_evidence_promotes_and_the_champion_watches(challenged):
     assert done
     assert "against it after 100 labels, 20 decides; it loses 3 less a row (" in words
     assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
-    assert challenged.kept.state.memory()[DUELS] == {}
+    assert challenged.kept.state.memory()["duels"] == {}
     last = challenged.kept.state.history()[-1]
     assert (last.kind, last.subject) == (CHAMPION, "4")
     assert "by hand" in last.what

@@ -1,4 +1,4 @@
-"""How all that a batch changes is written: in the caller's one transaction."""
+"""What a batch changes in the state of a live model, written in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -8,31 +8,28 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Table, bindparam, delete, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from leaseboard.tasks.keep.changes import Changes, KeptRow, Lineage
-from leaseboard.tasks.keep.schema import Tables
+from leaseboard.tasks.store.database import INSERT
+from leaseboard.tasks.store.live_tables import Changes, KeptRow, Tables
 
 FORGOTTEN = "forgotten"
 """The name of the memory that tells the first and the last day of rows that are forgotten."""
 
 AT_ONCE = 10_000
 """Rows of the log that are looked at together."""
-_INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 def write(connection: Connection, tables: Tables, changes: Changes) -> None:
     """Write a batch and all that came of it."""
     batch = 0
     if changes.batch is not None:
-        made = tables.batches.insert().values(
-            name=changes.batch.name,
-            digest=changes.batch.digest,
-            at=changes.at,
-            counts=json.dumps(changes.batch.counts),
-            watermark=changes.batch.watermark,
-        )
-        batch = int(connection.execute(made.returning(tables.batches.c.number)).scalar_one())
+        values = {
+            **asdict(changes.batch),
+            "at": changes.at,
+            "counts": json.dumps(changes.batch.counts),
+        }
+        made = tables.batches.insert().values(values).returning(tables.batches.c.number)
+        batch = int(connection.execute(made).scalar_one())
     _add_rows(connection, tables, changes.rows, batch)
     if changes.labels:
         values = [{"of_row": number, "told": label} for number, label in changes.labels]
@@ -41,63 +38,53 @@ def write(connection: Connection, tables: Tables, changes: Changes) -> None:
         connection.execute(came.values(label=bindparam("told"), settled=batch), values)
         came = update(tables.rows).where(tables.rows.c.number == of_row)
         connection.execute(came.values(settled=batch), values)
-    if changes.aside:
-        connection.execute(
-            tables.aside.insert(),
-            [
-                {"batch": batch, "id": identity, "reason": reason, "row": row}
-                for identity, reason, row in changes.aside
-            ],
-        )
     for digest, content in changes.models.items():
-        insert = _INSERT[connection.dialect.name](tables.models)
-        made = insert.values(digest=digest, content=content)
+        made = INSERT[connection.dialect.name](tables.models)
+        made = made.values(digest=digest, content=content)
         connection.execute(made.on_conflict_do_nothing())
-    put(connection, tables.lineages, ["number"], map(values_of, changes.lineages))
+    put(connection, tables.lineages, ["number"], map(asdict, changes.lineages))
     if changes.lineages:
         kept = select(tables.lineages.c.model).where(tables.lineages.c.model.is_not(None))
         connection.execute(delete(tables.models).where(tables.models.c.digest.not_in(kept)))
     _add_days(connection, tables.days, changes.days)
     values = [{"name": n, "value": json.dumps(v)} for n, v in changes.memory.items()]
     put(connection, tables.memory, ["name"], values)
-    if changes.happened:
-        connection.execute(tables.history.insert(), [asdict(each) for each in changes.happened])
-    if changes.letters:
-        connection.execute(
-            tables.letters.insert(),
-            [{"address": address, "body": json.dumps(body)} for address, body in changes.letters],
-        )
-    if changes.early:
-        values = [dict(zip(("id", "at", "label"), each, strict=True)) for each in changes.early]
-        connection.execute(tables.posted.insert(), values)
+    bodies = [(address, json.dumps(body)) for address, body in changes.letters]
+    aside = [(batch, *each) for each in changes.aside]
+    _add(connection, tables.aside, ("batch", "id", "reason", "row"), aside)
+    _add(connection, tables.history, ("at", "kind", "subject", "what"),
+         [(each.at, each.kind, each.subject, each.what) for each in changes.happened])  # fmt: skip
+    _add(connection, tables.letters, ("address", "body"), bodies)
+    _add(connection, tables.posted, ("id", "at", "label"), changes.early)
     for number in changes.posted:
         connection.execute(delete(tables.posted).where(tables.posted.c.number == number))
     if changes.batch is not None:
         _forget(connection, tables, changes)
 
 
+def _add(
+    connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+) -> None:
+    if values := [dict(zip(names, row, strict=True)) for row in rows]:
+        connection.execute(table.insert(), values)
+
+
 def _add_rows(connection: Connection, tables: Tables, rows: Sequence[KeptRow], batch: int) -> None:
-    """Rows are numbered one after the other; nobody else adds any in a turn."""
+    """Rows are numbered one after the other; no other adds any in a turn."""
     if not rows:
         return
     last = connection.scalar(select(func.max(tables.rows.c.number))) or 0
-    numbered = list(enumerate(rows, last + 1))
-    came = [None if row.label is None else batch for row in rows]
-    connection.execute(
-        tables.rows.insert(),
-        [
-            {"number": number, "id": row.id, "seal": row.seal, "day": row.day,
-             "batch": batch, "settled": settled}
-            for (number, row), settled in zip(numbered, came, strict=True)
-        ],
+    numbered = [
+        (number, row, None if row.label is None else batch)
+        for number, row in enumerate(rows, last + 1)
+    ]
+    _add(
+        connection, tables.rows, ("number", "id", "seal", "day", "batch", "settled"),
+        [(number, row.id, row.seal, row.day, batch, came) for number, row, came in numbered],
     )  # fmt: skip
-    connection.execute(
-        tables.contents.insert(),
-        [
-            {"row": number, "features": row.features, "forecasts": row.forecasts,
-             "label": row.label, "settled": settled}
-            for (number, row), settled in zip(numbered, came, strict=True)
-        ],
+    _add(
+        connection, tables.contents, ("row", "features", "forecasts", "label", "settled"),
+        [(n, row.features, row.forecasts, row.label, came) for n, row, came in numbered],
     )  # fmt: skip
 
 
@@ -122,7 +109,7 @@ def _add_days(
 
 
 def _forget(connection: Connection, tables: Tables, changes: Changes) -> None:
-    """Let go of what nobody asks for any more."""
+    """Let go of what is not asked for any more."""
     rows, contents, served = tables.rows, tables.contents, tables.served
     settled = contents.c.settled.is_not(None)
     last = (
@@ -173,11 +160,6 @@ def put(
     """Insert rows, or replace those that have the same keys."""
     if not (rows := [dict(value) for value in values]):
         return
-    made = _INSERT[connection.dialect.name](table)
+    made = INSERT[connection.dialect.name](table)
     others = {name: made.excluded[name] for name in rows[0] if name not in keys}
     connection.execute(made.on_conflict_do_update(index_elements=keys, set_=others), rows)
-
-
-def values_of(lineage: Lineage) -> dict[str, Any]:
-    """A lineage as a row of its table."""
-    return {name: getattr(lineage, name) for name in Lineage.__dataclass_fields__}

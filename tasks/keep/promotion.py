@@ -1,4 +1,10 @@
-"""What a person decides of a keep: to promote its challenger, or to go back to the one before."""
+"""Promotion: the champion against its challenger and against the one before, on evidence.
+
+Each pair has a sequential test, whose evidence holds at every moment one looks, see
+`leaseboard.algorithms.sequential.duel`. It begins when the later of the two is born or promoted,
+and sees the rows that both have forecast before their label was known, in the order that labels
+came.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +12,43 @@ import math
 from dataclasses import dataclass, replace
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.sequential.duel import Duel
-from leaseboard.tasks.keep.changes import Changes, Happened, Lineage, in_role, renamed
-from leaseboard.tasks.keep.comparing import DUELS
+from leaseboard.algorithms.sequential.duel import Duel, Side
+from leaseboard.tasks.keep.lifecycle import LifecycleState
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.keep.update import ModelUpdate, Work
 from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, Happened, Lineage, in_role, renamed
+
+BRIER = 2.0
+"""The largest difference of two Brier scores."""
+
+
+def duel_of(update: ModelUpdate, role: str) -> Duel:
+    """The champion's test against who has `role`; a new one if it has not begun.
+
+    Against the one before, its evidence may begin at any row: a good reign may end badly.
+    """
+    bound = None if update.shadow.task == "regression" else BRIER
+    return update.lifecycle.duels.get(role) or Duel(bound=bound, restarts=role == PREVIOUS)
+
+
+def evidence_of(update: ModelUpdate, role: str, side: Side = "challenger") -> str:
+    """What the champion's test against who has `role` says for a side, in words."""
+    duel = duel_of(update, role)
+    better = role if side == "challenger" else "champion"
+    evidence = duel.e_value(side)
+    return f"the {better} is better: evidence {evidence:.3g} after {duel.rows} labels"
+
+
+def paired_losses(work: Work, first: Lineage, second: Lineage) -> tuple[list[float], list[float]]:
+    """The losses of two lineages on the settled rows that both have forecast."""
+    both = [
+        (each[first.number]["loss"], each[second.number]["loss"])
+        for each in work.losses
+        if first.number in each and second.number in each
+    ]
+    return [ours for ours, _ in both], [theirs for _, theirs in both]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +97,8 @@ def promote_by_hand(
             f"the keep {state.name!r} has no challenger: a turn makes one, when `retrain:` of"
             " its file says so"
         )
-    duel = state.memory().get(DUELS, {}).get(CHALLENGER)
-    evidence = DuelSoFar(None if duel is None else Duel.from_dict(duel), alpha)
+    duels = LifecycleState.read(state.memory()).duels
+    evidence = DuelSoFar(duels.get(CHALLENGER), alpha)
     if not evidence.suffices and not anyway:
         return False, evidence.words
     what = f"{challenger.number} takes the place, by hand: {evidence.words}"
@@ -70,7 +107,7 @@ def promote_by_hand(
     if before is not None:
         moved.insert(0, replace(renamed(before, RETIRED), model=None))
         happened.insert(0, Happened(at, RETIRED, str(before.number), "two champions ago"))
-    state.commit(Changes(at, lineages=moved, memory={DUELS: {}}, happened=happened))
+    state.commit(Changes(at, lineages=moved, memory={"duels": {}}, happened=happened))
     return True, evidence.words
 
 
@@ -90,7 +127,7 @@ def roll_back(state: State, at: str) -> str:
         )
     what = f"lineage {previous.number} again, in the place of {champion.number}: by hand"
     moved, happened = _succeeded(champion, previous, at, what)
-    state.commit(Changes(at, lineages=moved, memory={DUELS: {}}, happened=happened))
+    state.commit(Changes(at, lineages=moved, memory={"duels": {}}, happened=happened))
     return what
 
 

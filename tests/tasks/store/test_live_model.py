@@ -15,9 +15,16 @@ from dataclasses import replace
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.keep import commit
-from leaseboard.tasks.keep.changes import Changes, Happened, KeptRow, Lineage, TakenIn, digest_of
-from leaseboard.tasks.keep.state import State
+from leaseboard.tasks.store import live_changes
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import (
+    Changes,
+    Happened,
+    KeptRow,
+    Lineage,
+    TakenIn,
+    digest_of,
+)
 
 AT = "2026-01-01T00:00:00+00:00"
 CHAMPION = Lineage(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
@@ -164,7 +171,7 @@ def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
 def test_a_killed_turn_lets_go(state):
     code = (
         "import sys, time; from pathlib import Path\n"
-        "from leaseboard.tasks.keep.state import State\n"
+        "from leaseboard.tasks.store.live_model import State\n"
         "place = sys.argv[1] if '://' in sys.argv[1] else Path(sys.argv[1])\n"
         "with State(place, 'sales').turn():\n"
         "    print('in', flush=True); time.sleep(60)"
@@ -195,7 +202,7 @@ def test_the_server_s_words_are_kept(state):
 
 
 def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
-    monkeypatch.setattr(commit, "AT_ONCE", 3)
+    monkeypatch.setattr(live_changes, "AT_ONCE", 3)
     log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "forecast": "2"}
     state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
     for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
@@ -281,7 +288,7 @@ def test_a_state_that_somebody_writes_to_is_waited_for_as_long_as_one_may(file_s
 @pytest.mark.parametrize(
     ("place", "said"),
     [
-        ("mysql://me:secret@host/db", "is no file and no PostgreSQL"),
+        ("mysql://me:secret@host/db", "is neither a file nor a PostgreSQL"),
         ("postgresql://me@host:port/db", "cannot be read"),
     ],
 )

@@ -1,7 +1,7 @@
-"""Messages about incidents, from an outbox to where people read them.
+"""Notifications of incidents, from an outbox to where people read them.
 
 A letter is stored in the transaction that found its incident, sent after it, and struck out when
-it was taken: one that nobody took is tried at the next turn. A process that is killed between
+it was taken: one that was not is tried at the next update. A process that is killed between
 sending and striking out sends it again, with the same ``id``.
 
 An address is ``http://`` or ``https://``, which gets a POST of JSON, or any other that Apprise
@@ -11,20 +11,26 @@ knows. In both ``$NAME`` stands for a variable of the environment, and is stored
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 import httpx
 
-from leaseboard.algorithms.errors import UsageError, short
-from leaseboard.tasks.keep.changes import Letter
-from leaseboard.tasks.keep.incidents import Message
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.tasks.keep.incidents import Incident, Message, reconcile
+from leaseboard.tasks.keep.lifecycle import LifecycleState
+from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, Happened, Letter
 
 SECONDS = 10.0
 """What one letter may take, whatever the other side does."""
+LAST_UPDATE = ("turn", "the last turn")
+"""Kind and subject of an incident: it failed, or was stopped."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,76 @@ class _NotSentError(Exception):
 
 class _UnreachableError(Exception):
     """Nobody answered in time: nor would they the next letter."""
+
+
+def addresses_of(keep: Keep) -> list[str]:
+    """Return the addresses that get the messages of a live model."""
+    return [*([keep.alerts.webhook] if keep.alerts.webhook else []), *keep.alerts.to]
+
+
+def record(
+    changes: Changes,
+    lifecycle: LifecycleState,
+    found: Sequence[Incident],
+    still: Collection[tuple[str, str]] | None,
+    keep: Keep,
+    now: datetime,
+    page: str,
+) -> None:
+    """Put incidents, and the messages about them, into `changes`, and follow them in `lifecycle`.
+
+    - `still`: see `leaseboard.tasks.keep.incidents.reconcile`; None: no incident is over.
+    """
+    over = list[str]()
+    if still is None:
+        still = {each.incident.key for each in lifecycle.cases}
+    else:
+        over, lifecycle.over = lifecycle.over, []
+    after = reconcile(lifecycle.cases, found, now, still, over)
+    lifecycle.cases = after.cases
+    changes.happened += [
+        Happened(changes.at, each.status, each.incident.subject, each.incident.what)
+        for each in after.messages
+    ]
+    changes.letters += letters(after.messages, addresses_of(keep), keep=keep.name, page=page)
+
+
+def send(state: State, addresses: Sequence[str]) -> list[Receipt]:
+    """Send what is in the outbox, and strike out what was taken.
+
+    What waits for an address that FILE.yaml names no more goes to the first that it names.
+    """
+    outbox = {
+        number: (written if written in addresses or not addresses else addresses[0], body)
+        for number, (written, body) in state.letters().items()
+    }
+    receipts = []
+    for receipt in deliver(outbox):
+        receipts.append(receipt)
+        if not receipt.fault:
+            state.strike_out(receipt.number)
+    return receipts
+
+
+def notify_failure(
+    keep: Keep, state: State, now: datetime, what: str, *, page: str, command: str
+) -> None:
+    """Notify that an update failed: once, though each of the next ones may fail as well.
+
+    What cannot be written down, as on a disk that is full, is sent at once, and again.
+    """
+    incident = Incident(*LAST_UPDATE, f"the turn failed: {what}", now, command)
+    addresses = addresses_of(keep)
+    try:
+        changes = Changes(now.isoformat(timespec="seconds"))
+        lifecycle = LifecycleState.read(state.memory())
+        record(changes, lifecycle, [incident], None, keep, now, page)
+        changes.memory = {"cases": lifecycle.dump()["cases"]}
+        state.commit(changes)
+        send(state, addresses)
+    except LeaseboardError:
+        sent = letters([Message("opened", incident)], addresses, keep=keep.name, page=page)
+        list(deliver(dict(enumerate(sent))))
 
 
 def letters(

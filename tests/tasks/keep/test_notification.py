@@ -11,7 +11,13 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.keep.incidents import Incident, reconcile
-from leaseboard.tasks.keep.tell import check_addresses, deliver, letters, shown, undelivered
+from leaseboard.tasks.keep.notification import (
+    check_addresses,
+    deliver,
+    letters,
+    shown,
+    undelivered,
+)
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 

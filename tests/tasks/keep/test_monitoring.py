@@ -7,7 +7,10 @@ from datetime import UTC, datetime
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.keep import opening, turn
+from leaseboard.tasks.keep import opening
+from leaseboard.tasks.keep.lifecycle import DoubtfulDay
+from leaseboard.tasks.keep.training import rows_to_learn
+from leaseboard.tasks.keep.update import Work
 from tests.tasks.keep.world import KEEP, models, opened
 
 pytestmark = pytest.mark.usefixtures("without_pages")
@@ -39,7 +42,7 @@ def test_flags_are_watched_by_their_shares(make_world):
             rule = "columns:\n  flag: {kind: flag, missing: 0.5}\n"
             path.write_text(path.read_text().replace("columns:\n", rule))
         world.turn(number)
-    seen = world.state.memory()["watch"]["inputs"]["values"]
+    seen = world.lifecycle.monitored.inputs.values
     assert [name for name in seen if name.startswith("flag: ")] == [
         "flag: missing", "flag: commonest", "flag: other",
     ]  # fmt: skip
@@ -54,9 +57,9 @@ def test_an_incident_names_the_file_that_was_given(world):
     for file, told in ((world.home / "my sales.yml", f"'{world.home}/my sales.yml'"),
                        (None, "sales.yaml")):  # fmt: skip
         with world.state.turn():
-            keeping = opening.opened(world.keep, world.state, datetime.now(UTC), file)
-        keeping.incident("alarm", "labels", "odd")
-        assert keeping.found[-1].command == f"leaseboard keep {told} --status"
+            update = opening.opened(world.keep, world.state, datetime.now(UTC), file)
+        update.incident("alarm", "labels", "odd")
+        assert update.found[-1].command == f"leaseboard keep {told} --status"
 
 
 def test_a_day_in_many_batches_is_one_point_of_the_watch(make_world):
@@ -69,11 +72,11 @@ def test_a_day_in_many_batches_is_one_point_of_the_watch(make_world):
                 split.deliver(number, rows, part)
         whole.turn(number)
         split.turn(number)
-    seen, alike = (each.state.memory()["watch"] for each in (split, whole))
-    assert seen["inputs"]["days"] == alike["inputs"]["days"]
-    assert seen["outcomes"]["rows"][-10:] == [20] * 10
+    seen, alike = (each.lifecycle.monitored for each in (split, whole))
+    assert seen.inputs.days == alike.inputs.days
+    assert seen.outcomes.rows[-10:] == [20] * 10
     for name in ("a: middle", "shop: commonest"):
-        assert seen["inputs"]["values"][name] == pytest.approx(alike["inputs"]["values"][name])
+        assert seen.inputs.values[name] == pytest.approx(alike.inputs.values[name], nan_ok=True)
 
 
 def test_wrong_labels_of_a_day_in_two_batches_are_not_learned_either(make_world):
@@ -100,7 +103,7 @@ def test_a_challenger_does_not_learn_what_was_left_out(make_world):
     (happened,) = [each for each in world.state.history() if each.kind == "left out"]
     born = [each for each in world.state.lineages() if each.born > happened.at][-1]
     with world.state.turn():
-        left = set(world.opened_turn(world.state).memory[turn.LEFT_OUT])
+        left = set(world.lifecycle.left_out)
     assert left == {f"21-{i}" for i in range(20)}
     settled = world.state.settled(200)
     window = [row.id for row in settled if row.day < born.born[:10]]
@@ -135,8 +138,8 @@ def test_held_rows_that_the_window_has_left_stop_nothing(make_world):
     world = make_world("narrow", first=300, keep=text)
     world.live(0, 1)
     with world.state.turn():
-        keeping = world.opened_turn(world.state)
-        keeping.memory[turn.HELD] = {"day": "2026-01-01", "rows": ["0-0", "1-18"]}
-        work = turn.Work(None, None, doubtful={"2026-01-02": True})  # the second of such days
-        work.settled = keeping.state.settled(1)
-        assert [row.id for row in turn._believed(keeping, work)] == ["1-18", "1-19"]
+        update = world.opened_update(world.state)
+        update.lifecycle.doubtful = DoubtfulDay("2026-01-01", ["0-0", "1-18"])
+        work = Work(None, None, doubtful={"2026-01-02": True})  # the second of such days
+        work.settled = update.state.settled(1)
+        assert [row.id for row in rows_to_learn(update, work)] == ["1-18", "1-19"]
