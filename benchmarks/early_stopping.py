@@ -24,8 +24,8 @@ from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
 from leaseboard.algorithms.events import Eliminated, Parameters, of
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks import fetch
-from leaseboard.tasks.evaluate.probes.fitting import able, verdicts
-from leaseboard.tasks.evaluate.probes.sampled import labels_of
+from leaseboard.tasks.evaluate.probes.recorded import able, verdicts
+from leaseboard.tasks.evaluate.probes.sample_rows import labels_of
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 DATA = ("mirror:magic04", "mirror:adult", "mirror:letter")

@@ -41,8 +41,8 @@ from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks import fetch
 from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
-from leaseboard.tasks.evaluate.probes.fitting import able
-from leaseboard.tasks.evaluate.probes.sampled import labels_of
+from leaseboard.tasks.evaluate.probes.recorded import able
+from leaseboard.tasks.evaluate.probes.sample_rows import labels_of
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 from leaseboard.tasks.store.recorded import Store
 

@@ -64,7 +64,7 @@ def measure(
     # Loaded before the data are, so that what they take counts as the program's own.
     import pyarrow.parquet  # noqa: F401
 
-    import leaseboard.tasks.evaluate.learners.build  # noqa: F401
+    import leaseboard.tasks.evaluate.learners.classifiers  # noqa: F401
     from leaseboard.algorithms import registry
     from leaseboard.algorithms.base import play
     from leaseboard.tasks import fetch

@@ -10,7 +10,6 @@ from __future__ import annotations
 import atexit
 import importlib
 import json
-import math
 import mmap
 import os
 import signal
@@ -29,7 +28,7 @@ from leaseboard.algorithms.user_files import blamed
 from leaseboard.tasks.jobs.limits import Limits
 from leaseboard.tasks.processes.channel import Channel, Silence
 from leaseboard.tasks.processes.companion import Companion, to_parent
-from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.endings import no_answer, post_mortem
 from leaseboard.tasks.processes.forks import Fork, confine
 from leaseboard.tasks.processes.leash import adopt_orphans, kill_below
 
@@ -39,6 +38,7 @@ IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
 _KINDS = {kind.__name__: kind for kind in (UsageError, UserFileError, LeaseboardError)}
 
 
+_WHO = "its process"
 _quarantine = Companion(
     "leaseboard.tasks.jobs.quarantine", stdout=subprocess.DEVNULL, start_new_session=True
 )
@@ -73,10 +73,10 @@ def ask(
         "cwd": str(Path.cwd()),
     }
     ended = _came_of(order)
-    if ended.get("said") is None:
-        line = ended.get("line", 0)
+    if "said" not in ended:
+        line = ended["line"]
         place = f"{file}:{line}" if line else str(file or arguments[0])
-        raise UserFileError(f"{place}: {_why(ended, limits)}")
+        raise UserFileError(f"{place}: {ended['why']}")
     try:
         told = json.loads(ended["said"])
         if "error" not in told:
@@ -89,7 +89,7 @@ def ask(
 
 
 def _came_of(order: Mapping[str, Any]) -> dict[str, Any]:
-    """What came of an order; nothing is known of it if the process was killed over it."""
+    """What came of an order: what was said, or why nothing was; and the line that ran last."""
     with _lock:
         try:
             _quarantine.start()
@@ -100,19 +100,9 @@ def _came_of(order: Mapping[str, Any]) -> dict[str, Any]:
             raise
         if isinstance(said, Silence):
             _quarantine.kill()
-            return {}
+            return {"line": 0, "why": post_mortem(-signal.SIGKILL, _WHO).reason}
     ended: dict[str, Any] = json.loads(said)
     return ended
-
-
-def _why(ended: Mapping[str, Any], limits: Limits) -> str:
-    """Why there is no answer."""
-    if ended.get("silence") == Silence.LATE:
-        return over_wall(limits.wall_seconds or math.inf).reason
-    if ended.get("silence") == Silence.LONG:
-        return str(Silence.LONG)
-    code = ended.get("code", -signal.SIGKILL)
-    return post_mortem(code, "its process", limits.cpu_seconds).reason
 
 
 def serve(channel: Channel) -> None:
@@ -126,15 +116,16 @@ def serve(channel: Channel) -> None:
             mmap.mmap(-1, 8) as last,
             Fork(partial(_answer, function, order, last), [channel.fileno()]) as child,
         ):
-            told = child.answer(
-                order["limits"]["wall_seconds"], given_up=lambda: os.getppid() != parent
-            )
-            ended = {
-                **({"silence": told} if isinstance(told, Silence)
-                   else {"said": told.decode(errors="replace")}),
-                "code": child.code,
-                "line": int.from_bytes(last[:], "little"),
-            }  # fmt: skip
+            limits = order["limits"]
+            told = child.answer(limits["wall_seconds"], given_up=lambda: os.getppid() != parent)
+            ended: dict[str, Any] = {"line": int.from_bytes(last[:], "little")}
+            if isinstance(told, Silence):
+                ended["why"] = no_answer(
+                    told, child.code, _WHO,
+                    cpu_seconds=limits["cpu_seconds"], wall_seconds=limits["wall_seconds"],
+                ).reason  # fmt: skip
+            else:
+                ended["said"] = told.decode(errors="replace")
         kill_below(os.getpid())
         with suppress(ChildProcessError):
             while os.waitpid(-1, os.WNOHANG)[0]:

@@ -116,7 +116,7 @@ class SelectionWindow(Windowed):
         return Pipeline([("columns", encoder), ("model", found.best_estimator_)])
 
     def _search(self) -> Any:
-        from leaseboard.tasks.evaluate.learners.ordinary import ORDINARY, classifiers
+        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
         from leaseboard.tasks.models.automl.search import SelectionSearch
 
         recipe = self.recipe

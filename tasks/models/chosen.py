@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from leaseboard.algorithms.benches.folds import FoldsBench
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate.learners import candidates
-from leaseboard.tasks.evaluate.probes import sampled
-from leaseboard.tasks.evaluate.probes.fitting import able
+from leaseboard.tasks.evaluate.probes import sample_rows as sampled
+from leaseboard.tasks.evaluate.probes.recorded import able
 from leaseboard.tasks.evaluate.trials import plans, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import reward_of
 from leaseboard.tasks.fetch import Dataset
@@ -110,10 +110,8 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
-    if result.bench == FoldsBench.kind:
-        options = folds.Options(**job.bench).sampled
-    else:
-        options = samples.Options(**job.bench)
+    module = folds if result.bench == FoldsBench.kind else samples
+    options = module.Options(**job.bench)
     divided, drawn = candidates.on_split(dataset, options, job.environment_seed)
     train, test = divided.rows()
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import signal
 from dataclasses import dataclass
+
+from leaseboard.tasks.processes.channel import Silence
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,22 @@ def post_mortem(code: int, who: str, cpu_seconds: float | None = None) -> Ending
         killed += " (the system does that when memory runs out)"
         return Ending("crash", killed, lasting=False)
     return Ending("crash", killed)
+
+
+def no_answer(
+    silence: Silence,
+    code: int | None,
+    who: str,
+    *,
+    cpu_seconds: float | None = None,
+    wall_seconds: float = math.inf,
+) -> Ending:
+    """How a child ended that did not answer: too long an answer, no end, or its exit code."""
+    if silence is Silence.LONG:
+        return Ending("crash", str(silence))
+    if silence is Silence.LATE or code is None:
+        return over_wall(wall_seconds)
+    return post_mortem(code, who, cpu_seconds)
 
 
 def signal_name(number: int) -> str:

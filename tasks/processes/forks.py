@@ -8,20 +8,27 @@ stands how other Python processes of ours are started, and what the kernel lets 
 from __future__ import annotations
 
 import gc
+import json
 import math
 import os
 import resource
 import signal
 import subprocess
 import sys
+import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import astuple, dataclass, replace
 from types import TracebackType
 from typing import Any, Self
 
+import threadpoolctl
+
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
+from leaseboard.tasks.processes.endings import Ending, no_answer
 
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
@@ -82,6 +89,71 @@ class Fork:
     ) -> None:
         self.kill()
         self._channel.close()
+
+
+WALL_FACTOR = 10
+WALL_GRACE = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """How a call ended, its `value` if it is ``ok``, and its cost."""
+
+    ending: Ending
+    value: Any = None
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+
+
+def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
+    """Run `function` in a forked child, with one thread, and return what it returned.
+
+    The child sees the caller's arrays without a copy. It is ended after `cpu_seconds` of CPU
+    time, by the kernel, so that also an orphan ends; and, because a child that sleeps uses none,
+    after ten times as much (and half a minute) on the wall clock.
+
+    `function`: its value must be of JSON's types.
+
+    It ends ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``.
+    """
+
+    def answer() -> bytes:
+        confine(cpu_seconds)
+        called = call_here(function)
+        return json.dumps(astuple(replace(called, cpu_seconds=time.process_time()))).encode()
+
+    started = time.perf_counter()
+    # One thread is set here and inherited: set in the child, OpenBLAS would first start its
+    # threads there, and each spins for some 20 ms of CPU time.
+    with threadpoolctl.threadpool_limits(1), warnings.catch_warnings():
+        # Python 3.12 warns of forking with threads; the child takes no lock that they may hold.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = Fork(answer)
+    patience = cpu_seconds * WALL_FACTOR + WALL_GRACE
+    with child:
+        said = child.answer(patience)
+        code = child.code
+    if not isinstance(said, Silence):
+        ending, *rest = json.loads(said)
+        return Called(Ending(*ending), *rest)
+    ending = no_answer(said, code, "the process", cpu_seconds=cpu_seconds, wall_seconds=patience)
+    charged = cpu_seconds if ending.status == "timeout" else 0.0
+    return Called(ending, None, charged, time.perf_counter() - started)
+
+
+def call_here(function: Callable[[], Any]) -> Called:
+    """Run `function` in this process, without any limit: a fork costs more than a small fit."""
+    value, ending = None, Ending("ok")
+    cpu, started = time.process_time(), time.perf_counter()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = function()
+    except MemoryError as error:
+        ending = Ending("memout", f"MemoryError: {error}", lasting=False)
+    except Exception as error:  # noqa: BLE001 - whatever the function raises is how it ended
+        ending = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
+    return Called(ending, value, time.process_time() - cpu, time.perf_counter() - started)
 
 
 def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:

@@ -1,1 +1,1 @@
-"""Learners and where their hyperparameters are drawn from, as data; users' own pipelines."""
+"""Configurations to choose from: learners, domains of their hyperparameters, own pipelines."""

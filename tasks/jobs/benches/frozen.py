@@ -12,7 +12,7 @@ from scipy import sparse
 from leaseboard.algorithms.benches.holdout import Holdout, Part
 from leaseboard.algorithms.benches.stream import Namespace, Origin, Stream
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.evaluate.probes.split import Samples
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples
 from leaseboard.tasks.fetch.arrays import Arrays, map_arrays, write_arrays
 
 _CLASSES = {each.__name__: each for each in (Holdout, Namespace, Origin, Part, Samples, Stream)}

@@ -28,9 +28,8 @@ from leaseboard.algorithms.benches.samples import SamplesBench
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
-from leaseboard.tasks.evaluate.probes.client import RecordedProbes
-from leaseboard.tasks.evaluate.probes.folded import RecordedFolds
-from leaseboard.tasks.evaluate.probes.split import OwnRows, Shuffled
+from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.benches import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import Choices, choices
@@ -325,9 +324,9 @@ class SelectionSearch(BaseSearchCV):
         return FoldsBench(RecordedFolds(**common, folds=self.folds, n_jobs=self.n_jobs), seed)
 
     def _split(self, X: Any, y: NDArray[Any], test_fraction: float, seed: int) -> Shuffled:
-        def samples() -> OwnRows:
+        def samples() -> Samples:
             order = np.concatenate(split.rows())
-            return OwnRows(
+            return Samples(
                 features=_safe_indexing(X, order), labels=y[order], train_rows=split.train_rows
             )
 

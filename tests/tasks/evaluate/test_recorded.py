@@ -11,8 +11,8 @@ import pytest
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.tasks.evaluate.frameworks import inside, venv
 from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
-from leaseboard.tasks.evaluate.probes import recording
-from leaseboard.tasks.evaluate.probes.recording import RecordedFits
+from leaseboard.tasks.evaluate.probes import recorded
+from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
 from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.fetch import load as load_anew
@@ -23,6 +23,7 @@ from leaseboard.tasks.keys.closure import module_file
 from leaseboard.tasks.models.automl.estimators import PolicyClassifier
 from leaseboard.tasks.models.automl.select import select
 from leaseboard.tasks.processes.endings import Ending
+from leaseboard.tasks.processes.forks import Called
 from tests.played import STAND_IN
 
 ROOT = Path(versions.__file__).resolve().parents[2]
@@ -116,7 +117,7 @@ def made(tmp_path, monkeypatch):
     script.write_text(STAND_IN + ANSWER)
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
     monkeypatch.setattr(inside, "__file__", str(script))
-    monkeypatch.setattr(recording, "call", lambda f, _: recording.Called(Ending("ok"), f()))
+    monkeypatch.setattr(recorded, "call", lambda f, _: Called(Ending("ok"), f()))
     values = []
 
     def watched(making):
@@ -168,15 +169,14 @@ def forget():
         (a_search, "leaseboard.tasks.preprocess.categories"),
         (a_peer, "leaseboard.tasks.evaluate.frameworks.table_program"),
         (a_peer, "leaseboard.tasks.preprocess.tables"),
-        (a_probe, "leaseboard.tasks.evaluate.learners.build"),
-        (a_probe, "leaseboard.tasks.evaluate.learners.shared_bins"),
-        (a_probe, "leaseboard.tasks.evaluate.probes.sampled"),
-        (a_probe, "leaseboard.tasks.evaluate.probes.split"),
+        (a_probe, "leaseboard.tasks.evaluate.learners.classifiers"),
+        (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
+        (a_probe, "leaseboard.tasks.evaluate.probes.sample_rows"),
         (a_probe, "leaseboard.tasks.preprocess.unit_range"),  # the encoder
-        (a_probe, "leaseboard.tasks.evaluate.probes.fitting"),
+        (a_probe, "leaseboard.tasks.evaluate.probes.recorded"),
         (a_probe, "leaseboard.tasks.fetch.columns"),
         (a_choice, "leaseboard.tasks.models.automl.search"),
-        (a_fold, "leaseboard.tasks.evaluate.probes.folded"),
+        (a_fold, "leaseboard.tasks.evaluate.probes.recorded"),
         (a_choice, "leaseboard.algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),

@@ -8,7 +8,7 @@ import pytest
 
 from leaseboard.algorithms.benches import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.evaluate.probes import sampled
+from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.trials import plans
 from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.job import Job

@@ -10,8 +10,8 @@ import skops.io
 from sklearn.preprocessing import FunctionTransformer
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.learners.shared_bins import SharedBins
-from leaseboard.tasks.evaluate.probes.sampled import split
+from leaseboard.tasks.evaluate.learners.classifiers import SharedBins
+from leaseboard.tasks.evaluate.probes.sample_rows import split
 from leaseboard.tasks.models import columns, trusted
 from leaseboard.tasks.models.load import load
 from leaseboard.tasks.models.pipeline import FILE, PipelineModel

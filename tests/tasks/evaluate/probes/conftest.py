@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.evaluate.probes.split import Samples
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples
 
 
 @pytest.fixture

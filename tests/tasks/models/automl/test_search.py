@@ -28,8 +28,9 @@ from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.events import ProbeFinished, of
-from leaseboard.tasks.evaluate.probes import recording
+from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.models import trusted
+from leaseboard.tasks.processes import forks
 
 PIPELINES = {
     "constant": DummyClassifier(),
@@ -268,7 +269,7 @@ def test_an_interrupt_of_folds_begins_no_other(data, monkeypatch):
         begun.append(run)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(recording, "call", interrupted)
+    monkeypatch.setattr(recorded, "call", interrupted)
     own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in range(1, 20)}
     with pytest.raises(KeyboardInterrupt):
         SelectionSearch(own, n_jobs=2).fit(*data)
@@ -282,9 +283,9 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
         calls.append(run)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return recording.Called(*recording._outcome(run))
+        return forks.call_here(run)
 
-    monkeypatch.setattr(recording, "here", interrupted)
+    monkeypatch.setattr(recorded, "call_here", interrupted)
     search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200)
     with pytest.raises(KeyboardInterrupt):
         search.fit(*data)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from leaseboard.tasks.evaluate.probes import recording
+from leaseboard.tasks.processes import forks
 
 
 def spin():
@@ -26,13 +26,13 @@ def exhaust():
 
 
 def test_a_value_comes_back_with_its_cost():
-    called = recording.call(lambda: sum(range(10**6)), cpu_seconds=60)
+    called = forks.call(lambda: sum(range(10**6)), cpu_seconds=60)
     assert (called.ending.status, called.value) == ("ok", 499999500000)
     assert 0 < called.cpu_seconds < 60
 
 
 def test_an_exception_is_a_crash_with_one_line_of_reason():
-    outcome = recording.call(raise_two_lines, cpu_seconds=60).ending
+    outcome = forks.call(raise_two_lines, cpu_seconds=60).ending
     assert (outcome.status, outcome.reason) == ("crash", "ValueError: first line")
 
 
@@ -49,31 +49,31 @@ def test_death_by_a_signal(number, status, reason):
         faulthandler.disable()
         os.kill(os.getpid(), number)
 
-    outcome = recording.call(die, cpu_seconds=60).ending
+    outcome = forks.call(die, cpu_seconds=60).ending
     assert outcome.status == status
     assert reason in outcome.reason
     assert outcome.lasting is (number != signal.SIGKILL)
 
 
 def test_a_process_that_leaves_without_an_answer_has_crashed():
-    outcome = recording.call(lambda: os._exit(7), cpu_seconds=60).ending
+    outcome = forks.call(lambda: os._exit(7), cpu_seconds=60).ending
     assert (outcome.status, outcome.reason) == ("crash", "the process ended with exit code 7")
 
 
 def test_want_of_memory_is_told_apart():
-    ending = recording.call(exhaust, cpu_seconds=60).ending
+    ending = forks.call(exhaust, cpu_seconds=60).ending
     assert (ending.status, ending.lasting) == ("memout", False)
 
 
 def test_a_loop_without_end_is_stopped_by_its_cpu_time():
-    called = recording.call(spin, cpu_seconds=0.5)
+    called = forks.call(spin, cpu_seconds=0.5)
     assert called.ending.status == "timeout"
     assert "0.5 s of CPU" in called.ending.reason
     assert called.cpu_seconds == 0.5
 
 
 def test_a_sleeper_is_stopped_by_the_wall_clock(monkeypatch):
-    monkeypatch.setattr(recording, "WALL_GRACE", 0.2)
-    called = recording.call(lambda: time.sleep(600), cpu_seconds=0.01)
+    monkeypatch.setattr(forks, "WALL_GRACE", 0.2)
+    called = forks.call(lambda: time.sleep(600), cpu_seconds=0.01)
     assert called.ending.status == "timeout"
     assert called.wall_seconds < 300

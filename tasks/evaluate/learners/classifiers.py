@@ -1,0 +1,240 @@
+"""The classifiers that are chosen from, untrained, each on one thread; and ordinary ones.
+
+Where no one names any, `ORDINARY` are chosen from. Each predicts probabilities, and is at home on
+some tables of mixed columns: linear ones where rows are few, forests and boosted trees where
+columns act together, a network where they do so smoothly. They are few, for a choice among many
+that are alike costs samples and gains nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+import lightgbm
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.svm import LinearSVC
+
+from leaseboard.algorithms.errors import UsageError, short, unknown
+from leaseboard.algorithms.events import Parameters
+
+_BATCHES_A_CALL = 100
+"""A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
+
+_BINNING = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False, "max_bin": 255}
+
+ORDINARY: tuple[Parameters, ...] = (
+    {"learner": "LogisticRegression", "C": 0.01, "max_iter": 200},
+    {"learner": "LogisticRegression", "C": 1.0, "max_iter": 200},
+    {"learner": "LogisticRegression", "C": 100.0, "max_iter": 200},
+    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 1},
+    {"learner": "RandomForest", "n_estimators": 100, "min_samples_leaf": 10},
+    {"learner": "LightGBM", "n_estimators": 50, "num_leaves": 7, "learning_rate": 0.1},
+    {"learner": "LightGBM", "n_estimators": 100, "num_leaves": 31, "learning_rate": 0.1},
+    {"learner": "LightGBM", "n_estimators": 200, "num_leaves": 15, "learning_rate": 0.03},
+    {"learner": "NeuralNetwork", "width": 32, "learning_rate_init": 0.003, "steps": 1500},
+)
+"""As `build` takes them."""
+
+
+def build(parameters: Parameters, seed: int) -> Any:
+    """Return the classifier of `parameters`, whose ``learner`` names its kind.
+
+    - `parameters`: as `leaseboard.tasks.evaluate.learners.candidates.draw_configurations` draws
+      them.
+    - `seed`: for the learner's own randomness.
+    """
+    hyperparameters = {name: value for name, value in parameters.items() if name != "learner"}
+    learner = str(parameters["learner"])
+    if learner not in _LEARNERS:
+        raise unknown("learner", learner, _LEARNERS)
+    return _LEARNERS[learner](**hyperparameters, random_state=seed)
+
+
+def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
+    """Return an untrained classifier for each configuration, by what it sets.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two, two are the same, or one cannot be built.
+
+    Examples
+    --------
+    >>> list(classifiers(ORDINARY, seed=0))[1]
+    'LogisticRegression C=1.0 max_iter=200'
+    """
+    found: dict[str, Any] = {}
+    for each in configurations:
+        if not isinstance(each, Mapping) or "learner" not in each:
+            raise UsageError(
+                f"a configuration names its learner: {short(str(each), 60)} does not; write"
+                " {learner: LogisticRegression, C: 1.0}"
+            )
+        settings = {name: value for name, value in each.items() if name != "learner"}
+        name = " ".join([str(each["learner"]), *(f"{n}={v}" for n, v in settings.items())])
+        if name in found:
+            raise UsageError(f"the configuration {name!r} stands there twice: remove one")
+        try:
+            found[name] = build(dict(each), seed)
+        except TypeError as error:  # of a parameter that it does not have
+            raise UsageError(f"the configuration {name!r}: {error}") from error
+    if len(found) < 2:
+        raise UsageError(
+            f"{len(found)} configurations are nothing to choose from: name two or more"
+        )
+    return found
+
+
+class FixedStepNetwork(ClassifierMixin, BaseEstimator):
+    """scikit-learn's `MLPClassifier`, trained by Adam for `steps` batches.
+
+    The rows are taken in order and from the start again, as often as it takes; so a sample of
+    a thousand rows is seen many times, and of three million rows perhaps only a part.
+
+    - `width`, `depth`: units of a hidden layer, and hidden layers.
+    - `alpha`: L2 penalty.
+    - `batch_size`: rows of a gradient step.
+    """
+
+    def __init__(
+        self,
+        width: int = 16,
+        depth: int = 1,
+        activation: str = "relu",
+        alpha: float = 1e-4,
+        learning_rate_init: float = 1e-3,
+        batch_size: int = 128,
+        steps: int = 1500,
+        random_state: int = 0,
+    ) -> None:
+        self.width = width
+        self.depth = depth
+        self.activation = activation
+        self.alpha = alpha
+        self.learning_rate_init = learning_rate_init
+        self.batch_size = batch_size
+        self.steps = steps
+        self.random_state = random_state
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[Any]) -> Self:
+        """Take `steps` gradient steps over the rows of `X`."""
+        rows = len(y)
+        batch = min(self.batch_size, rows)
+        self.network_ = MLPClassifier(
+            hidden_layer_sizes=(self.width,) * self.depth,
+            activation=self.activation,
+            alpha=self.alpha,
+            learning_rate_init=self.learning_rate_init,
+            batch_size=batch,
+            random_state=self.random_state,
+        )
+        self.classes_ = np.unique(y)
+        start, left = 0, self.steps
+        while left:
+            taken = min(left, _BATCHES_A_CALL)
+            part = np.arange(start, start + taken * batch) % rows
+            self.network_.partial_fit(X[part], y[part], classes=self.classes_)
+            start = (start + taken * batch) % rows
+            left -= taken
+        return self
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:
+        """The class of each row."""
+        return np.asarray(self.network_.predict(X))
+
+
+_LEARNERS: dict[str, Callable[..., Any]] = {
+    "LogisticRegression": LogisticRegression,
+    "LinearSVM": partial(LinearSVC, dual=False),
+    "LightGBM": partial(
+        lightgbm.LGBMClassifier,
+        subsample_freq=1,
+        n_jobs=1,
+        verbosity=-1,
+        deterministic=True,
+        force_row_wise=True,
+    ),
+    "NeuralNetwork": FixedStepNetwork,
+    "RandomForest": partial(RandomForestClassifier, n_jobs=1),
+}
+
+
+class SharedBins:
+    """The bins of all training rows; labels are given with each fit.
+
+    Bins come from the features of all training rows, so a model on a small sample differs from
+    one that bins its sample alone. The bounds of ABC stay valid, because no label is used; the
+    comparison stays fair, because every algorithm on the bench gets the same models.
+
+    - `features`, shape (train_rows, n_features)
+    - `labels`, shape (train_rows,)
+    """
+
+    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int32]) -> None:
+        self._classes, codes = np.unique(labels, return_inverse=True)
+        self._data = lightgbm.Dataset(features, codes, params=_BINNING, free_raw_data=False)
+        self._data.construct()
+
+    def classifier(self, parameters: Parameters, seed: int) -> SharedBinsClassifier:
+        """An untrained model with the hyperparameters of `lightgbm.LGBMClassifier`."""
+        own = {name: value for name, value in parameters.items() if name != "learner"}
+        return SharedBinsClassifier(self._data, self._classes, own, seed)
+
+
+class SharedBinsClassifier(ClassifierMixin, BaseEstimator):
+    """A LightGBM classifier whose training rows are a prefix of the shared data set."""
+
+    def __init__(
+        self,
+        data: lightgbm.Dataset | None,
+        classes: NDArray[np.int32],
+        hyperparameters: dict[str, Any],
+        seed: int,
+    ) -> None:
+        self.data = data
+        self.classes = classes
+        self.hyperparameters = hyperparameters
+        self.seed = seed
+
+    def fit(self, X: NDArray[np.float32], y: NDArray[np.int32]) -> Self:
+        """Train on the first ``len(y)`` rows of the shared data set, which `X` is a view of."""
+        rows = len(y)
+        if len(X) != rows:
+            raise ValueError(f"{len(X)} rows of features, {rows} labels")
+        assert self.data is not None  # only a saved copy has none
+        own = dict(self.hyperparameters)
+        trees = own.pop("n_estimators")
+        binary = len(self.classes) == 2
+        parameters = {
+            **_BINNING,
+            **own,
+            "objective": "binary" if binary else "multiclass",
+            "subsample_freq": 1,
+            "seed": self.seed,
+            "deterministic": True,
+            "force_row_wise": True,
+        }
+        if not binary:
+            parameters["num_class"] = len(self.classes)
+        data = self.data
+        if rows < data.num_data():
+            data = data.subset(range(rows), params=parameters)
+        self.booster_ = lightgbm.train(parameters, data, num_boost_round=trees)
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What predicts: the shared rows, which only training needs, are not copied."""
+        return {**self.__dict__, "data": None}
+
+    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
+        """The class of each row."""
+        raw = np.asarray(self.booster_.predict(X, num_threads=1))
+        codes = raw.argmax(axis=1) if raw.ndim == 2 else (raw > 0.5).astype(int)
+        return np.asarray(self.classes[codes])

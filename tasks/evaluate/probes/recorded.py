@@ -1,0 +1,382 @@
+"""Probes: fits that are run once, each in a process of its own, and replayed from then on."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter, process_time
+from typing import Any, Protocol
+
+import numpy as np
+import threadpoolctl
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.benches.folds import FoldProbe
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import Parameters
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.processes.endings import over_cpu
+from leaseboard.tasks.processes.forks import call, call_here
+from leaseboard.tasks.store.recorded import Record, Records, Store
+
+_PREDICT_ROWS = 100_000
+
+
+class Classifier(Protocol):
+    """What scikit-learn calls a classifier."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Train."""
+
+    def predict(self, X: Any) -> Any:
+        """Classes of rows."""
+
+
+Build = Callable[[Parameters], Classifier]
+"""From a configuration to an untrained model; the same model at every call."""
+
+
+@dataclass(frozen=True, slots=True)
+class OnPrefix:
+    """A fit on the first `rows` training rows, tested on the first `test_rows` test rows."""
+
+    rows: int
+    test_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnFolds:
+    """A fit on the first `rows` training rows but those of a fold, tested on that fold.
+
+    `verdicts`: keep which rows it classifies correctly.
+    """
+
+    rows: int
+    folds: int
+    fold: int
+    verdicts: bool
+
+
+class RecordedFits:
+    """Learners on a split, of which a probe is run only if it is not recorded.
+
+    - `build`: from a configuration to an untrained model.
+    - `store`: keeps the probes; without one they are run again by the next.
+    - `code`: the module that makes the samples and the models.
+    - `classes`: learners from anywhere, as ``package.module:Class``.
+    - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
+      process, without a limit.
+    - `variant`: what else the probes depend on, such as shared bins.
+    - `prepare`: called before a probe is run, for what the children shall find made.
+
+    Notes
+    -----
+    A recorded failure is replayed like a success: the same fit crashes again. A time-out is
+    replayed only for limits that are no longer than the one it met, and a recorded success that
+    took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
+    Want of memory, and being killed, say more of the machine than of the probe, so they are never
+    recorded.
+    """
+
+    def __init__(
+        self,
+        split: Shuffled,
+        configurations: Sequence[Parameters],
+        build: Build,
+        store: Store | None,
+        *,
+        code: str,
+        classes: Sequence[str] = (),
+        probe_seconds: float | None = 3600.0,
+        variant: str = "",
+        prepare: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.split = split
+        self.configurations = tuple(configurations)
+        self._build = build
+        self._store = store
+        self._code = code
+        self._classes = tuple(classes)
+        self._limit = math.inf if probe_seconds is None else probe_seconds
+        self._variant = variant
+        self._prepare = prepare
+        self._seen: dict[tuple[int, OnPrefix | OnFolds], Any] = {}
+        self._dealt: dict[tuple[int, int], NDArray[np.intp]] = {}
+
+    def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
+        """Return what a probe is filed under: all that its accuracies and costs depend on."""
+        return recorded_key(
+            code=(__name__, self._code),
+            libraries=("lightgbm",),
+            classes=self._classes,
+            configuration=dict(self.configurations[configuration]),
+            variant=self._variant,
+            samples=self.split.identity,
+            **asdict(asked),
+        )
+
+    def _known(self, configuration: int, asked: OnPrefix | OnFolds) -> Any:
+        """Return the recorded probe, or a new one, recorded."""
+        if (configuration, asked) not in self._seen:
+            self._seen[configuration, asked] = self._recorded(configuration, asked)
+        return self._seen[configuration, asked]
+
+    def _recorded(self, configuration: int, asked: OnPrefix | OnFolds) -> Probe:
+        if self._store is None:
+            return self._limited(self._run(configuration, asked)[0])
+        records = self._store.records(self.key(configuration, asked))
+        records.refresh()
+        unrecorded: list[Probe] = []
+
+        def run(_number: int) -> Record | None:
+            probe, lasting = self._run(configuration, asked)
+            if not lasting:
+                unrecorded.append(probe)
+                return None
+            return asdict(probe) | {"limit": self._limit}
+
+        while (usable := self._usable(records, asked)) is None:
+            records.extend(run)
+            if unrecorded:
+                return unrecorded[0]
+        return usable
+
+    def _usable(self, records: Records, asked: OnPrefix | OnFolds) -> Probe | None:
+        """Return the newest attempt, if it answers for our limit."""
+        if not len(records):
+            return None
+        record = dict(records[len(records) - 1])
+        limit = record.pop("limit")
+        probe = (Probe if isinstance(asked, OnPrefix) else FoldProbe)(**record)
+        if probe.status == "timeout":
+            return probe if limit >= self._limit else None
+        return self._limited(probe)
+
+    def _limited(self, probe: Probe) -> Probe:
+        """Return a time-out for a success that took too long: the kernel counts whole seconds."""
+        if probe.status != "ok" or probe.cpu() <= self._limit:
+            return probe
+        return type(probe)(
+            rows=probe.rows,
+            test_rows=probe.test_rows,
+            fit_cpu=self._limit,
+            fit_wall=probe.wall() * self._limit / probe.cpu(),
+            status="timeout",
+            reason=over_cpu(self._limit).reason,
+        )
+
+    def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Probe, bool]:
+        """Return the probe, and whether it would end so again."""
+        parameters = self.configurations[configuration]
+        # What is made here the child finds made.
+        samples, tested = self.split.samples, self._fold(asked)
+        self._prepare()
+        if isinstance(asked, OnPrefix):
+            blank = Probe(rows=asked.rows, test_rows=asked.test_rows)
+        else:
+            n_tested = int(np.count_nonzero(tested))
+            blank = FoldProbe(rows=asked.rows - n_tested, test_rows=n_tested)
+
+        def run() -> dict[str, Any]:
+            model = self._build(parameters)
+            if isinstance(asked, OnPrefix):
+                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
+            features, labels = samples.train(asked.rows)
+            return asdict(fit_and_test_fold(model, features, labels, tested, asked.verdicts))
+
+        limited = math.isfinite(self._limit)
+        called = call(run, self._limit) if limited else call_here(run)
+        if called.ending.status == "ok":
+            return type(blank)(**called.value), True
+        failed = replace(
+            blank,
+            fit_cpu=called.cpu_seconds,
+            fit_wall=called.wall_seconds,
+            status=called.ending.status,
+            reason=called.ending.reason,
+        )
+        return failed, called.ending.lasting
+
+    def _fold(self, asked: OnPrefix | OnFolds) -> NDArray[np.bool_]:
+        """Return which rows are in a fold: those of each class are dealt out to folds in turn."""
+        if isinstance(asked, OnPrefix):
+            return np.zeros(0, dtype=np.bool_)
+        if (asked.rows, asked.folds) not in self._dealt:
+            _, labels = self.split.samples.train(asked.rows)
+            _, codes = np.unique(labels, return_inverse=True)
+            fold = np.empty(len(codes), dtype=np.intp)
+            fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % asked.folds
+            self._dealt[asked.rows, asked.folds] = fold
+        return np.asarray(self._dealt[asked.rows, asked.folds] == asked.fold)
+
+
+class RecordedProbes(RecordedFits):
+    """The samples bench's environment: learners on nested samples, see `RecordedFits`."""
+
+    @property
+    def train_rows(self) -> int:
+        """How many rows there are to train on."""
+        return self.split.train_rows
+
+    @property
+    def test_rows(self) -> int:
+        """How many rows there are to test on."""
+        return self.split.test_rows
+
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """Return the probe of a sample, recorded."""
+        probe: Probe = self._known(configuration, OnPrefix(rows, test_rows))
+        return probe
+
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
+        """Return that of one fold of the first `rows` training rows, without any test row.
+
+        Raises UsageError for a `variant`, whose models may take a sample for the first rows.
+        """
+        if self._variant:
+            raise UsageError(
+                f"{self._variant} know samples of the first rows alone: set folds=1, or leave"
+                " them out"
+            )
+        # Counts alone: a large sample has many rows.
+        probe: FoldProbe = self._known(configuration, OnFolds(rows, folds, fold, verdicts=False))
+        return probe
+
+
+class RecordedFolds(RecordedFits):
+    """The folds bench's environment: learners on all folds but one, see `RecordedFits`.
+
+    - `folds`: how many; each has each class in its share, give or take one row.
+    - `n_jobs`: how many may be measured at once, in processes of their own.
+    """
+
+    def __init__(self, *given: Any, folds: int, n_jobs: int = 1, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.folds = folds
+        self._n_jobs = n_jobs
+
+    def measure(self, configuration: int, fold: int) -> FoldProbe:
+        """Return the probe of a fold, recorded."""
+        probe: FoldProbe = self._known(configuration, self._asked(fold))
+        return probe
+
+    def held_out(self, configuration: int) -> Probe | None:
+        """Return the probe on all folds; None if the split holds no rows out."""
+        if not self.split.test_rows:
+            return None
+        asked = OnPrefix(self.split.train_rows, self.split.test_rows)
+        probe: Probe = self._known(configuration, asked)
+        return probe
+
+    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
+        """Measure those that were not yet, `n_jobs` at once."""
+        missing = [(configuration, self._asked(fold)) for configuration, fold in wanted]
+        missing = [asked for asked in missing if asked not in self._seen]
+        if self._n_jobs < 2 or len(missing) < 2:
+            return
+        self._fold(missing[0][1])
+        # What each fork sets and resets is of the whole process, so it is set here once.
+        with (
+            warnings.catch_warnings(),
+            threadpoolctl.threadpool_limits(1),
+            ThreadPoolExecutor(self._n_jobs) as pool,
+        ):
+            try:
+                list(pool.map(lambda asked: self._known(*asked), missing))
+            except BaseException:  # an interrupt too ends those that have not begun
+                pool.shutdown(cancel_futures=True)
+                raise
+
+    def _asked(self, fold: int) -> OnFolds:
+        return OnFolds(self.split.train_rows, self.folds, fold, verdicts=True)
+
+
+def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
+    """Train on a prefix, test, and time the parts."""
+    features, labels = samples.train(rows)
+    model = able(model, labels)
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
+    right, train_cpu, train_wall = None, 0.0, 0.0
+    if rows < samples.train_rows:
+        right, train_cpu, train_wall = _timed(lambda: verdicts(model, features, labels))
+    tested, test_cpu, test_wall = _timed(lambda: verdicts(model, *samples.test(test_rows)))
+    return Probe(
+        rows=rows,
+        test_rows=test_rows,
+        train_correct=None if right is None else int(right.sum()),
+        half_correct=None if right is None else int(right[: rows // 2].sum()),
+        common=None if right is None else Counter(labels.tolist()).most_common(1)[0][1],
+        test_correct=int(tested.sum()),
+        half_test_correct=int(tested[: test_rows // 2].sum()),
+        fit_cpu=fit_cpu,
+        fit_wall=fit_wall,
+        train_cpu=train_cpu,
+        train_wall=train_wall,
+        test_cpu=test_cpu,
+        test_wall=test_wall,
+    )
+
+
+def fit_and_test_fold(
+    model: Classifier, features: Any, labels: NDArray[Any], tested: NDArray[np.bool_], keep: bool
+) -> FoldProbe:
+    """Train on the rows that are not `tested`, test on those that are, and time the parts."""
+    rows, others = np.flatnonzero(~tested), np.flatnonzero(tested)
+    train_x, train_y = _taken(features, rows), labels[rows]
+    test_x, test_y = _taken(features, others), labels[others]
+    model = able(model, train_y)
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(train_x, train_y))
+    right, test_cpu, test_wall = _timed(lambda: verdicts(model, test_x, test_y))
+    return FoldProbe(
+        rows=len(rows),
+        test_rows=len(others),
+        test_correct=int(right.sum()),
+        fit_cpu=fit_cpu,
+        fit_wall=fit_wall,
+        test_cpu=test_cpu,
+        test_wall=test_wall,
+        right="".join("01"[each] for each in right.astype(int)) if keep else "",
+    )
+
+
+def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
+    """Return `model`, or the constant if `labels` are of a single class.
+
+    Such a sample has one best model, the constant, and many learners refuse it.
+    """
+    if (labels != labels[0]).any():
+        return model
+    from sklearn.dummy import DummyClassifier
+
+    constant: Classifier = DummyClassifier(strategy="most_frequent")
+    return constant
+
+
+def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows `model` classifies correctly, predicted in blocks to bound the memory."""
+    right = np.empty(len(labels), dtype=np.bool_)
+    for start in range(0, len(labels), _PREDICT_ROWS):
+        end = min(start + _PREDICT_ROWS, len(labels))
+        predicted = np.asarray(model.predict(between(features, start, end)))
+        block = labels[start:end]
+        if predicted.shape != block.shape:  # which == would broadcast
+            raise ValueError(f"{predicted.shape} is predicted for labels {block.shape}")
+        right[start:end] = predicted == block
+    return right
+
+
+def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
+    """Return what `work` returns, and its CPU and wall seconds."""
+    cpu, wall = process_time(), perf_counter()
+    value = work()
+    return value, process_time() - cpu, perf_counter() - wall
+
+
+def _taken(features: Any, rows: NDArray[np.intp]) -> Any:
+    return features.iloc[rows] if hasattr(features, "iloc") else features[rows]
