@@ -26,48 +26,22 @@ from datetime import UTC, date, timedelta
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.keep import publication
+from leaseboard.tasks.keep import monitoring, promotion, publication, rows, training, validation
 from leaseboard.tasks.keep.conform import AHEAD, check, with_absent
 from leaseboard.tasks.keep.lifecycle import EvidencePoint
-from leaseboard.tasks.keep.monitoring import (
-    INPUTS,
-    OUTCOMES,
-    days_to_monitor,
-    features_to_monitor,
-    likeliest,
-    loss_to_monitor,
-    raise_alarm,
-)
+from leaseboard.tasks.keep.monitoring import INPUTS, OUTCOMES
 from leaseboard.tasks.keep.notification import Receipt, addresses_of, send
-from leaseboard.tasks.keep.promotion import duel_of, evidence_of, paired_losses
-from leaseboard.tasks.keep.rows import (
-    Batch,
-    features_of,
-    identify,
-    is_labels_alone,
-    label_of,
-    packed,
-    sort_rows,
-    values_in,
+from leaseboard.tasks.keep.rows import Batch
+from leaseboard.tasks.keep.shadow import (
+    CHALLENGER,
+    CHAMPION,
+    PREVIOUS,
+    RETIRED,
+    by_day,
+    losses_of,
 )
-from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED, by_day, losses_of
 from leaseboard.tasks.keep.sources import pending
-from leaseboard.tasks.keep.training import (
-    make_challenger,
-    make_first_champion,
-    rows_to_learn,
-    why_due,
-)
 from leaseboard.tasks.keep.update import ModelUpdate, Work
-from leaseboard.tasks.keep.validation import (
-    report_batch,
-    report_ids,
-    report_late_labels,
-    report_new_categories,
-    report_remarks,
-    report_repeats,
-    report_stale_rows,
-)
 from leaseboard.tasks.store.live_tables import Changes, Happened, TakenIn
 
 TOGETHER, LEAST_WEIGHT = 500, 10
@@ -130,41 +104,41 @@ def validate(update: ModelUpdate, batch: Batch) -> Work | None:
         for each in why:  # a header without rows is no fix: what was to come has not come
             update.incident(*each)
         return None
-    work, alone = Work(batch, Changes(at=update.at)), is_labels_alone(frame, data)
+    work, alone = Work(batch, Changes(at=update.at)), rows.is_labels_alone(frame, data)
     contract = update.contract.of_labels(data) if alone else update.contract
     held = check(contract, frame, now=update.now)
     if held.breaks:  # what else is odd is reported when the batch is taken in
-        report_remarks(update, "contract", batch.name, held.breaks)
+        validation.report_remarks(update, "contract", batch.name, held.breaks)
         return None
-    report_batch(update, batch, held)
-    aside = [(each, values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
+    validation.report_batch(update, batch, held)
+    aside = [(each, rows.values_in(frame.iloc[[each.position]])[0]) for each in held.aside]
     frame = held.rows
     if not alone:
-        features = [each.name for each in features_of(update.contract, data)]
+        features = [each.name for each in rows.features_of(update.contract, data)]
         frame = with_absent(update.contract, frame, features)
     if contract.columns[data.target].kind == "flag" and data.target in frame:
         frame = frame.assign(**{data.target: frame[data.target].map(_CLASSES)})
     try:
-        ids = list(identify(frame.assign(**held.moments), data))
+        ids = list(rows.identify(frame.assign(**held.moments), data))
     except DataError as error:
         update.incident("broken file", batch.name, f"{batch.name}: {error}")
         return None
     known = update.state.rows_of(list(dict.fromkeys(ids)))
     times, zone = held.moments.get(data.time or ""), update.contract.rows.zone
     local = None if times is None else times.dt.tz_localize("UTC").dt.tz_convert(zone)
-    work.taken = sort_rows(
+    work.taken = rows.sort_rows(
         frame, ids, known, data, update.at[:10], update.state.forgotten(), local
     )
     if not batch.posted:  # labels that were posted have waited already
         said_at = update.now.astimezone(UTC).isoformat(timespec="seconds")
         early = work.taken.may_wait()
         work.changes.early = [(identity, said_at, label) for identity, label in early]
-    report_ids(update, batch, work.taken, len(ids))
-    report_repeats(update, batch, work.taken, len(ids))
+    validation.report_ids(update, batch, work.taken, len(ids))
+    validation.report_repeats(update, batch, work.taken, len(ids))
     work.taken.aside += [
-        (str(row.get(data.id or "", "")), each.reason, packed(row)) for each, row in aside
+        (str(row.get(data.id or "", "")), each.reason, rows.packed(row)) for each, row in aside
     ]
-    report_new_categories(update, batch, frame)
+    validation.report_new_categories(update, batch, frame)
     work.taken.new = update.shadow.forecast(work.taken.new)
     if times is not None:
         there = times[times <= update.now.astimezone(UTC).replace(tzinfo=None) + AHEAD].max()
@@ -179,7 +153,7 @@ def join_labels(update: ModelUpdate, work: Work) -> None:
     """Let labels meet the forecasts of their rows; make the first champion if there is none."""
     work.settled = work.taken.labelled + [row for row in work.taken.new if row.is_settled]
     if update.shadow.of_role(CHAMPION) is None:
-        make_first_champion(update, work)
+        training.make_first_champion(update, work)
     work.losses = losses_of(work.settled)
     work.changes.days = by_day(work.settled, work.losses)
     work.changes.rows = work.taken.new
@@ -203,22 +177,26 @@ def monitor(update: ModelUpdate, work: Work, *, rest: bool = False) -> None:
         rows_of_day, was_alarming = monitored.outcomes.last(day)
         if rows_of_day:
             work.doubtful[day] = was_alarming
-    inputs = list(days_to_monitor(update, work.taken.new, number, INPUTS, rest=rest))
-    outcomes = list(days_to_monitor(update, work.settled, number, OUTCOMES, rest=rest))
-    for day, rows, told in inputs:
-        points = pd.Series([likeliest(each) for each in told])
-        seen = monitored.observe(day, features_to_monitor(update, rows), points)
-        raise_alarm(update, work, INPUTS, day, seen.alarms)
-    for day, rows, told in outcomes:
-        labels = [label_of(row) for row in rows]
-        losses = [loss_to_monitor(each, label) for each, label in zip(told, labels, strict=True)]
-        forecasts: pd.Series | pd.DataFrame = pd.Series([likeliest(each) for each in told])
+    inputs = list(monitoring.days_of(update, work.taken.new, number, INPUTS, rest=rest))
+    outcomes = list(monitoring.days_of(update, work.settled, number, OUTCOMES, rest=rest))
+    for day, group, told in inputs:
+        points = pd.Series([monitoring.likeliest(each) for each in told])
+        seen = monitored.observe(day, monitoring.features_of(update, group), points)
+        monitoring.raise_alarm(update, work, INPUTS, day, seen.alarms)
+    for day, group, told in outcomes:
+        labels = [rows.label_of(row) for row in group]
+        losses = [
+            monitoring.loss_of(each, label) for each, label in zip(told, labels, strict=True)
+        ]
+        forecasts: pd.Series | pd.DataFrame = pd.Series(
+            [monitoring.likeliest(each) for each in told]
+        )
         if isinstance(told[0], Mapping):
             labels, forecasts = [str(label) for label in labels], pd.DataFrame(told).fillna(0.0)
         seen = monitored.settle(day, pd.Series(labels), forecasts, pd.Series(losses))
         if work.has_begun:  # the past, which the first champion has learned just now
             continue
-        raise_alarm(update, work, OUTCOMES, day, seen.alarms or seen.worse)
+        monitoring.raise_alarm(update, work, OUTCOMES, day, seen.alarms or seen.worse)
         work.doubtful[day] = bool(seen.alarms)
         work.drift += tuple(each.what for each in seen.drift)
         update.shadow.tell(
@@ -231,10 +209,10 @@ def train(update: ModelUpdate, work: Work) -> None:
     champion = update.shadow.of_role(CHAMPION)
     if champion is None or work.has_begun:
         return
-    update.shadow.learn(rows_to_learn(update, work))
-    why = why_due(update, work)
+    update.shadow.learn(training.rows_to_learn(update, work))
+    why = training.why_due(update, work)
     if why and update.keep.compare.shadow:
-        make_challenger(update, work, champion, why)
+        training.make_challenger(update, work, champion, why)
 
 
 def evaluate(update: ModelUpdate, work: Work) -> None:
@@ -246,8 +224,8 @@ def evaluate(update: ModelUpdate, work: Work) -> None:
         rival = update.shadow.of_role(role)
         if rival is None:
             continue
-        ours, theirs = paired_losses(work, champion, rival)
-        after = lifecycle.duels[role] = duel_of(update, role).update_many(ours, theirs)
+        ours, theirs = promotion.paired_losses(work, champion, rival)
+        after = lifecycle.duels[role] = promotion.duel_of(update, role).update_many(ours, theirs)
         if role == CHALLENGER and ours:
             point = EvidencePoint(update.at, after.log_e("challenger"), after.log_e("champion"))
             lifecycle.evidence = [*lifecycle.evidence, point][-MOST_EVIDENCE:]
@@ -261,8 +239,11 @@ def promote(update: ModelUpdate, work: Work) -> None:
     challenger = shadow.of_role(CHALLENGER)
     if champion is None:
         return
-    if previous is not None and duel_of(update, PREVIOUS).decision(alpha) == "challenger":
-        what = f"{evidence_of(update, PREVIOUS)}: {previous.number} is champion again"
+    if (
+        previous is not None
+        and promotion.duel_of(update, PREVIOUS).decision(alpha) == "challenger"
+    ):
+        what = f"{promotion.evidence_of(update, PREVIOUS)}: {previous.number} is champion again"
         shadow.move(champion, RETIRED, update.at, "rolled back", what)
         shadow.move(previous, CHAMPION, update.at, "champion", what)
         update.incident("rolled back", f"champion {champion.number}", what)
@@ -270,16 +251,16 @@ def promote(update: ModelUpdate, work: Work) -> None:
         return
     if challenger is None:
         return
-    decision = duel_of(update, CHALLENGER).decision(alpha)
+    decision = promotion.duel_of(update, CHALLENGER).decision(alpha)
     if decision == "challenger":
-        what = f"{evidence_of(update, CHALLENGER)}: {challenger.number} takes the place"
+        what = f"{promotion.evidence_of(update, CHALLENGER)}: {challenger.number} takes the place"
         if previous is not None:
             shadow.move(previous, RETIRED, update.at, "retired", "two champions ago")
         shadow.move(champion, PREVIOUS, update.at, "previous", what)
         shadow.move(challenger, CHAMPION, update.at, "champion", what)
         update.lifecycle.duels = {}
     elif decision == "champion":
-        what = evidence_of(update, CHALLENGER, side="champion")
+        what = promotion.evidence_of(update, CHALLENGER, side="champion")
         shadow.move(challenger, RETIRED, update.at, "retired", what)
         del update.lifecycle.duels[CHALLENGER]
 
@@ -322,8 +303,8 @@ def conclude(update: ModelUpdate) -> None:
 
 def close(update: ModelUpdate) -> None:
     """Report what did not come; write what the end of the update found, and what is over."""
-    report_late_labels(update)
-    report_stale_rows(update)
+    validation.report_late_labels(update)
+    validation.report_stale_rows(update)
     update.lifecycle.last_update, update.lifecycle.held_back = update.moment, update.held
     changes = Changes(at=update.at)
     update.record(changes, ends=True)

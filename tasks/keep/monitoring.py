@@ -23,7 +23,7 @@ GROWN = 0.25
 comes row by row is judged a few times, and not each time with all that came before."""
 
 
-def days_to_monitor(
+def days_of(
     update: ModelUpdate, rows: Sequence[KeptRow], number: str, part: str, *, rest: bool
 ) -> Iterator[tuple[str, list[KeptRow], list[Told]]]:
     """The days of rows that the champion has forecast, in their order, with its forecasts.
@@ -52,7 +52,7 @@ def days_to_monitor(
             yield day, [row for row, _ in known], [each for _, each in known]
 
 
-def features_to_monitor(update: ModelUpdate, rows: Sequence[KeptRow]) -> pd.DataFrame:
+def features_of(update: ModelUpdate, rows: Sequence[KeptRow]) -> pd.DataFrame:
     """What rows hold; flags are not numbers, whose median would leap from 0 to 1."""
     features = frame_of([json.loads(row.features) for row in rows], update.shadow.dates)
     columns = update.contract.columns
@@ -77,7 +77,7 @@ def likeliest(told: Told) -> Any:
     return told[0] if isinstance(told, list) else told
 
 
-def loss_to_monitor(told: Told, label: Any) -> float:
+def loss_of(told: Told, label: Any) -> float:
     """The absolute error, or 1 minus the probability of the class."""
     if isinstance(told, Mapping):
         return 1 - told.get(str(label), 0.0)

@@ -17,25 +17,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Integer,
-    MetaData,
-    String,
-    Table,
-    create_engine,
-    event,
-    func,
-    inspect,
-    select,
-    text,
-)
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
-from sqlalchemy.pool import NullPool, QueuePool
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine import disk
@@ -44,11 +28,11 @@ from leaseboard.tasks.machine.addresses import redacted, scrubbed
 INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """By the name of a dialect: an insert that knows what to do when a row is there already."""
 
-_VERSIONS = Table(
+_VERSIONS = sa.Table(
     "leaseboard_versions",
-    MetaData(),
-    Column("name", String(64), primary_key=True),
-    Column("version", Integer, nullable=False),
+    sa.MetaData(),
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("version", sa.Integer, nullable=False),
 )
 """The version of each schema that has tables in a database; version 1 has no row."""
 _DAMAGE = (
@@ -97,11 +81,11 @@ class StoreSchema:
     """
 
     name: str
-    metadata: MetaData
+    metadata: sa.MetaData
     noun: str
     fix: str
     version: int = 1
-    migrations: Mapping[int, Callable[[Connection], None]] = field(default_factory=dict)
+    migrations: Mapping[int, Callable[[sa.Connection], None]] = field(default_factory=dict)
     rebuild: str = ""
     patience: float = 30.0
     is_replaceable: bool = False
@@ -121,7 +105,7 @@ class Database:
         self.place, self.schema = place, schema
         self.path = place if isinstance(place, Path) else None
         self._url = _url_of(place, schema.noun)
-        self._engines: dict[tuple[int, tuple[int, int] | None], Engine] = {}
+        self._engines: dict[tuple[int, tuple[int, int] | None], sa.Engine] = {}
         """By process and file: a fork, and whoever finds another file, connects for itself."""
 
     def __str__(self) -> str:
@@ -133,7 +117,7 @@ class Database:
         return self.path is None or self.file() is not None
 
     @contextmanager
-    def begin(self) -> Iterator[Connection]:
+    def begin(self) -> Iterator[sa.Connection]:
         """A transaction, of whose errors the database's are raised as one line."""
         with self.reported():
             engine = self._engine()
@@ -190,7 +174,7 @@ class Database:
                 f"the {self.schema.noun} {self} cannot be used: {line}: {self.schema.fix}"
             ) from error
 
-    def _engine(self) -> Engine:
+    def _engine(self) -> sa.Engine:
         """The engine of this process and of the file that is there now.
 
         Who goes on with a file that was removed writes for no one.
@@ -209,35 +193,35 @@ class Database:
                 made.dispose()  # another thread was first
         return self._engines[key]
 
-    def _connect(self) -> Engine:
+    def _connect(self) -> sa.Engine:
         """An engine that keeps one connection, once the tables are there."""
         patience = self.schema.patience
         # A job that computes for hours between two records keeps no more than one connection.
-        pool: dict[str, Any] = {"poolclass": QueuePool, "pool_size": 1, "max_overflow": -1}
+        pool: dict[str, Any] = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": -1}
         if self.path is None:
             waits = f"-c lock_timeout={round(1000 * patience)}"
             given = {"connect_timeout": max(2, round(patience)), "options": waits}
-            engine = create_engine(self._url, pool_pre_ping=True, connect_args=given, **pool)
+            engine = sa.create_engine(self._url, pool_pre_ping=True, connect_args=given, **pool)
             with engine.begin() as connection:
-                connection.execute(select(func.pg_advisory_xact_lock(_MAKING)))
+                connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_MAKING)))
                 self._prepare(connection)
             return engine
-        engine = create_engine(self._url, connect_args={"timeout": patience}, **pool)
+        engine = sa.create_engine(self._url, connect_args={"timeout": patience}, **pool)
         if self.schema.has_readers:
-            event.listen(engine, "connect", _log_ahead)
+            sa.event.listen(engine, "connect", _log_ahead)
         # SQLite waits for no change of mode.
         with self.lock("schema"), engine.begin() as connection:
             self._prepare(connection)
         return engine
 
-    def _prepare(self, connection: Connection) -> None:
+    def _prepare(self, connection: sa.Connection) -> None:
         """Make the tables, or bring those of an earlier version up to date."""
         schema = self.schema
-        there = set(inspect(connection).get_table_names())
+        there = set(sa.inspect(connection).get_table_names())
         is_new = there.isdisjoint(schema.metadata.tables)
         version = schema.version if is_new else 1
         if _VERSIONS.name in there:
-            asked = select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
+            asked = sa.select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
             version = connection.scalar(asked) or version
         steps = range(version, schema.version)
         if version > schema.version or not schema.migrations.keys() >= set(steps):
@@ -272,9 +256,9 @@ class Database:
 
     def _lock_server(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
         """Each lock has a connection of its own, in no transaction: it may last for hours."""
-        wanted = select(func.pg_try_advisory_lock(int(key[:15], 16)))
+        wanted = sa.select(sa.func.pg_try_advisory_lock(int(key[:15], 16)))
         connection = holder.enter_context(self._lock_engine.connect())
-        connection.execute(text(_KEEPALIVE))
+        connection.execute(sa.text(_KEEPALIVE))
         pause = 0.01
         while not (is_held := bool(connection.scalar(wanted))) and wait:
             time.sleep(pause)  # in Python, so that a job that waits can be stopped
@@ -282,8 +266,8 @@ class Database:
         return is_held
 
     @cached_property
-    def _lock_engine(self) -> Engine:
-        return create_engine(self._url, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    def _lock_engine(self) -> sa.Engine:
+        return sa.create_engine(self._url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
 
     def set_aside(self, found: tuple[int, int] | None) -> Path | None:
         """Rename the file that was `found` damaged, unless another process has done so."""
@@ -296,12 +280,12 @@ def _log_ahead(connection: Any, _: object) -> None:
     connection.execute("PRAGMA journal_mode=WAL")
 
 
-def _url_of(place: Path | str, noun: str) -> URL:
+def _url_of(place: Path | str, noun: str) -> sa.URL:
     if isinstance(place, Path):
-        return URL.create("sqlite", database=str(place))
+        return sa.URL.create("sqlite", database=str(place))
     fix = "write a file or postgresql://USER:PASSWORD@HOST/NAME"
     try:
-        url = make_url(place)
+        url = sa.make_url(place)
     except (ArgumentError, ValueError):  # not `from` it: its text is the address
         raise UsageError(
             f"the {noun} {redacted(place)!r} cannot be read: {fix}, signs of a password such as"

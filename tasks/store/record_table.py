@@ -15,47 +15,35 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sqlalchemy import (
-    Column,
-    Connection,
-    Integer,
-    MetaData,
-    Row,
-    String,
-    Table,
-    Text,
-    bindparam,
-    func,
-    select,
-    update,
-)
+import sqlalchemy as sa
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.store.database import INSERT, DamagedDatabaseError, Database, StoreSchema
 
 Record = dict[str, Any]
+Line = sa.Row[tuple[int, str]]
 Value = TypeVar("Value")
 
-_TABLES = MetaData()
-_KEYS = Table(
+_TABLES = sa.MetaData()
+_KEYS = sa.Table(
     "leaseboard_keys",
     _TABLES,
-    Column("name", String(64), primary_key=True),
-    Column("key", Text, nullable=False),
+    sa.Column("name", sa.String(64), primary_key=True),
+    sa.Column("key", sa.Text, nullable=False),
 )
 """What the records of a name depend on, for people who look."""
-_RECORDS = Table(
+_RECORDS = sa.Table(
     "leaseboard_records",
     _TABLES,
-    Column("name", String(96), primary_key=True),
-    Column("number", Integer, primary_key=True, autoincrement=False),
-    Column("record", Text, nullable=False),
+    sa.Column("name", sa.String(96), primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("record", sa.Text, nullable=False),
     sqlite_with_rowid=False,
 )
 _READ = (
-    select(_RECORDS.c.number, _RECORDS.c.record)
-    .where(_RECORDS.c.name == bindparam("of"), _RECORDS.c.number >= bindparam("start"))
+    sa.select(_RECORDS.c.number, _RECORDS.c.record)
+    .where(_RECORDS.c.name == sa.bindparam("of"), _RECORDS.c.number >= sa.bindparam("start"))
     .order_by(_RECORDS.c.number)
 )
 _FIX = "fix that, or name another with LEASEBOARD_STORE"
@@ -77,7 +65,7 @@ class RecordTable:
     def read(self, name: str, start: int) -> list[Record]:
         """The records of `name` from the number `start` on; none before there is a file."""
 
-        def read(connection: Connection) -> list[Record]:
+        def read(connection: sa.Connection) -> list[Record]:
             rows = connection.execute(_READ, {"of": name, "start": start}).all()
             return self._opened(connection, name, start, rows)
 
@@ -87,7 +75,7 @@ class RecordTable:
         """Write a record; the one that stands, which another has written if ours came second."""
         line = sealed(name, number, record)
 
-        def write(connection: Connection) -> Record:
+        def write(connection: sa.Connection) -> Record:
             insert = INSERT[connection.dialect.name]
             if number == 0:
                 named = insert(_KEYS).values(name=name, key=key)
@@ -104,15 +92,15 @@ class RecordTable:
         """How many keys there are, how many records, and how many that were set aside."""
         aside = _RECORDS.c.name.contains(disk.DAMAGED)
 
-        def count(connection: Connection) -> tuple[int, int, int]:
-            rows = select(func.count()).select_from(_RECORDS)
-            keys = connection.scalar(select(func.count()).select_from(_KEYS))
+        def count(connection: sa.Connection) -> tuple[int, int, int]:
+            rows = sa.select(sa.func.count()).select_from(_RECORDS)
+            keys = connection.scalar(sa.select(sa.func.count()).select_from(_KEYS))
             whole, damaged = (connection.scalar(rows.where(which)) for which in (~aside, aside))
             return keys or 0, whole or 0, damaged or 0
 
         return self._transact(count) if self.database.exists else (0, 0, 0)
 
-    def _transact(self, action: Callable[[Connection], Value]) -> Value:
+    def _transact(self, action: Callable[[sa.Connection], Value]) -> Value:
         """What `action` gives in a transaction, on a new file if this one is damaged."""
         for _ in range(_TRIES):
             found = self.database.file()
@@ -131,7 +119,11 @@ class RecordTable:
         )
 
     def _opened(
-        self, connection: Connection, name: str, start: int, rows: Sequence[Row[tuple[int, str]]]
+        self,
+        connection: sa.Connection,
+        name: str,
+        start: int,
+        rows: Sequence[sa.Row[tuple[int, str]]],
     ) -> list[Record]:
         """The records of `rows`; none if one of them is not what was written."""
         contents = []
@@ -144,11 +136,13 @@ class RecordTable:
         found: list[Record] = json.loads(f"[{','.join(contents)}]")  # one call: half the time
         return found
 
-    def _set_aside(self, connection: Connection, name: str, row: Row[tuple[int, str]]) -> None:
+    def _set_aside(
+        self, connection: sa.Connection, name: str, row: sa.Row[tuple[int, str]]
+    ) -> None:
         """Rename the records of `name`, unless another has done so since `row` was read."""
         kept = f"{name}{disk.DAMAGED}{secrets.token_hex(4)}"
         columns = _RECORDS.c
-        rename = update(_RECORDS).where(columns.name == name).values(name=kept)
+        rename = sa.update(_RECORDS).where(columns.name == name).values(name=kept)
         this = rename.where(columns.number == row.number, columns.record == row.record)
         if connection.execute(this).rowcount:
             connection.execute(rename)

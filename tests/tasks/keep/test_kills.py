@@ -13,12 +13,12 @@ import pytest
 
 from leaseboard.flows import keep as flow
 from leaseboard.tasks.keep import cycle, notification
-from leaseboard.tasks.store import live_model
+from leaseboard.tasks.store import live_tables
 from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.world import KEEP, World
 
 STEPS = [
-    (State, "begin_turn"), (State, "commit"), (live_model, "write"), (State, "keep_stamps"),
+    (State, "begin_turn"), (State, "commit"), (live_tables, "write"), (State, "keep_stamps"),
     (State, "keep_published"), (cycle, "publish"), (flow, "build"), (notification, "_post"),
     (State, "strike_out"), (State, "end_turn"),
 ]  # fmt: skip

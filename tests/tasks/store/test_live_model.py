@@ -15,7 +15,7 @@ from dataclasses import replace
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.store import live_changes
+from leaseboard.tasks.store import live_tables
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
     Changes,
@@ -202,7 +202,7 @@ def test_the_server_s_words_are_kept(state):
 
 
 def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
-    monkeypatch.setattr(live_changes, "AT_ONCE", 3)
+    monkeypatch.setattr(live_tables, "LOG_AT_ONCE", 3)
     log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "forecast": "2"}
     state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
     for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
