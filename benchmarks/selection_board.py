@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="the folder of a run")
     given = parser.parse_args(arguments)
     found = standings(as_frame(shown_at(given.run)))
-    if not found:
+    if found.empty:
         print(f"{given.run}: no selections of one size beside Full-run")
         return 1
     names = [f"{100 * each:g} %" for each in TOLERATED]
@@ -32,15 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         " | CPU s | wall s | times faster | finished | failed | skipped |"
     )
     print("| --- |" + " ---: |" * (10 + 2 * len(names)))
-    for each in found:
+    ranks = [*(f"rank at {each}" for each in TOLERATED), "rank by loss", "rank by seconds"]
+    above = [f"above {each}" for each in TOLERATED]
+    for label, each in found.iterrows():
         cells = [
-            each.label,
-            *(fixed(rank, 2) for rank in (*each.ranks, each.by_loss, each.by_seconds)),
-            fixed(each.loss, 4),
-            fixed(each.worst, 4),
-            *map(str, each.above),
-            *(short(value, 3) for value in (each.cpu_seconds, each.wall_seconds, each.speedup)),
-            *map(str, (each.finished, each.failed, each.skipped)),
+            str(label),
+            *(fixed(rank, 2) for rank in each[ranks]),
+            *(fixed(loss, 4) for loss in each[["loss", "worst"]]),
+            *(f"{n:g}" for n in each[above]),
+            *(short(value, 3) for value in each[["cpu_seconds", "wall_seconds", "speedup"]]),
+            *(f"{n:g}" for n in each[["finished", "failed", "skipped"]]),
         ]
         print("| " + " | ".join(cells) + " |")
     return 0

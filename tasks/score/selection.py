@@ -191,76 +191,53 @@ RULE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """One algorithm over all data sets; NaN where it has no rank or no finished run.
-
-    Attributes
-    ----------
-    ranks : tuple of float
-        The mean rank by `RULE`, for each of `TOLERATED`.
-    by_loss, by_seconds : float
-        The mean ranks by mean loss alone and by mean CPU seconds alone.
-    loss, worst : float
-        The accuracy of Full-run's choice less that of its own, both trained in full: the mean and
-        the largest.
-    above : tuple of int
-        How many runs lost more, for each of `TOLERATED`.
-    cpu_seconds, wall_seconds : float
-        Of the selection alone, the mean.
-    speedup : float
-        Full-run's CPU seconds over its own, the geometric mean; infinite if it takes none.
-    """
-
-    label: str
-    ranks: tuple[float, ...]
-    by_loss: float
-    by_seconds: float
-    loss: float
-    worst: float
-    above: tuple[int, ...]
-    cpu_seconds: float
-    wall_seconds: float
-    speedup: float
-    finished: int
-    failed: int
-    skipped: int
-
-
-def standings(frame: pd.DataFrame) -> list[Standing]:
-    """Every algorithm of a run of selections, best first by the first of `TOLERATED`.
+def standings(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each algorithm of a run of selections, best first by `RULE`.
 
     There are none unless all chose among equally many configurations, and Full-run is there to
     tell what was lost.
 
     - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by label: ``rank at <epsilon>``, the mean rank by `RULE` for each of `TOLERATED`;
+        ``rank by loss`` and ``rank by seconds``, alone; ``loss`` and ``worst``, the accuracy of
+        Full-run's choice less that of its own; ``above <epsilon>``, how many runs lost more;
+        ``cpu_seconds`` and ``wall_seconds``, means of the selection alone; ``speedup`` over
+        Full-run, the geometric mean; ``finished``, ``failed``, ``skipped``. NaN where it has no
+        rank or no finished run.
     """
     runs = _runs(frame)
     if runs is None or runs["label"].nunique() < 2:
-        return []
-    ranks = _ranks(runs)
-    found = []
-    for label, mine in runs.groupby("label", sort=False):
-        ok = mine[mine["fine"]]
-        at = ranks.loc[label] if label in ranks.index else pd.Series(np.nan, ranks.columns)
-        found.append(
-            Standing(
-                label=str(label),
-                ranks=tuple(float(at[each]) for each in TOLERATED),
-                by_loss=float(at["loss"]),
-                by_seconds=float(at["seconds"]),
-                loss=float(ok["loss"].mean()),
-                worst=float(ok["loss"].max()),
-                above=tuple(int((ok["loss"] > each).sum()) for each in TOLERATED),
-                cpu_seconds=float(ok["seconds"].mean()),
-                wall_seconds=float(ok["wall"].mean()),
-                speedup=_speedup(ok),
-                finished=len(ok),
-                failed=int(mine["failed"].sum()),
-                skipped=int((mine["status"] == "skipped").sum()),
-            )
-        )
-    return sorted(found, key=lambda each: tuple(np.nan_to_num(each.ranks, nan=np.inf)))
+        return pd.DataFrame()
+    ranks, fine = _ranks(runs), runs[runs["fine"]].astype({"seconds": float})
+    by, of_all = fine.groupby("label"), runs.groupby("label")
+    with np.errstate(divide="ignore"):
+        times = np.log(fine["seconds_of_full_run"].astype(float) / fine["seconds"])
+    counts = {f"above {each}": (fine["loss"] > each).groupby(fine["label"]).sum()
+              for each in TOLERATED} | {
+        "finished": by.size(),
+        "failed": of_all["failed"].sum(),
+        "skipped": (runs["status"] == "skipped").groupby(runs["label"]).sum(),
+    }  # fmt: skip
+    found = pd.DataFrame(
+        {
+            **{f"rank at {each}": ranks[each] for each in TOLERATED},
+            "rank by loss": ranks["loss"],
+            "rank by seconds": ranks["seconds"],
+            "loss": by["loss"].mean(),
+            "worst": by["loss"].max(),
+            "cpu_seconds": by["seconds"].mean(),
+            "wall_seconds": by["wall"].mean(),
+            "speedup": np.exp(times.groupby(fine["label"]).mean()),
+            **counts,
+        },
+        index=runs["label"].unique(),
+    )
+    found = found.fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
+    return found.sort_values([f"rank at {each}" for each in TOLERATED], kind="stable")
 
 
 def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
@@ -305,9 +282,8 @@ def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
     )
     cells = cells[~cells["skipped"]]
     failed = cells["failed"].astype(int)
-    ranks = {
-        "loss": _rank(cells, failed, cells["loss"]),
-        "seconds": _rank(cells, failed, cells["seconds"]),
+    ranks: dict[Any, pd.Series] = {
+        name: _rank(cells, failed, cells[name]) for name in ("loss", "seconds")
     }
     for epsilon in TOLERATED:
         over = (cells["worst"] > epsilon) | cells["failed"]
@@ -321,12 +297,6 @@ def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
     order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
     places = order.groupby(["first", "then"]).ngroup()
     return places.groupby(cells["data"]).rank()
-
-
-def _speedup(ok: pd.DataFrame) -> float:
-    with np.errstate(divide="ignore"):
-        times = ok["seconds_of_full_run"].to_numpy(float) / ok["seconds"].to_numpy(float)
-        return float(np.exp(np.log(times).mean())) if len(times) else np.nan
 
 
 COUNT = "configurations"
@@ -349,36 +319,27 @@ class Sweep:
 
 
 def sweeps(found: Sequence[Selection], setting: str) -> list[Sweep]:
-    """Every group of runs in which `setting` alone takes two values or more.
+    """Return every group of runs in which `setting` alone takes two values or more.
 
     `setting`: an algorithm's setting, or ``configurations``.
     """
-    groups: dict[str, list[Selection]] = {}
+    groups: dict[str, list[tuple[dict[str, Any], Selection]]] = {}
     for run in found:
-        known = _identity(run)
+        known = {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
         if setting in known:
             rest = {name: value for name, value in known.items() if name != setting}
-            groups.setdefault(json.dumps(rest, sort_keys=True, default=str), []).append(run)
-    swept = {
-        key: runs
-        for key, runs in groups.items()
-        if len({_identity(run)[setting] for run in runs}) > 1
-    }
-    names = _names({key: _identity(runs[0]) for key, runs in swept.items()}, setting)
-    return [Sweep(names[key], _points(runs, setting)) for key, runs in swept.items()]
-
-
-def _identity(run: Selection) -> dict[str, Any]:
-    return {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
-
-
-def _points(runs: Sequence[Selection], setting: str) -> dict[str, dict[Any, list[Selection]]]:
-    points: dict[str, dict[Any, list[Selection]]] = {}
-    # A setting that is None is the bench's own value; it is told first.
-    for run in sorted(runs, key=lambda run: _order(_identity(run)[setting])):
-        values = points.setdefault(run.data, {})
-        values.setdefault(_identity(run)[setting], []).append(run)
-    return points
+            key = json.dumps(rest, sort_keys=True, default=str)
+            groups.setdefault(key, []).append((known, run))
+    swept = [each for each in groups.values() if len({known[setting] for known, _ in each}) > 1]
+    firsts = [each[0][0] for each in swept]
+    made = []
+    for runs in swept:
+        points: dict[str, dict[Any, list[Selection]]] = {}
+        # A setting that is None is the bench's own value; it comes first.
+        for known, run in sorted(runs, key=lambda each: _order(each[0][setting])):
+            points.setdefault(run.data, {}).setdefault(known[setting], []).append(run)
+        made.append(Sweep(_name(runs[0][0], firsts, setting), points))
+    return made
 
 
 def _order(value: Any) -> tuple[bool, float, str]:
@@ -386,14 +347,13 @@ def _order(value: Any) -> tuple[bool, float, str]:
     return number, float(value) if number else 0.0, str(value)
 
 
-def _names(groups: dict[str, dict[str, Any]], setting: str) -> dict[str, str]:
-    names = {}
-    for key, own in groups.items():
-        rivals = [other for other in groups.values() if other["algorithm"] == own["algorithm"]]
-        apart = [
-            f"{name} {value}"
-            for name, value in own.items()
-            if name != setting and any(other.get(name) != value for other in rivals)
-        ]
-        names[key] = own["algorithm"] + (f" ({', '.join(apart)})" if apart else "")
-    return names
+def _name(own: Mapping[str, Any], firsts: Sequence[Mapping[str, Any]], setting: str) -> str:
+    """Return the algorithm, with what sets it apart from its other sweeps."""
+    rivals = [other for other in firsts if other["algorithm"] == own["algorithm"]]
+    apart = [
+        f"{name} {value}"
+        for name, value in own.items()
+        if name != setting and any(other.get(name) != value for other in rivals)
+    ]
+    algorithm = str(own["algorithm"])
+    return f"{algorithm} ({', '.join(apart)})" if apart else algorithm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -108,6 +108,10 @@ class ScoreTable:
             if np.isfinite(cells[present, p]).any():
                 ranks[present, p] = ranked(-significant(cells[present, p]))
         return ranks
+
+    def less(self, label: str) -> ScoreTable:
+        """Return the differences of all scores from those of one algorithm, pair by pair."""
+        return replace(self, scores=self.scores - self.scores[self.labels.index(label)])
 
     def select(self, problems: Sequence[str]) -> ScoreTable:
         """The table of some of its data sets."""

@@ -19,7 +19,8 @@ from leaseboard.algorithms.policies.policy import RETIRED
 from leaseboard.tasks.jobs.benches.kinds import choosing
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number, percent
-from leaseboard.tasks.score.speed_up import BestSoFar, progress_of, reference_of, speed_ups
+from leaseboard.tasks.score.speed_up import progress_of, reference_of, speed_ups
+from leaseboard.tasks.score.table import Floats
 
 PREFIX = "exploitation."
 """Of the metrics in which the environment of pulls keeps an arm's share of the pulls."""
@@ -28,19 +29,18 @@ Retired = tuple[str, float, int, str]
 """An arm's name, when it was retired, after how many pulls, and why."""
 
 
-def job_progress(row: Any, events: Sequence[Event]) -> BestSoFar | None:
+def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
     """Return how a finished job of trials got on."""
     return progress_of(events) if row.status == "ok" and row.bench in choosing("arm") else None
 
 
 def speed_up(made: Material) -> Section | None:
     """Return the speed-ups; None where no reference ran or nothing stands beside it."""
-    runs: dict[tuple[str, int], dict[str, BestSoFar]] = {}
+    runs: dict[tuple[str, int], dict[str, Floats]] = {}
     for row, progress in made.by(job_progress):
         runs.setdefault((row.data, row.repetition), {})[row.label] = progress
     reference = reference_of(label for by_label in runs.values() for label in by_label)
-    found = speed_ups(runs, reference) if reference else []
-    if not found:
+    if reference is None or (found := speed_ups(runs, reference)).empty:
         return None
     unit = " or ".join(sorted({row.unit for row, _ in made.by(job_progress)}))
     rows = [
@@ -54,7 +54,7 @@ def speed_up(made: Material) -> Section | None:
             f"Times fewer {unit}": number(one.times_units, 3),
             "Times less CPU": number(one.times_cpu, 3),
         }
-        for one in found
+        for one in found.itertuples()
     ]
     table = Table(
         "speed-up-table",
@@ -63,7 +63,7 @@ def speed_up(made: Material) -> Section | None:
         filters="speed-ups",
         key=1,
     )
-    over_all = "" if found[0].data else ", and first over all data sets and repetitions"
+    over_all = "" if found["data"].iloc[0] else ", and first over all data sets and repetitions"
     text = (
         "What each algorithm needed until its best validation score was at least the one with"
         f" which {reference} ended on the same data and repetition. Medians over"

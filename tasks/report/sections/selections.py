@@ -34,7 +34,6 @@ from leaseboard.tasks.score.selection import (
     RULE,
     TOLERATED,
     Selection,
-    Standing,
     Sweep,
     Truth,
     champion_of,
@@ -87,7 +86,7 @@ def compared(made: Material) -> list[Selection]:
 def ranks(made: Material) -> Section | None:
     """Return who loses little and is quick; None where none of one size ran beside Full-run."""
     found = standings(made.frame)
-    if not found:
+    if found.empty:
         return None
     text = (
         f"{RULE} The loss is the accuracy of Full-run’s choice less that of the algorithm’s, both"
@@ -99,35 +98,33 @@ def ranks(made: Material) -> Section | None:
     table = Table(
         "selection-ranks-table",
         "Mean ranks over data sets by loss and seconds",
-        pd.DataFrame([_standing(each) for each in found]),
+        pd.DataFrame([_standing(str(label), each) for label, each in found.iterrows()]),
     )
     title = "Selection: loss and seconds"
     return Section("selection-ranks", title, nav="Loss and seconds", text=[text], tables=[table])
 
 
-def _standing(each: Standing) -> dict[str, object]:
-    shares = [f"{100 * share:g} %" for share in TOLERATED]
-    ranked = {f"Mean rank, {share} may be lost": rounded(rank, 2)
-              for share, rank in zip(shares, each.ranks, strict=True)}  # fmt: skip
-    above = {
-        f"Lost more than {share}": Cell(f"{n} of {each.finished}", n, "bad" if n else "")
-        for share, n in zip(shares, each.above, strict=True)
-    }
+def _standing(label: str, each: pd.Series) -> dict[str, object]:
+    shares = {epsilon: f"{100 * epsilon:g} %" for epsilon in TOLERATED}
+    finished, least = int(each["finished"]), TOLERATED[0]
+    above = {share: int(each[f"above {epsilon}"]) for epsilon, share in shares.items()}
     return {
-        "Algorithm": each.label,
-        **ranked,
-        "Mean rank by loss": rounded(each.by_loss, 2),
-        "Mean rank by seconds": rounded(each.by_seconds, 2),
-        "Mean loss": number(each.loss, 3, "bad" if each.loss > TOLERATED[0] else ""),
-        "Worst loss": number(each.worst, 3, "bad" if each.worst > TOLERATED[0] else ""),
-        **above,
-        "CPU s": number(each.cpu_seconds, 3),
-        "Wall s": number(each.wall_seconds, 3),
-        "Speed-up": Cell("∞") if math.isinf(each.speedup) else number(each.speedup, 3),
-        "Finished": each.finished,
-        "Failed": count(each.failed),
-        "Skipped": each.skipped,
-    }
+        "Algorithm": label,
+        **{f"Mean rank, {share} may be lost": rounded(each[f"rank at {epsilon}"], 2)
+           for epsilon, share in shares.items()},
+        "Mean rank by loss": rounded(each["rank by loss"], 2),
+        "Mean rank by seconds": rounded(each["rank by seconds"], 2),
+        "Mean loss": number(each["loss"], 3, "bad" if each["loss"] > least else ""),
+        "Worst loss": number(each["worst"], 3, "bad" if each["worst"] > least else ""),
+        **{f"Lost more than {share}": Cell(f"{n} of {finished}", n, "bad" if n else "")
+           for share, n in above.items()},
+        "CPU s": number(each["cpu_seconds"], 3),
+        "Wall s": number(each["wall_seconds"], 3),
+        "Speed-up": Cell("∞") if math.isinf(each["speedup"]) else number(each["speedup"], 3),
+        "Finished": finished,
+        "Failed": count(each["failed"]),
+        "Skipped": int(each["skipped"]),
+    }  # fmt: skip
 
 
 def selections(made: Material) -> Section | None:

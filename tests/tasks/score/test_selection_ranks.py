@@ -7,6 +7,7 @@ import pytest
 
 from leaseboard.tasks.score.selection import standings
 
+AT = ["rank at 0.01", "rank at 0.05"]
 TRUTH = [("full-run", data, 0, 0.9, 100.0) for data in ("d", "e")]
 
 
@@ -34,7 +35,7 @@ def as_runs(*rows, **changes):
 
 
 def ranks(*rows):
-    return {each.label: each.ranks for each in standings(as_runs(*rows))}
+    return {label: tuple(each[AT]) for label, each in standings(as_runs(*rows)).iterrows()}
 
 
 def test_who_loses_little_ranks_by_seconds_and_who_loses_more_after_it_by_loss():
@@ -57,24 +58,24 @@ def test_one_repetition_above_epsilon_is_too_many_on_its_data_set():
         *(("lucky", data, 0, 0.9, 1.0) for data in "de"),
         ("lucky", "d", 1, 0.78, 1.0), ("lucky", "e", 1, 0.9, 1.0),
     ]  # fmt: skip
-    found = {each.label: each for each in standings(as_runs(*rows))}
+    found = dict(standings(as_runs(*rows)).iterrows())
 
-    assert found["lucky"].ranks == (1.5, 1.0)
-    assert found["lucky"].above == (1, 0)
-    assert found["lucky"].loss == pytest.approx(0.005)
-    assert found["lucky"].worst == pytest.approx(0.02)
-    assert (found["lucky"].by_loss, found["lucky"].by_seconds) == (1.75, 1.0)
+    assert tuple(found["lucky"][AT]) == (1.5, 1.0)
+    assert tuple(found["lucky"][["above 0.01", "above 0.05"]]) == (1, 0)
+    assert found["lucky"]["loss"] == pytest.approx(0.005)
+    assert found["lucky"]["worst"] == pytest.approx(0.02)
+    assert (found["lucky"]["rank by loss"], found["lucky"]["rank by seconds"]) == (1.75, 1.0)
 
 
 def test_a_failure_is_last_and_no_cheap_run():
     rows = [*TRUTH, ("weak", "d", 0, 0.5, 10.0), ("broken", "d", 0, None, 0.0)]
-    found = {each.label: each for each in standings(as_runs(*rows))}
+    found = dict(standings(as_runs(*rows)).iterrows())
 
-    assert found["broken"].ranks == (3.0, 3.0)
-    assert found["broken"].by_seconds == found["broken"].by_loss == 3.0
-    assert (found["broken"].finished, found["broken"].failed) == (0, 1)
-    assert math.isnan(found["broken"].loss)
-    assert math.isnan(found["broken"].speedup)
+    assert tuple(found["broken"][AT]) == (3.0, 3.0)
+    assert found["broken"]["rank by seconds"] == found["broken"]["rank by loss"] == 3.0
+    assert (found["broken"]["finished"], found["broken"]["failed"]) == (0, 1)
+    assert math.isnan(found["broken"]["loss"])
+    assert math.isnan(found["broken"]["speedup"])
 
 
 def test_who_fails_once_is_behind_who_loses_more():
@@ -89,11 +90,11 @@ def test_who_fails_once_is_behind_who_loses_more():
 def test_a_skipped_one_has_no_rank_there_and_shifts_nobody():
     rows = as_runs(*TRUTH, ("abc", "d", 0, 0.9, 1.0), ("peer", "d", 0, None, 0.0))
     rows.loc[rows["label"] == "peer", "status"] = "skipped"
-    found = {each.label: each for each in standings(rows)}
+    found = dict(standings(rows).iterrows())
 
-    assert math.isnan(found["peer"].ranks[0])
-    assert (found["peer"].failed, found["peer"].skipped) == (0, 1)
-    assert found["full-run"].ranks == (1.5, 1.5)
+    assert math.isnan(found["peer"][AT[0]])
+    assert (found["peer"]["failed"], found["peer"]["skipped"]) == (0, 1)
+    assert tuple(found["full-run"][AT]) == (1.5, 1.5)
     assert list(found) == ["abc", "full-run", "peer"]
 
 
@@ -107,7 +108,7 @@ def test_the_speed_up_is_a_geometric_mean_and_of_nothing_infinite():
         *TRUTH, ("abc", "d", 0, 0.9, 50.0), ("abc", "e", 0, 0.9, 12.5),
         ("random-configuration", "d", 0, 0.9, 0.0),
     ]  # fmt: skip
-    found = {each.label: each.speedup for each in standings(as_runs(*rows))}
+    found = standings(as_runs(*rows))["speedup"]
 
     assert found["abc"] == pytest.approx(4.0)
     assert found["random-configuration"] == math.inf
@@ -126,4 +127,4 @@ def test_the_speed_up_is_a_geometric_mean_and_of_nothing_infinite():
     ids=["no Full-run", "nobody beside it", "a stream", "nothing finished", "other sizes"],
 )  # fmt: skip
 def test_what_cannot_be_compared_is_not(frame):
-    assert standings(frame) == []
+    assert standings(frame).empty

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from leaseboard.algorithms.events import Started, TrialFinished
-from leaseboard.tasks.score.speed_up import BestSoFar, progress_of, reference_of, speed_ups
+from leaseboard.tasks.score.speed_up import needed, progress_of, reference_of, speed_ups
 
 
 def trials(*rewards, cpu=2.0):
@@ -21,9 +21,9 @@ def progress(*rewards, cpu=2.0):
 def test_progress_is_a_running_best_with_running_costs():
     found = progress(0.5, 0.4, 0.7)
 
-    assert found == BestSoFar((1.0, 2.0, 3.0), (2.0, 4.0, 6.0), (0.5, 0.5, 0.7))
-    assert found.reaching(0.6) == (3.0, 6.0)
-    assert found.reaching(0.8) == (math.inf, math.inf)
+    assert found.tolist() == [[1, 2, 3], [2, 4, 6], [0.5, 0.5, 0.7]]
+    assert needed(found, 0.6).tolist() == [3, 6]
+    assert needed(found, 0.8).tolist() == [math.inf] * 2
 
 
 def test_a_log_without_trials_has_no_progress():
@@ -46,7 +46,7 @@ def test_speed_ups_are_medians_and_never_is_zero():
         ("d", 2): {"tpe-joint": reference, "fast": progress(0.1, 0.1)},
         ("e", 0): {"fast": progress(0.9)},
     }
-    (found,) = speed_ups(runs, "tpe-joint")
+    (found,) = speed_ups(runs, "tpe-joint").itertuples()
 
     assert (found.data, found.label, found.runs, found.reached) == ("d", "fast", 3, 2)
     assert (found.units, found.cpu_seconds) == (2.0, 2.0)
@@ -59,7 +59,7 @@ def test_over_several_data_sets_the_medians_over_all_come_first():
         ("d", 1): {"average": progress(0.1, 0.9), "x": progress(0.1)},
         ("e", 0): {"average": progress(0.1, 0.9), "x": progress(0.9)},
     }
-    found = speed_ups(runs, "average")
+    found = list(speed_ups(runs, "average").itertuples())
 
     assert [each.data for each in found] == ["", "d", "e"]
     assert (found[0].runs, found[0].reached, found[0].times_units) == (3, 2, 2.0)
@@ -67,7 +67,7 @@ def test_over_several_data_sets_the_medians_over_all_come_first():
 
 def test_when_most_runs_never_arrive_the_median_is_never():
     runs = {("d", n): {"average": progress(0.9), "slow": progress(0.1)} for n in range(3)}
-    (found,) = speed_ups(runs, "average")
+    (found,) = speed_ups(runs, "average").itertuples()
 
     assert (found.reached, found.units, found.times_units) == (0, math.inf, 0.0)
 
@@ -75,4 +75,4 @@ def test_when_most_runs_never_arrive_the_median_is_never():
 def test_trials_without_cost_are_no_faster_in_seconds():
     runs = {("d", 0): {"average": progress(0.5, 0.9, cpu=0.0), "x": progress(0.9, cpu=0.0)}}
 
-    assert speed_ups(runs, "average")[0].times_cpu == pytest.approx(1.0)
+    assert speed_ups(runs, "average")["times_cpu"][0] == pytest.approx(1.0)
