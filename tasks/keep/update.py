@@ -80,6 +80,15 @@ class ModelUpdate:
         shown = command or command_of(self.keep, self.file)
         self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
 
+    def has_found(self, kind: str) -> bool:
+        """Whether an incident was found since the last update, also by one that was killed."""
+        last = self.lifecycle.last_update
+        return any(each.kind == kind for each in self.found) or any(
+            each.incident.kind == kind
+            and (last is None or each.seen.replace(microsecond=0) > last)
+            for each in self.lifecycle.cases
+        )
+
     def record(self, changes: Changes, *, ends: bool = False) -> None:
         """Put what was found since the last time, and the messages about it, among `changes`.
 

@@ -73,13 +73,15 @@ def report_new_categories(update: ModelUpdate, batch: Batch, rows: pd.DataFrame)
 
 def report_ids(update: ModelUpdate, batch: Batch, taken: SortedRows, count: int) -> None:
     """Report rows whose identity is that of others; new rows without any show it is over."""
+    over = update.lifecycle.over
     if taken.aside:
+        over[:] = [kind for kind in over if kind != "ids"]
         reason = taken.aside[0][1]
         again = BEGIN_AGAIN.format(id=update.keep.data.id) if OTHER_VALUES in reason else ""
         what = f"{batch.name}: {len(taken.aside)} of {count} rows set aside: {reason}{again}"
         update.incident("ids", reason, what)
-    elif taken.new and "ids" not in update.lifecycle.over:
-        update.lifecycle.over.append("ids")
+    elif taken.new and "ids" not in over and not update.has_found("ids"):
+        over.append("ids")
 
 
 def report_repeats(update: ModelUpdate, batch: Batch, taken: SortedRows, count: int) -> None:
