@@ -4,25 +4,8 @@ from __future__ import annotations
 
 from typing import assert_never
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.errors import AuditError
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    ConfigurationScored,
-    Decision,
-    Eliminated,
-    Event,
-    Finished,
-    LeaseGranted,
-    Measured,
-    Parameters,
-    Paused,
-    ProbeFinished,
-    Started,
-    TrialFinished,
-)
 
 
 class Auditor:
@@ -41,22 +24,22 @@ class Auditor:
     """
 
     def __init__(self) -> None:
-        self.started: Started | None = None
-        self.finished: Finished | None = None
+        self.started: events.Started | None = None
+        self.finished: events.Finished | None = None
         self.at = 0.0
-        self.parameters: list[Parameters] = []
+        self.parameters: list[events.Parameters] = []
         self.seeds: dict[int, int | None] = {}
         self.dead: set[int] = set()
         self.live: dict[int, int | None] = {}
         self.champion: int | None = None
 
-    def __call__(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
+    def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
         """Check one event; the events must come in order."""
         self._check_order(event)
         match event:
-            case Started():
+            case events.Started():
                 self.started = event
-            case ConfigurationAdmitted():
+            case events.ConfigurationAdmitted():
                 self._require(
                     event.configuration == len(self.parameters),
                     f"configuration {event.configuration} admitted,"
@@ -65,29 +48,29 @@ class Auditor:
                 if event.parent is not None:
                     self._require_known(event.parent)
                 self.parameters.append(event.parameters)
-            case LeaseGranted():
+            case events.LeaseGranted():
                 self._check_lease(event)
-            case BoundsUpdated():
+            case events.BoundsUpdated():
                 self._require_known(event.configuration)
                 self._require(
                     event.lower <= event.upper,
                     f"configuration {event.configuration} has lower bound {event.lower}"
                     f" above upper bound {event.upper}",
                 )
-            case ConfigurationScored():
+            case events.ConfigurationScored():
                 self._require_known(event.configuration)
                 self._require(
                     0 < event.units <= event.at,
                     f"configuration {event.configuration} scored on {event.units} units"
                     f" of {event.at}",
                 )
-            case Paused():
+            case events.Paused():
                 self._require(
                     event.configuration in self.live,
                     f"configuration {event.configuration} paused but it is not live",
                 )
                 del self.live[event.configuration]
-            case Eliminated() | ConfigurationFailed():
+            case events.Eliminated() | events.ConfigurationFailed():
                 self._require_alive(event.configuration, "left twice")
                 self._require(
                     event.configuration != self.champion,
@@ -95,46 +78,46 @@ class Auditor:
                 )
                 self.dead.add(event.configuration)
                 self.live.pop(event.configuration, None)
-            case ChampionChanged():
+            case events.ChampionChanged():
                 self._require_alive(event.configuration, "became champion")
                 self._require(
                     event.previous == self.champion,
                     f"champion {self.champion} replaced as if it were {event.previous}",
                 )
                 self.champion = event.configuration
-            case TrialFinished():
+            case events.TrialFinished():
                 self._require_alive(event.arm, "was pulled")
                 self._require_known(event.configuration)
                 self.seeds[event.configuration] = event.seed
-            case ProbeFinished():
+            case events.ProbeFinished():
                 self._require_alive(event.configuration, "was probed")
-            case Decision():
+            case events.Decision():
                 self._require_alive(event.configuration, f"was told of {type(event).__name__}")
-            case Measured():
+            case events.Measured():
                 pass  # a score may be any number, and its time is checked above
-            case Finished():
+            case events.Finished():
                 self.finished = event
             case _:
                 assert_never(event)
 
-    def close(self) -> Finished:
+    def close(self) -> events.Finished:
         """Check that the log is complete; its last event."""
         self._require(self.finished is not None, "the log ends without Finished")
         assert self.finished is not None
         return self.finished
 
-    def _check_order(self, event: Event) -> None:
+    def _check_order(self, event: events.Event) -> None:
         self._require(self.finished is None, f"{type(event).__name__} after Finished")
         if self.started is None:
-            self._require(isinstance(event, Started), "the first event is not Started")
+            self._require(isinstance(event, events.Started), "the first event is not Started")
             return
-        self._require(not isinstance(event, Started), "started twice")
+        self._require(not isinstance(event, events.Started), "started twice")
         self._require(event.at >= self.at, f"time went back from {self.at} to {event.at}")
         budget = self.started.budget
         self._require(event.at <= budget, f"{event.at} units consumed of a budget of {budget}")
         self.at = event.at
 
-    def _check_lease(self, event: LeaseGranted) -> None:
+    def _check_lease(self, event: events.LeaseGranted) -> None:
         self._require_alive(event.configuration, "was given a lease")
         self._require(event.amount > 0, f"a lease of {event.amount} is not positive")
         if not event.fresh:

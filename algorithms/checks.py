@@ -9,7 +9,7 @@ import dataclasses
 import pickle
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from unittest import mock
 
@@ -19,12 +19,11 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, Bench, play, settings_of
 from leaseboard.algorithms.benches.holdout import HoldoutBench
-from leaseboard.algorithms.benches.referee import Referee
+from leaseboard.algorithms.benches.referee import Played, Referee, first_difference
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.errors import BrokenPromiseError, DivergedError
 from leaseboard.algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
 from leaseboard.algorithms.log_format import to_json
-from leaseboard.algorithms.look_ahead import Played, first_difference
 from leaseboard.algorithms.tiny import BENCHES, Tiny, tiny_bench
 from leaseboard.algorithms.user_files import place
 
@@ -54,12 +53,7 @@ def broken(algorithm: str, name: str) -> str:
 
 def check_audit(algorithm: Algorithm) -> None:
     """The auditor finds nothing, and the score is a finite number."""
-    auditor = Auditor()
-    log = _run(algorithm, tiny_bench(algorithm.bench))
-    for event in log:
-        auditor(event)
-    auditor.close()
-    finished = _finished(log)
+    finished = _audited(algorithm, Tiny())
     _promise(np.isfinite(finished.score), f"the score is {finished.score}, not a finite number")
 
 
@@ -130,29 +124,18 @@ def check_zero_budget(algorithm: Algorithm) -> None:
 
 def check_one_choice(algorithm: Algorithm) -> None:
     """With one configuration, arm or feature to choose from it still runs to the end."""
-    auditor = Auditor()
-    for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(choices=1))):
-        auditor(event)
-    auditor.close()
+    _audited(algorithm, Tiny(choices=1))
 
 
 def check_one_unit(algorithm: Algorithm) -> None:
     """With a budget of the least unit it runs to the end within it."""
-    auditor = Auditor()
-    for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(budget=1))):
-        auditor(event)
-    auditor.close()
+    _audited(algorithm, Tiny(budget=1))
 
 
 def check_not_a_number(algorithm: Algorithm) -> None:
     """What is not a number in the environment ends in a clean log or in `DivergedError`."""
-    auditor = Auditor()
-    try:
-        for event in _run(algorithm, tiny_bench(algorithm.bench, Tiny(broken=True))):
-            auditor(event)
-    except DivergedError:
-        return
-    auditor.close()
+    with suppress(DivergedError):
+        _audited(algorithm, Tiny(broken=True))
 
 
 def check_leases(algorithm: Algorithm) -> None:
@@ -172,10 +155,7 @@ def check_many_classes(algorithm: Algorithm) -> None:
     if algorithm.bench not in WITH_CLASSES or not algorithm.many_classes:
         return
     runs = [_played(algorithm, tiny_bench(algorithm.bench, three)) for _ in range(2)]
-    auditor = Auditor()
-    for event in runs[0].log:
-        auditor(event)
-    runs[0].referee.verify(auditor.close())
+    runs[0].referee.verify(_audit(runs[0].log))
     one, other = ([to_json(event) for event in run.log] for run in runs)
     _promise(one == other, "two runs with one seed differ")
     if not algorithm.hindsight:
@@ -196,6 +176,17 @@ def _promise(kept: object, broken: str) -> None:
     """Raise unless a promise was kept; a bare assert would vanish under ``python -O``."""
     if not kept:
         raise BrokenPromiseError(broken)
+
+
+def _audited(algorithm: Algorithm, tiny: Tiny) -> Finished:
+    return _audit(_run(algorithm, tiny_bench(algorithm.bench, tiny)))
+
+
+def _audit(log: list[Event]) -> Finished:
+    auditor = Auditor()
+    for event in log:
+        auditor(event)
+    return auditor.close()
 
 
 def _finished(log: list[Event]) -> Finished:

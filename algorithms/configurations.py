@@ -9,26 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, assert_never
 
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    ConfigurationScored,
-    Decision,
-    Eliminated,
-    Event,
-    Finished,
-    LeaseGranted,
-    Measured,
-    Paused,
-    ProbeFinished,
-    Started,
-    TrialFinished,
-)
+from leaseboard.algorithms import events
 
 CALLED = ("name", "learner", "interactions")
 """Parameters that say what a configuration is by their value alone."""
@@ -63,9 +47,11 @@ class Observation:
     upper: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Configuration:
     """One configuration that an algorithm considered, and what came of it.
+
+    It is made from events one after the other; readers of a whole log change nothing.
 
     Attributes
     ----------
@@ -88,8 +74,12 @@ class Configuration:
         The test score that stands beside `score`, where the bench recorded one.
     cpu_seconds : float
         The recorded cost of its own trials or probes.
-    decisions : tuple of Decision
+    decisions : list of Decision
         What its algorithm decided about it beside leases and champions.
+    held : LeaseGranted, optional
+        The lease that it holds.
+    earlier : float
+        Of its units those of earlier fresh starts.
     """
 
     configuration: int
@@ -105,12 +95,42 @@ class Configuration:
     loss: str = ""
     test: float | None = None
     cpu_seconds: float = 0.0
-    leases: tuple[Lease, ...] = ()
-    observations: tuple[Observation, ...] = ()
-    decisions: tuple[Decision, ...] = ()
+    leases: list[Lease] = field(default_factory=list)
+    observations: list[Observation] = field(default_factory=list)
+    decisions: list[events.Decision] = field(default_factory=list)
+    held: events.LeaseGranted | None = None
+    earlier: float = 0.0
+
+    def end_lease(self, at: float) -> None:
+        """The lease that it holds, if any, is over."""
+        if self.held is not None:
+            lease, self.held = self.held, None
+            self.leases.append(Lease(lease.at, lease.amount, lease.slot, lease.fresh, at))
+
+    def lease(self, event: events.LeaseGranted) -> None:
+        """It is live, afresh or still."""
+        self.end_lease(event.at)
+        if event.fresh:
+            self.earlier = self.units
+        self.held = event
+        self.outcome, self.reason = "live", ""
+
+    def use(self, units: float) -> float:
+        """It has used so many units since it was fresh."""
+        self.units = self.earlier + units
+        return units
+
+    def observe(self, at: float, units: float, value: float, *bounds: float) -> None:
+        """A loss or reward was seen."""
+        self.observations.append(Observation(at, units, value, *bounds))
+
+    def evaluated(self) -> None:
+        """It is no longer pending, and holds no lease."""
+        if self.outcome == "pending":
+            self.outcome = "paused"
 
 
-def configurations(events: Iterable[Event]) -> list[Configuration]:
+def configurations(log: Iterable[events.Event]) -> list[Configuration]:
     """Every configuration of a log, in order of admission; an unfinished log will do.
 
     Examples
@@ -125,177 +145,114 @@ def configurations(events: Iterable[Event]) -> list[Configuration]:
     [('champion', 50.0, 0.3)]
     """
     ledger = _Ledger()
-    for event in events:
+    for event in log:
         ledger.take(event)
     return ledger.close()
 
 
-@dataclass(slots=True)
-class _Draft:
-    """A configuration while its log is read."""
-
-    record: Configuration
-    standing: str = "pending"
-    reason: str = ""
-    held: LeaseGranted | None = None
-    spent: float = 0.0  # by earlier fresh starts
-    units: float = 0.0  # since the last fresh start
-    score: float | None = None
-    test: float | None = None
-    cpu_seconds: float = 0.0
-    leases: list[Lease] = field(default_factory=list)
-    observations: list[Observation] = field(default_factory=list)
-    decisions: list[Decision] = field(default_factory=list)
-
-    def end_lease(self, at: float) -> None:
-        if self.held is not None:
-            lease = self.held
-            self.leases.append(Lease(lease.at, lease.amount, lease.slot, lease.fresh, at))
-            self.held = None
-
-    def evaluated(self) -> None:
-        if self.standing == "pending":
-            self.standing = "paused"
-
-
 class _Ledger:
     def __init__(self) -> None:
-        self.drafts: dict[int, _Draft] = {}
+        self.found: dict[int, Configuration] = {}
         self.arm_of: dict[int, int] = {}
         self.champion: int | None = None
         self.at = 0.0
         self.loss = ""
         self.metric = ""
 
-    def take(self, event: Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
+    def take(self, event: events.Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
         self.at = event.at
         match event:
-            case Started():
+            case events.Started():
                 self.loss = event.loss
-            case ConfigurationAdmitted():
-                self.drafts[event.configuration] = _Draft(
-                    Configuration(
-                        configuration=event.configuration,
-                        parameters=event.parameters,
-                        admitted_at=event.at,
-                        parent=event.parent,
-                        origin=event.origin,
-                    )
+            case events.ConfigurationAdmitted():
+                self.found[event.configuration] = Configuration(
+                    configuration=event.configuration,
+                    parameters=event.parameters,
+                    admitted_at=event.at,
+                    parent=event.parent,
+                    origin=event.origin,
                 )
-            case LeaseGranted():
-                self._lease(event)
-            case BoundsUpdated():
-                self._bounds(event)
-            case ConfigurationScored():
-                self._score(event)
-            case Paused():
-                self._leave(event.configuration, "paused", event.reason)
-                self.drafts[event.configuration].units = event.units
-            case Eliminated():
+            case events.LeaseGranted():
+                self.found[event.configuration].lease(event)
+            case events.BoundsUpdated():
+                one = self.found[event.configuration]
+                one.score = one.score if self.loss else event.value
+                one.evaluated()
+                units = one.use(event.units)
+                one.observe(event.at, units, event.value, event.lower, event.upper)
+            case events.ConfigurationScored():
+                one = self.found[event.configuration]
+                one.units = one.earlier = event.units  # over all fresh starts
+                one.score = event.value
+                one.evaluated()
+                if not self.loss:
+                    one.observe(event.at, event.units, event.value)
+            case events.Paused():
+                self._leave(event.configuration, "paused", event.reason).use(event.units)
+            case events.Eliminated():
                 self._leave(event.configuration, "eliminated", event.reason)
-            case ConfigurationFailed():
+            case events.ConfigurationFailed():
                 self._leave(event.configuration, "failed", event.reason)
-            case ChampionChanged():
+            case events.ChampionChanged():
                 self.champion = event.configuration
-            case TrialFinished():
+            case events.TrialFinished():
                 self._trial(event)
-            case ProbeFinished():
+            case events.ProbeFinished():
                 self._probe(event)
-            case Decision():
-                self.drafts[event.configuration].decisions.append(event)
-            case Measured():
+            case events.Decision():
+                self.found[event.configuration].decisions.append(event)
+            case events.Measured():
                 pass  # the job's own score, not a configuration's
-            case Finished():
+            case events.Finished():
                 self.metric = event.metric
             case _:
                 assert_never(event)
 
     def close(self) -> list[Configuration]:
-        return [self._record(number) for number in sorted(self.drafts)]
+        every = [self.found[number] for number in sorted(self.found)]
+        for one in every:
+            one.end_lease(self.at)
+            one.metric, one.loss = self.metric, self.loss
+        for number, arm in self.arm_of.items():
+            one, of = self.found[number], self.found[arm]
+            if one.outcome == "paused" and of.outcome in {"eliminated", "failed"}:
+                one.outcome, one.reason = of.outcome, f"arm {arm}: {of.reason}"
+        if self.champion in self.found:
+            self.found[self.champion].outcome, self.found[self.champion].reason = "champion", ""
+        return every
 
-    def _lease(self, event: LeaseGranted) -> None:
-        draft = self.drafts[event.configuration]
-        draft.end_lease(event.at)
-        if event.fresh:
-            draft.spent += draft.units
-            draft.units = 0.0
-        draft.held = event
-        draft.standing, draft.reason = "live", ""
-
-    def _bounds(self, event: BoundsUpdated) -> None:
-        draft = self.drafts[event.configuration]
-        draft.units = event.units
-        if not self.loss:
-            draft.score = event.value
-        draft.evaluated()
-        draft.observations.append(
-            Observation(event.at, event.units, event.value, event.lower, event.upper)
-        )
-
-    def _score(self, event: ConfigurationScored) -> None:
-        draft = self.drafts[event.configuration]
-        draft.spent, draft.units = event.units, 0.0
-        draft.score = event.value
-        draft.evaluated()
-        if not self.loss:
-            draft.observations.append(Observation(event.at, event.units, event.value))
-
-    def _trial(self, event: TrialFinished) -> None:
+    def _trial(self, event: events.TrialFinished) -> None:
         """A pull is an observation of its arm, and of the trial's own configuration."""
         if event.configuration != event.arm:
             self.arm_of[event.configuration] = event.arm
         for number in {event.arm, event.configuration}:
-            draft = self.drafts[number]
-            draft.units += 1
-            draft.cpu_seconds += event.cpu_seconds
-            draft.evaluated()
+            one = self.found[number]
+            one.units += 1
+            one.cpu_seconds += event.cpu_seconds
+            one.evaluated()
             if event.status == "ok":
-                draft.observations.append(Observation(event.at, draft.units, event.reward))
-                if draft.score is None or event.reward > draft.score:
-                    draft.score, draft.test = event.reward, event.test
+                one.observe(event.at, one.units - one.earlier, event.reward)
+                if one.score is None or event.reward > one.score:
+                    one.score, one.test = event.reward, event.test
             elif number != event.arm:
-                draft.standing, draft.reason = "failed", event.reason or event.status
+                one.outcome, one.reason = "failed", event.reason or event.status
 
-    def _probe(self, event: ProbeFinished) -> None:
-        draft = self.drafts[event.configuration]
-        draft.units += event.rows
-        draft.cpu_seconds += event.cpu_seconds
-        draft.evaluated()
+    def _probe(self, event: events.ProbeFinished) -> None:
+        one = self.found[event.configuration]
+        one.units += event.rows
+        one.cpu_seconds += event.cpu_seconds
+        one.evaluated()
         if event.status == "ok":
-            draft.score = event.test_accuracy
-            draft.observations.append(Observation(event.at, event.rows, event.test_accuracy))
+            one.score = event.test_accuracy
+            one.observe(event.at, event.rows, event.test_accuracy)
         else:
-            draft.reason = event.reason or event.status
+            one.reason = event.reason or event.status
 
-    def _leave(self, number: int, standing: str, reason: str) -> None:
-        draft = self.drafts[number]
-        draft.end_lease(self.at)
-        draft.standing, draft.reason = standing, reason
-
-    def _record(self, number: int) -> Configuration:
-        draft = self.drafts[number]
-        draft.end_lease(self.at)
-        outcome, reason = draft.standing, draft.reason
-        arm = self.drafts.get(self.arm_of.get(number, -1))
-        if number == self.champion:
-            outcome, reason = "champion", ""
-        elif arm is not None and outcome == "paused" and arm.standing in {"eliminated", "failed"}:
-            outcome = arm.standing
-            reason = f"arm {self.arm_of[number]}: {arm.reason}"
-        return replace(
-            draft.record,
-            outcome=outcome,
-            reason=reason,
-            units=draft.spent + draft.units,
-            score=draft.score,
-            metric=self.metric,
-            loss=self.loss,
-            test=draft.test,
-            cpu_seconds=draft.cpu_seconds,
-            leases=tuple(draft.leases),
-            observations=tuple(draft.observations),
-            decisions=tuple(draft.decisions),
-        )
+    def _leave(self, number: int, outcome: str, reason: str) -> Configuration:
+        one = self.found[number]
+        one.end_lease(self.at)
+        one.outcome, one.reason = outcome, reason
+        return one
 
 
 def phrase(parameters: Mapping[str, Any]) -> str:

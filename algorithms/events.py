@@ -26,19 +26,9 @@ class _Happened:
 
     at: float
 
-    @abstractmethod  # for the type checker alone: the machinery of `abc` slows every `match`
     def words(self, name: Name) -> tuple[str, str] | None:
         """What was decided, and about what, as the page of a job lists it; None if it does not."""
-        raise NotImplementedError
-
-
-class _Shown(_Happened):
-    """What the list of decisions leaves out: the page's pictures and tables show it."""
-
-    __slots__ = ()
-
-    def words(self, name: Name) -> None:
-        return None
+        return None  # the page's pictures and tables show it
 
 
 class Decision(_Happened):
@@ -52,6 +42,11 @@ class Decision(_Happened):
 
     configuration: int
 
+    @abstractmethod  # for the type checker alone: the machinery of `abc` slows every `match`
+    def words(self, name: Name) -> tuple[str, str]:
+        """See `_Happened.words`."""
+        raise NotImplementedError
+
     def measures(self) -> Mapping[str, float]:
         """Metrics of the run of its configuration, at `at`."""
         return {}
@@ -62,7 +57,7 @@ class Decision(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Started(_Shown):
+class Started(_Happened):
     """The first event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
@@ -81,7 +76,7 @@ class Started(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationAdmitted(_Shown):
+class ConfigurationAdmitted(_Happened):
     """A configuration entered consideration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
@@ -94,7 +89,7 @@ class ConfigurationAdmitted(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeaseGranted(_Shown):
+class LeaseGranted(_Happened):
     """A configuration may consume units until it has had `amount` of them since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
@@ -109,7 +104,7 @@ class LeaseGranted(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BoundsUpdated(_Shown):
+class BoundsUpdated(_Happened):
     """Confidence bounds of a configuration's loss or reward, after `units` of its own."""
 
     configuration: int
@@ -120,7 +115,7 @@ class BoundsUpdated(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConfigurationScored(_Shown):
+class ConfigurationScored(_Happened):
     """What a configuration itself achieved, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
@@ -179,7 +174,7 @@ class ChampionChanged(_Happened):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TrialFinished(_Shown):
+class TrialFinished(_Happened):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
     `test` is for the record: no policy is told it, the bench adds it to the event. `seed` is the
@@ -198,7 +193,7 @@ class TrialFinished(_Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeFinished(_Shown):
+class ProbeFinished(_Happened):
     """One probe: a configuration trained on `rows` rows; accuracies and recorded costs."""
 
     configuration: int
@@ -327,14 +322,14 @@ class ExploitivenessBroken(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured(_Shown):
+class Measured(_Happened):
     """A point of the anytime curve: the job's own score after `at` units."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished(_Shown):
+class Finished(_Happened):
     """The last event of every complete log."""
 
     reason: str

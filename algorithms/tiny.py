@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms import seeds
 from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
 from leaseboard.algorithms.base import Bench
 from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from leaseboard.algorithms.benches.pulls import Feedback, PullsBench, Trial
-from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.pulls import PullsBench, Trial
+from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked, SamplesBench
 from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.benches.stream import (
     Namespace,
@@ -24,10 +25,8 @@ from leaseboard.algorithms.benches.stream import (
     StreamToll,
 )
 from leaseboard.algorithms.benches.systems import SystemFit, SystemsBench
-from leaseboard.algorithms.events import Event
-from leaseboard.algorithms.reference.labels import RunningMean
+from leaseboard.algorithms.reference.naive import RunningMean
 from leaseboard.algorithms.seeds import generator
-from leaseboard.algorithms.tiny_search import TinySearches
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +108,7 @@ class _Outsiders:
 
 class _Outsider:
     def __init__(self, n_classes: int) -> None:
-        mean = RunningMean()
-        numbers = mean.forecaster(1, "regression")
-        self._mean = mean.of_classes(1, n_classes) if n_classes else numbers
+        self._mean = RunningMean().forecaster(1, "regression", n_classes or None)
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
@@ -152,6 +149,20 @@ def _holdout(tiny: Tiny) -> Bench:
     return HoldoutBench(holdout, passes=2, budget=tiny.budget)
 
 
+class _Veil:
+    """Lets the first answers through; the others are to be otherwise."""
+
+    def __init__(self, tiny: Tiny) -> None:
+        self.most = math.inf if tiny.same is None else tiny.same
+        self._through: set[tuple[object, ...]] = set()
+
+    def hides(self, *asked: object) -> bool:
+        """Whether the answer is to be otherwise; the same one whenever it is asked for."""
+        if len(self._through) < self.most:
+            self._through.add(asked)
+        return asked not in self._through
+
+
 class _Trials:
     """Arms that rise with the pulls, the later ones higher.
 
@@ -163,131 +174,72 @@ class _Trials:
     def __init__(self, tiny: Tiny) -> None:
         self.arms = _names(tiny)
         self.tunable = (True,) * tiny.choices
-        self.broken = tiny.broken
+        self.tiny = tiny
+        self.veil = _Veil(tiny)
 
     def trial(self, arm: int, n: int) -> Trial:
-        if self.broken and (n % 3 == 1 or arm == 1):
+        return self._veiled(self._run(arm, n), arm, n)
+
+    def joint_trial(self, optimiser: str, n: int) -> Trial:
+        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
+        return self._veiled(self._run(arm, n), optimiser, n)
+
+    def _run(self, arm: int, n: int) -> Trial:
+        if self.tiny.broken and (n % 3 == 1 or arm == 1):
             return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
         noise = generator("tiny", arm, n).normal(0, 0.01)
         reward = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
         return Trial(arm, {"n": n}, float(np.clip(reward, 0, 1)), reward, 0.1, 0.1)
 
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
-        return self.trial(int(generator("tiny", optimiser, n).integers(len(self.arms))), n)
-
-
-def _pulls(tiny: Tiny) -> Bench:
-    budget = 60 if tiny.budget is None else tiny.budget
-    if tiny.same is None:
-        return PullsBench(_Trials(tiny), budget)
-    return _VeiledPulls(_VeiledTrials(tiny), budget)
-
-
-class _VeiledTrials(_Trials):
-    """Trials that are otherwise, but for those that were paid for; all test scores are."""
-
-    def __init__(self, tiny: Tiny) -> None:
-        super().__init__(tiny)
-        self.left = tiny.same or 0
-        self._paid: set[tuple[object, int]] = set()
-
-    def pay(self, source: object, n: int) -> None:
-        """One more trial is as it is, while any are left."""
-        if self.left:
-            self.left -= 1
-            self._paid.add((source, n))
-
-    def trial(self, arm: int, n: int) -> Trial:
-        return self._veiled(super().trial(arm, n), (arm, n))
-
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
-        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
-        return self._veiled(super().trial(arm, n), (optimiser, n))
-
-    def _veiled(self, trial: Trial, key: tuple[object, int]) -> Trial:
-        trial = replace(trial, test=None if trial.test is None else 1 - trial.test)
-        if key in self._paid or trial.status != "ok":
+    def _veiled(self, trial: Trial, source: object, n: int) -> Trial:
+        """`trial`, or another one; wherever trials may be hidden, so are all test scores."""
+        hidden = self.veil.hides(source, n)
+        if self.tiny.same is not None and trial.test is not None:
+            trial = replace(trial, test=1 - trial.test)
+        if not hidden or trial.status != "ok":
             return trial
-        other = (trial.arm + 1) % len(self.arms) if isinstance(key[0], str) else trial.arm
+        other = (trial.arm + 1) % len(self.arms) if isinstance(source, str) else trial.arm
         return replace(trial, arm=other, reward=1 - trial.reward)
 
 
-class _VeiledPulls(PullsBench):
-    """Pays for a trial before it is run."""
+def _pulls(tiny: Tiny) -> Bench:
+    return PullsBench(_Trials(tiny), 60 if tiny.budget is None else tiny.budget)
 
-    def __init__(self, trials: _VeiledTrials, budget: float) -> None:
-        super().__init__(trials, budget)
-        self._veil = trials
 
-    def pull(self, arm: int) -> Feedback:
-        self._veil.pay(arm, self._pulls[arm])
-        return super().pull(arm)
-
-    def pull_joint(self, optimiser: str) -> Feedback:
-        self._veil.pay(optimiser, self._joint_pulls[optimiser])
-        return super().pull_joint(optimiser)
+def _accuracies(tiny: Tiny) -> list[float]:
+    return [0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)]
 
 
 class _Learners(SimulatedLearners):
     """Learners of which a broken set's first fails on more than a few rows."""
 
-    broken = False
+    def __init__(self, tiny: Tiny) -> None:
+        super().__init__(_accuracies(tiny), 1500, 500, 0)
+        self.broken = tiny.broken
+        self.veil = _Veil(tiny)
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        if self.broken and configuration == 0 and rows > 300:
-            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
-        return super().measure(configuration, rows, test_rows)
+        return self._veiled(self._run(configuration, rows, test_rows), configuration, rows)
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
         """As a probe on the rows of the other folds."""
         tested = len(range(fold, rows, folds))
-        probe = self.measure(configuration, rows - tested, tested)
-        return replace(probe, train_correct=None, half_correct=None)
-
-
-def _samples(tiny: Tiny) -> Bench:
-    learners = _Learners([0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)], 1500, 500, 0)
-    learners.broken = tiny.broken
-    if tiny.same is None:
-        return SamplesBench(
-            learners, budget=tiny.budget, initial_rows=100, deciders=TinySearches()
-        )
-    return _VeiledSamples(_VeiledLearners(learners, tiny.same), tiny.budget)
-
-
-class _VeiledLearners:
-    """Learners whose probes are otherwise, but for those that were paid for."""
-
-    def __init__(self, learners: _Learners, left: int) -> None:
-        self.configurations = learners.configurations
-        self.train_rows = learners.train_rows
-        self.test_rows = learners.test_rows
-        self.left = left
-        self._learners = learners
-        self._paid: set[tuple[int, ...]] = set()
-
-    def pay(self, *asked: int) -> None:
-        """One more probe is as it is, while any are left."""
-        if self.left:
-            self.left -= 1
-            self._paid.add(asked)
-
-    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        probe = self._learners.measure(configuration, rows, test_rows)
-        return self._veiled(probe, configuration, rows)
-
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
-        probe = self._learners.measure_fold(configuration, rows, fold, folds)
+        probe = self._run(configuration, rows - tested, tested)
+        probe = replace(probe, train_correct=None, half_correct=None)
         return self._veiled(probe, configuration, rows, fold)
 
+    def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        if self.broken and configuration == 0 and rows > 300:
+            return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
+        return super().measure(configuration, rows, test_rows)
+
     def _veiled(self, probe: Probe, *asked: int) -> Probe:
-        if asked in self._paid or probe.status != "ok":
+        if not self.veil.hides(*asked) or probe.status != "ok":
             return probe
         rows, test_rows = probe.rows, probe.test_rows
-        wrong = None if probe.train_correct is None else rows - probe.train_correct
         return replace(
             probe,
-            train_correct=wrong,
+            train_correct=None if probe.train_correct is None else rows - probe.train_correct,
             half_correct=None if probe.half_correct is None else rows // 2 - probe.half_correct,
             test_correct=test_rows - probe.test_correct,
             half_test_correct=test_rows // 2 - (probe.half_test_correct or 0),
@@ -295,31 +247,9 @@ class _VeiledLearners:
         )
 
 
-class _VeiledSamples(SamplesBench):
-    """Pays for a probe before it is run."""
-
-    def __init__(self, learners: _VeiledLearners, budget: float | None) -> None:
-        super().__init__(learners, budget=budget, initial_rows=100, deciders=TinySearches())
-        self._veil = learners
-
-    def probe(
-        self,
-        configuration: int,
-        rows: int,
-        *,
-        train: bool = True,
-        seconds: float = math.inf,
-        tested: int = 2,
-    ) -> Generator[Event, None, Probe | None]:
-        self._veil.pay(configuration, rows)
-        asked = super().probe(configuration, rows, train=train, seconds=seconds, tested=tested)
-        return (yield from asked)
-
-    def probe_fold(
-        self, configuration: int, rows: int, fold: int, folds: int
-    ) -> Generator[Event, None, Probe | None]:
-        self._veil.pay(configuration, rows, fold)
-        return (yield from super().probe_fold(configuration, rows, fold, folds))
+def _samples(tiny: Tiny) -> Bench:
+    searches = TinySearches()
+    return SamplesBench(_Learners(tiny), budget=tiny.budget, initial_rows=100, deciders=searches)
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,26 +273,18 @@ def _systems(tiny: Tiny) -> Bench:
 
 
 class _Folds(SimulatedFolds):
-    """Folds of which a broken set's first configuration fails one, with fits as they are paid for.
-
-    After `same` of them, if that is not None, the verdicts are otherwise.
-    """
+    """Folds of which a broken set's first configuration fails one."""
 
     def __init__(self, tiny: Tiny) -> None:
-        accuracies = [0.7 + 0.2 * i / tiny.choices for i in range(tiny.choices)]
-        super().__init__(accuracies, rows=500, folds=4, seed=0)
+        super().__init__(_accuracies(tiny), rows=500, folds=4, seed=0)
         self.broken = tiny.broken
-        self.left = math.inf if tiny.same is None else tiny.same
-        self._paid: set[tuple[int, int]] = set()
+        self.veil = _Veil(tiny)
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
         probe = super().measure(configuration, fold)
         if self.broken and configuration == 0 and fold == 1:
             return replace(probe, status="crash", reason="NaN in the loss", right="")
-        key = (configuration, fold)
-        if key not in self._paid and len(self._paid) < self.left:
-            self._paid.add(key)
-        if key in self._paid:
+        if not self.veil.hides(configuration, fold):
             return probe
         right = probe.right.translate(str.maketrans("01", "10"))
         return replace(probe, right=right, test_correct=probe.test_rows - probe.test_correct)
@@ -395,3 +317,60 @@ BENCHES = {
     SystemsBench.kind: TinyKind(_systems, {None: (0, 1)}),
     FoldsBench.kind: TinyKind(_folds, {None: (0, 1, 5, 9)}),
 }
+
+
+class TinySearches:
+    """Stand-ins for searches of other libraries: the best on the first rows, or of two folds."""
+
+    def start(self, which: OutsideDecider, seed: int) -> TinySearch:
+        """See `Deciders.start`; it needs no seed."""
+        return TinySearch(which)
+
+
+class TinySearch:
+    """One of them, see `DecidingSession`."""
+
+    def __init__(self, which: OutsideDecider) -> None:
+        folds = which.settings.get("folds", 1)
+        numbers = range(which.configurations)
+        if folds == 1:
+            self._left = [ProbeAsked(each, which.initial_rows) for each in numbers]
+        else:
+            rows = max(folds, which.initial_rows)
+            self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
+        self._asked: list[int] = []
+        self._told: dict[int, float] = {}
+
+    def hear(self) -> ProbeAsked | Decided:
+        """See `DecidingSession.hear`."""
+        if self._left:
+            self._asked.append(self._left[0].configuration)
+            return self._left.pop(0)
+        best = max(self._told, key=lambda each: self._told[each], default=None)
+        others = sorted({*self._asked} - {best})
+        return Decided(best, dict.fromkeys(others, "it is not the best"))
+
+    def tell(self, accuracy: float | None) -> None:
+        """See `DecidingSession.tell`."""
+        number = self._asked[-1]
+        self._told[number] = max(accuracy or 0.0, self._told.get(number, 0.0))
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+def parity(rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0) -> HoldoutBench:
+    """Random signs; the label is the product of the first `order` of them.
+
+    Parameters
+    ----------
+    rows : int
+        Training rows; a quarter as many are added for the test.
+    variables, order, seed : int
+    """
+    signs = seeds.generator(seed, "parity").integers(0, 2, (rows + rows // 4, variables))
+    x = (2 * signs - 1).astype(np.float32)
+    y = x[:, :order].prod(axis=1)
+    train, test = Part(x[:rows], y[:rows]), Part(x[rows:], y[rows:])
+    names = tuple(f"x{i + 1}" for i in range(variables))
+    return HoldoutBench(Holdout(train, test, names, "classification"), seed)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from leaseboard.algorithms.benches.nodes import Nodes
+from leaseboard.algorithms.benches.holdout import Nodes
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_many
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.tasks.jobs.nodes import cluster

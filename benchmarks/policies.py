@@ -26,8 +26,7 @@ import numpy as np
 from benchmarks.simulation import simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench
-from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS, PullsBench
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
 from leaseboard.algorithms.seeds import generator

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leaseboard.algorithms.benches.synthetic_arms import Arms
+from leaseboard.algorithms.benches.pulls import Arms
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
 from leaseboard.algorithms.seeds import generator

@@ -189,7 +189,7 @@ ONE_KIND = (
     "tasks/tend/claims.py",  # the same, of a log that was read
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/benches/pulls.py",  # adds the test score to trials, passes all others on
-    "algorithms/look_ahead.py",  # compares all events, but for test scores and the end
+    "algorithms/benches/referee.py",  # compares all events, but for test scores and the end
     "algorithms/chacha/racing.py",  # passes all on, numbered anew
     "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
 )

@@ -11,7 +11,7 @@ training in large datasets".
 - `leaseboard.algorithms.abc_selection.baselines`: Full-run, successive halving, a random choice.
 - `leaseboard.algorithms.abc_selection.cross_validation`: for small tables, cross-validation that
   drops early.
-- `leaseboard.algorithms.abc_selection.daub`: DAUB.
+- `leaseboard.algorithms.abc_selection.baselines`: DAUB.
 - `leaseboard.algorithms.abc_selection.simulation`: learners that meet the assumptions exactly.
 - `leaseboard.algorithms.abc_selection.calibration`: how often the truth left its interval, and
   why.

@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.abc_selection.bounds import TESTED, Estimator, Kind, estimate
 from leaseboard.algorithms.abc_selection.fitness import (
     PROBES,
@@ -19,8 +20,7 @@ from leaseboard.algorithms.abc_selection.fitness import (
     fall,
     rise,
 )
-from leaseboard.algorithms.abc_selection.foresight import samples_needed
-from leaseboard.algorithms.abc_selection.savings import Allowance, worthwhile
+from leaseboard.algorithms.abc_selection.savings import Allowance, samples_needed, worthwhile
 from leaseboard.algorithms.abc_selection.schedulers import (
     SCHEDULERS,
     Prospect,
@@ -32,13 +32,6 @@ from leaseboard.algorithms.abc_selection.schedulers import (
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
 from leaseboard.algorithms.benches.selecting import Probe
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    Eliminated,
-    ExploitivenessBroken,
-    FitnessBroken,
-    Measured,
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +90,7 @@ class ABC(SamplesAlgorithm):
       samples are tested on more rows (`leaseboard.algorithms.abc_selection.bounds`), and full
       training takes the place of samples that would not pay
       (`leaseboard.algorithms.abc_selection.savings`) or would not part anybody
-      (`leaseboard.algorithms.abc_selection.foresight`), and of the first samples of learners that
+      (`leaseboard.algorithms.abc_selection.savings`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
     - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
       fewer than three samples, and for good only when the full training of the answer has reached
@@ -181,7 +174,7 @@ class ABC(SamplesAlgorithm):
             yield from self._watch_falls(bench, chosen, before)
             n_crossed += crossed
             bench.note({"crossed_intervals": n_crossed})
-            yield BoundsUpdated(
+            yield events.BoundsUpdated(
                 at=bench.at,
                 configuration=chosen.index,
                 value=probe.test_accuracy,
@@ -201,7 +194,7 @@ class ABC(SamplesAlgorithm):
                 for c in omega:
                     c.lower_old, c.upper_old = c.lower, c.upper
             if chosen is leader:
-                yield Measured(at=bench.at, value=probe.test_accuracy)
+                yield events.Measured(at=bench.at, value=probe.test_accuracy)
         leader = best_guess(leader, omega)
         yield from bench.crown(leader.index)
         for c in aside:
@@ -245,12 +238,12 @@ class ABC(SamplesAlgorithm):
         others = [c for c in (*aside, *omega) if c not in (judge, leader)]
         return [c for c in others if c.upper - judge.lower <= self.epsilon]
 
-    def _eliminated(self, bench: SamplesBench, c: Prospect, leader: Prospect) -> Eliminated:
+    def _eliminated(self, bench: SamplesBench, c: Prospect, leader: Prospect) -> events.Eliminated:
         reason = (
             f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
             f" bound {leader.lower:.4f} of configuration {leader.index}"
         )
-        return Eliminated(at=bench.at, configuration=c.index, reason=reason)
+        return events.Eliminated(at=bench.at, configuration=c.index, reason=reason)
 
     @property
     def _published(self) -> bool:
@@ -311,7 +304,7 @@ class ABC(SamplesAlgorithm):
         worth = risen * math.log2((bench.train_rows + bench.test_rows) / probe.rows)
         if worth <= self.epsilon or not beyond_chance(before, probe):
             return
-        yield FitnessBroken(
+        yield events.FitnessBroken(
             at=bench.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
         )
         if chosen.index not in unfit:
@@ -339,7 +332,7 @@ class ABC(SamplesAlgorithm):
             fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
             worth = fallen * math.log2(bench.train_rows / last.rows)
         if fallen > 0 and worth > self.epsilon:
-            yield ExploitivenessBroken(
+            yield events.ExploitivenessBroken(
                 at=bench.at, configuration=chosen.index, rows=last.rows, fall=fallen
             )
 

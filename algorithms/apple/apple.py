@@ -16,14 +16,15 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.apple.entrants import Chunk, Expansion
-from leaseboard.algorithms.apple.growing import GrowingLearner
 from leaseboard.algorithms.apple.hashed import HashedLearner
-from leaseboard.algorithms.apple.heuristics import Heuristic
-from leaseboard.algorithms.apple.learner import MonomialLearner
-from leaseboard.algorithms.apple.monomials import Monomial
+from leaseboard.algorithms.apple.learner import (
+    GrowingLearner,
+    Heuristic,
+    Monomial,
+    MonomialLearner,
+)
 from leaseboard.algorithms.apple.plan import PlanLearner
-from leaseboard.algorithms.apple.rates import OnlineLearner
+from leaseboard.algorithms.apple.rates import Chunk, Expansion, OnlineLearner
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 
@@ -216,7 +217,7 @@ class Apple(OnlineLearner):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.apple.example import parity
+    >>> from leaseboard.algorithms.tiny import parity
     >>> from leaseboard.algorithms.base import play
     >>> bench = parity(rows=2000, order=2)
     >>> events = list(play("apple", Apple(alpha=0.5), bench, 0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,10 +14,8 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from leaseboard.algorithms.apple.class_learners import Targets, targets_of
-from leaseboard.algorithms.apple.estimator import AppleEstimator, RandomState, importances, rows_of
-from leaseboard.algorithms.apple.heuristics import Heuristic
-from leaseboard.algorithms.apple.scaling import CLIP
+from leaseboard.algorithms.apple.estimator import AppleEstimator, importances, rows_of
+from leaseboard.algorithms.apple.rows import Targets, targets_of
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.column_types import numbers_alone
@@ -31,6 +30,7 @@ LOOKED_AT = 10_000
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AppleClassifier(ClassifierMixin, AppleEstimator):
     """Classification by squared loss on adaptively chosen monomials, one class against all.
 
@@ -67,38 +67,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
     'x1*x4'
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        epochs: int = 6,
-        passes: int = 5,
-        learning_rate: float | Literal["auto"] = "auto",
-        heuristic: Heuristic = "weight",
-        fallback: bool = False,
-        batch: int = 1000,
-        bits: int = 18,
-        scale: bool = True,
-        clip: float = CLIP,
-        class_weight: ClassWeight = None,
-        shuffle: bool = True,
-        random_state: RandomState = None,
-    ) -> None:
-        super().__init__(
-            alpha=alpha,
-            epochs=epochs,
-            passes=passes,
-            learning_rate=learning_rate,
-            heuristic=heuristic,
-            fallback=fallback,
-            batch=batch,
-            bits=bits,
-            scale=scale,
-            clip=clip,
-            shuffle=shuffle,
-            random_state=random_state,
-        )
-        self.class_weight = class_weight
+    class_weight: ClassWeight = None
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from nothing.

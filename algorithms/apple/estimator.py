@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -13,10 +14,14 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from leaseboard.algorithms.apple.class_learners import Targets, targets_of
-from leaseboard.algorithms.apple.heuristics import Heuristic
-from leaseboard.algorithms.apple.rows import as_rows, check_labels
-from leaseboard.algorithms.apple.scaling import CLIP, RowScale
+from leaseboard.algorithms.apple.rows import (
+    CLIP,
+    RowScale,
+    Targets,
+    as_rows,
+    check_labels,
+    targets_of,
+)
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
@@ -25,46 +30,31 @@ from leaseboard.algorithms.online.column_types import numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.apple.apple import Apple
-    from leaseboard.algorithms.apple.growing import GrowingLearner
+    from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic
     from leaseboard.algorithms.apple.rate_models import RateModel
 
 RandomState = int | np.random.RandomState | None
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AppleEstimator(Exclusive, BaseEstimator):
     """What both estimators share; their docstrings document it."""
 
-    learners_: tuple[GrowingLearner, ...]
+    learners_: tuple[GrowingLearner, ...] = field(init=False)
     _learning = False
 
-    def __init__(
-        self,
-        *,
-        alpha: float = 1.0,
-        epochs: int = 6,
-        passes: int = 5,
-        learning_rate: float | Literal["auto"] = "auto",
-        heuristic: Heuristic = "weight",
-        fallback: bool = False,
-        batch: int = 1000,
-        bits: int = 18,
-        scale: bool = True,
-        clip: float = CLIP,
-        shuffle: bool = True,
-        random_state: RandomState = None,
-    ) -> None:
-        self.alpha = alpha
-        self.epochs = epochs
-        self.passes = passes
-        self.learning_rate = learning_rate
-        self.heuristic = heuristic
-        self.fallback = fallback
-        self.batch = batch
-        self.bits = bits
-        self.scale = scale
-        self.clip = clip
-        self.shuffle = shuffle
-        self.random_state = random_state
+    alpha: float = 1.0
+    epochs: int = 6
+    passes: int = 5
+    learning_rate: float | Literal["auto"] = "auto"
+    heuristic: Heuristic = "weight"
+    fallback: bool = False
+    batch: int = 1000
+    bits: int = 18
+    scale: bool = True
+    clip: float = CLIP
+    shuffle: bool = True
+    random_state: RandomState = None
 
     def check(self) -> None:
         """UsageError for a parameter out of range; `fit` and `partial_fit` check, too."""
@@ -91,7 +81,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
         ndarray of str objects, shape (n_monomials,)
         """
         names = self._names(input_features)
-        from leaseboard.algorithms.apple.monomials import readable
+        from leaseboard.algorithms.apple.learner import readable
 
         every = (learner.monomial(slot) for learner in self.learners_ for slot in learner.slots())
         return np.array(
@@ -117,7 +107,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
     def _weights(self, learner: GrowingLearner) -> list[tuple[str, float]]:
         names = self._names(None)
-        from leaseboard.algorithms.apple.monomials import readable
+        from leaseboard.algorithms.apple.learner import readable
 
         return [
             (readable(monomial, names) if monomial else "1", weight)
@@ -162,7 +152,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
         self.check()
         apple = self._algorithm("equal")
-        self.row_scale_ = self._row_scale(rows)
+        self.row_scale_ = RowScale(rows, self.clip, self.scale)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
         growth, chance = apple.growth(len(examples)), check_random_state(self.random_state)
         best = None
@@ -189,7 +179,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
         self.check()
         apple = self._algorithm("doubling")
         if not hasattr(self, "learners_"):
-            self.row_scale_ = self._row_scale(rows)
+            self.row_scale_ = RowScale(rows, self.clip, self.scale)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
         if not hasattr(self, "learners_"):
             self._models = untrained(apple, examples)
@@ -197,9 +187,6 @@ class AppleEstimator(Exclusive, BaseEstimator):
         seen = every[0].learners[0].totals[EXAMPLES]
         self._models = every[:1] if seen >= self.batch else every
         return self._settled()
-
-    def _row_scale(self, rows: Rows) -> RowScale:
-        return RowScale(rows, self.clip, self.scale)
 
     def _settled(self) -> RateModel:
         best = self._models[0]
@@ -219,6 +206,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
         return np.column_stack([learner.predict(scaled) for learner in self.learners_])
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class AppleRegressor(RegressorMixin, AppleEstimator):
     """Least-squares regression on adaptively chosen monomials of the features.
 
@@ -263,11 +251,11 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     Attributes
     ----------
     learners_ : tuple of GrowingLearner
-        The model, see `leaseboard.algorithms.apple.growing`; of three and more classes one for
+        The model, see `leaseboard.algorithms.apple.learner`; of three and more classes one for
         each.
     learning_rate_ : float
         The rate that was given or chosen.
-    row_scale_ : leaseboard.algorithms.apple.scaling.RowScale
+    row_scale_ : leaseboard.algorithms.apple.rows.RowScale
         What becomes of the columns.
     n_features_in_ : int
     feature_names_in_ : ndarray of str, shape (n_features,)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.monomials import variable_keys
 from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.holdout import Floats, Rows
-from leaseboard.algorithms.benches.sealed import uniform
 from leaseboard.algorithms.errors import DivergedError
 
 
@@ -197,3 +198,261 @@ def _raise_to_magnitudes(
 ) -> None:
     for i in range(len(data)):
         out[indices[i]] = max(out[indices[i]], abs(data[i]))
+
+
+class GrowingLearner(MonomialLearner):
+    """The learner of Algorithm 1: it knows S_k, P_k, and where each monomial comes from.
+
+    Attributes
+    ----------
+    keys : ndarray of uint64, shape (n_slots,)
+        The monomial in each slot; 0 for the constant and for an empty slot.
+    source, variable : ndarray of uint32, shape (n_slots,)
+        Provenance: the slot of the parent and the variable that multiplied it. The source of a
+        base variable is the constant, the empty monomial.
+    degree : ndarray of uint8, shape (n_slots,)
+    parent : ndarray of bool, shape (n_slots,)
+        Membership in P_k.
+    residual_moments, square_moments : ndarray of float64
+        The sums of the SSM heuristic for each slot, or empty.
+    """
+
+    keys: NDArray[np.uint64]
+    source: NDArray[np.uint32]
+    variable: NDArray[np.uint32]
+    degree: NDArray[np.uint8]
+    parent: NDArray[np.bool_]
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
+
+    @abstractmethod
+    def slots(self) -> NDArray[np.intp]:
+        """The slots of S_k, the constant left out, base variables first."""
+
+    @abstractmethod
+    def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Slots of `other` and the slots here that hold the same monomials, constant included.
+
+        A monomial of `other` for which there is no room here is left out.
+        """
+
+    @abstractmethod
+    def expand(self, parents: Iterable[Monomial]) -> None:
+        """Line 7: put `parents` into P_k and their children into S_k.
+
+        A parent may be the child of another one in the same call.
+        """
+
+    def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
+        """M_k of line 6: the `size` non-parents with the highest scores.
+
+        With `fallback` (section 2.4) the last place goes to a non-parent of the smallest
+        degree, the first in the order of the variables, whatever its score.
+        """
+        slots = self.slots()
+        slots = slots[~self.parent[slots]]
+        by_score = size - 1 if fallback else size
+        places = top(self._scores(slots, heuristic), self.keys[slots], by_score)
+        chosen = [self.monomial(slot) for slot in slots[places]] if by_score else []
+        if fallback:
+            rest = slots[~np.isin(slots, slots[places])] if by_score else slots
+            if len(rest):
+                lowest = rest[self.degree[rest] == self.degree[rest].min()]
+                chosen.append(min(self.monomial(slot) for slot in lowest))
+        return chosen
+
+    def monomial(self, slot: int) -> Monomial:
+        """The monomial in a slot, read off its provenance."""
+        variables = []
+        while slot != self.n_variables:
+            variables.append(int(self.variable[slot]))
+            slot = int(self.source[slot])
+        return tuple(sorted(variables))
+
+    def parents(self) -> list[Monomial]:
+        """P_k, by degree and then in the order of the variables: every prefix comes first."""
+        slots = self.slots()
+        found = (self.monomial(slot) for slot in slots[self.parent[slots]])
+        return sorted(found, key=lambda monomial: (len(monomial), monomial))
+
+    def weights(self) -> list[tuple[Monomial, float]]:
+        """Monomials with their weights on the scale of the data, heaviest contribution first.
+
+        The empty monomial is the constant.
+        """
+        slots = np.append(self.slots(), self.n_variables)
+        slots = slots[self.w[slots] != 0]
+        slots = slots[np.argsort(-np.abs(self.w[slots]), kind="stable")]
+        raw = self._raw_weights(slots)
+        return [
+            (() if slot == self.n_variables else self.monomial(slot), float(weight))
+            for slot, weight in zip(slots, raw, strict=True)
+        ]
+
+    @property
+    def size(self) -> int:
+        """|S_k|, the constant not counted."""
+        return len(self.slots())
+
+    @property
+    def max_degree(self) -> int:
+        """The highest degree in S_k."""
+        return int(self.degree[self.slots()].max(initial=1))
+
+    def _scores(self, slots: NDArray[np.intp], heuristic: Heuristic) -> NDArray[np.float64]:
+        if heuristic == "ssm":
+            return ssm_score(self.residual_moments[slots], self.square_moments[slots])
+        if heuristic == "raw-weight":
+            return np.abs(self._raw_weights(slots))
+        weight = np.abs(self.w[slots].astype(np.float64))
+        return weight / self.inverse[slots] if self.sgd else weight
+
+    def _raw_weights(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
+        """The weights w on the scale of the data."""
+        w = self.w[slots].astype(np.float64)
+        if self.sgd:
+            return np.asarray(w / (self.totals[EXAMPLES] + 1.0))
+        return np.asarray(w * self._seen[slots] * self._factors(self._scale)[slots])
+
+    def _factors(self, of_variables: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The product over each slot's variables of a quantity of the variables."""
+        factors = np.ones(len(self.keys))
+        factors[: self.n_variables] = of_variables
+        slots = self.slots()[self.n_variables :]
+        _multiply_up(factors, of_variables, slots, self.source, self.variable)
+        return factors
+
+    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
+        """N shrinks with the scale of its variables; ω and γ do not notice."""
+        before = self._scale
+        self.magnitude = magnitude
+        shift = self._scale / before
+        if self.sgd or np.all(shift == 1) or not self.totals[EXAMPLES]:
+            return
+        factors = self._factors(shift)
+        moved = np.flatnonzero(factors != 1)
+        moved = moved[self.inverse[moved] < 1 / UNSEEN]
+        self.inverse[moved] /= factors[moved].astype(np.float32)
+        if self.learning.moments:
+            self.residual_moments *= factors**2
+            self.square_moments *= factors**2
+
+
+@njit(cache=True, nogil=True)
+def _multiply_up(
+    factors: NDArray[np.float64],
+    of_variables: NDArray[np.float64],
+    slots: NDArray[np.intp],
+    source: NDArray[np.uint32],
+    variable: NDArray[np.uint32],
+) -> None:
+    """Each product's factor is its source's, which comes before it, times its variable's."""
+    for slot in slots:
+        factors[slot] = factors[source[slot]] * of_variables[variable[slot]]
+
+
+Heuristic = Literal["weight", "raw-weight", "ssm"]
+
+
+def ssm_score(
+    residual_moment: NDArray[np.float64], moment: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Section 2.3: the estimate of :math:`E[r^2 m^2] / E[m^2]`; 0 where m was never non-zero.
+
+    Parameters
+    ----------
+    residual_moment, moment : ndarray of float64, shape (n_monomials,)
+        :math:`Σ_t (p_t - y_t)^2 m(x_t)^2` and :math:`Σ_t m(x_t)^2` since training began, p
+        made before the update, as the authors' own implementation had it.
+
+    Examples
+    --------
+    >>> ssm_score(np.array([2.0, 0.0]), np.array([4.0, 0.0]))
+    array([0.5, 0. ])
+    """
+    return np.divide(residual_moment, moment, out=np.zeros_like(residual_moment), where=moment > 0)
+
+
+def top(scores: NDArray[np.float64], keys: NDArray[np.uint64], size: int) -> NDArray[np.intp]:
+    """Places of the `size` highest positive scores, best first; equal scores go by key.
+
+    A monomial of score 0 is never chosen: it has not been seen.
+
+    Examples
+    --------
+    >>> top(np.array([0.0, 3.0, 5.0, 3.0]), np.array([1, 9, 2, 4], dtype=np.uint64), 2)
+    array([2, 3])
+    """
+    places = np.flatnonzero(scores > 0)
+    if len(places) > size > 0:
+        least = np.partition(scores[places], len(places) - size)[len(places) - size]
+        places = places[scores[places] >= least]
+    order = np.lexsort((keys[places], -scores[places]))
+    return places[order][:size]
+
+
+Monomial = tuple[int, ...]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_ONE = np.uint64(1)
+
+
+def variable_keys(n_variables: int) -> NDArray[np.uint64]:
+    """One odd pseudo-random key per variable: the splitmix64 sequence, last bit set."""
+    with np.errstate(over="ignore"):
+        z = (np.arange(n_variables, dtype=np.uint64) + _ONE) * _GOLDEN
+        z = (z ^ (z >> _S30)) * _MIX1
+        z = (z ^ (z >> _S27)) * _MIX2
+        return (z ^ (z >> _S31)) | _ONE
+
+
+def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
+    """The wrapping sum of the variables' keys.
+
+    Examples
+    --------
+    >>> keys = variable_keys(4)
+    >>> bool(monomial_key((1, 2), keys) == monomial_key((2, 1), keys))
+    True
+    """
+    return np.uint64(np.sum(keys[list(monomial)], dtype=np.uint64))
+
+
+@njit(cache=True, nogil=True)
+def mix(key: np.uint64) -> np.uint64:
+    """The key with its bits spread, one to one: splitmix64's finaliser."""
+    z = (key ^ (key >> _S30)) * _MIX1
+    z = (z ^ (z >> _S27)) * _MIX2
+    return z ^ (z >> _S31)
+
+
+@njit(cache=True, nogil=True)
+def bucket_of(key: np.uint64, bits: int) -> np.int64:
+    """The top `bits` of the mixed key: where a hashed table keeps the monomial."""
+    return np.int64(mix(key) >> np.uint64(64 - bits))
+
+
+@njit(cache=True, nogil=True)
+def tag_of(mixed: np.uint64) -> np.uint8:
+    """A byte of a mixed key that is never 0."""
+    return np.uint8(mixed & np.uint64(0x7F)) | np.uint8(0x80)
+
+
+def times(monomial: Monomial, variable: int) -> Monomial:
+    """:math:`x_i m(x)`: the child of a parent (Algorithm 1, line 7)."""
+    return tuple(sorted((*monomial, variable)))
+
+
+def readable(monomial: Monomial, names: Sequence[str]) -> str:
+    """The monomial as a product of named features.
+
+    Examples
+    --------
+    >>> readable((0, 0, 2), ["age", "sex", "fare"])
+    'age^2*fare'
+    """
+    powers = Counter(names[variable] for variable in monomial)
+    return "*".join(name if n == 1 else f"{name}^{n}" for name, n in powers.items())

@@ -25,21 +25,18 @@ from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.apple import Apple, adaptive_expansion
-from leaseboard.algorithms.apple.entrants import metrics_of
-from leaseboard.algorithms.apple.growing import GrowingLearner
-from leaseboard.algorithms.apple.learner import largest_magnitudes
-from leaseboard.algorithms.apple.monomials import Monomial, readable
+from leaseboard.algorithms.apple.learner import (
+    GrowingLearner,
+    Monomial,
+    largest_magnitudes,
+    readable,
+)
+from leaseboard.algorithms.apple.rates import metrics_of
 from leaseboard.algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.holdout import Floats, HoldoutBench, Rows
-from leaseboard.algorithms.benches.nodes import Nodes
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    LeaseGranted,
-    ParentsMerged,
-)
+from leaseboard.algorithms.benches.holdout import Floats, HoldoutBench, Nodes, Rows
 
 Partition = tuple[Rows, Floats]
 
@@ -127,8 +124,8 @@ class ParallelApple(Apple):
         rates = self.tried
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
-            yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
+            yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
+            yield events.LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
         with bench.nodes(self.partitions) as nodes:
             learner = yield from self._race(bench, nodes, rates)
         if bench.scores_test:
@@ -146,7 +143,7 @@ class ParallelApple(Apple):
         starts = list(averages)
         known = [np.zeros(len(labels), dtype=np.float32)] * len(rates)
         champion = 0
-        yield ChampionChanged(at=0, configuration=champion, previous=None)
+        yield events.ChampionChanged(at=0, configuration=champion, previous=None)
         while bench.at < bench.budget:
             start, n = bench.at, min(bench.budget - bench.at, len(labels))
             parts = _partitions(rows[:n], labels[:n], self.partitions)
@@ -168,7 +165,7 @@ class ParallelApple(Apple):
                     starts[i] = beyond(average, averages[i], step)
                 averages[i], known[i] = average, now
                 if start == 0:
-                    yield ParentsMerged(
+                    yield events.ParentsMerged(
                         at=n,
                         configuration=i,
                         found=tuple(len(learner.parents()) for learner in trained),
@@ -178,7 +175,7 @@ class ParallelApple(Apple):
                     )
             best = int(np.argmin(losses))
             if best != champion:
-                yield ChampionChanged(at=bench.at, configuration=best, previous=champion)
+                yield events.ChampionChanged(at=bench.at, configuration=best, previous=champion)
                 champion = best
         return averages[champion]
 

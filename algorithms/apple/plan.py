@@ -16,9 +16,7 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.growing import GrowingLearner
-from leaseboard.algorithms.apple.learner import Learning
-from leaseboard.algorithms.apple.monomials import Monomial, monomial_key
+from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, Monomial, monomial_key
 from leaseboard.algorithms.apple.update import (
     EXAMPLES,
     FAST,
@@ -28,8 +26,8 @@ from leaseboard.algorithms.apple.update import (
     learn_adaptive,
     learn_sgd,
 )
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.holdout import Floats, Rows
-from leaseboard.algorithms.benches.sealed import uniform
 
 
 class Plan(NamedTuple):

@@ -12,11 +12,10 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
-from leaseboard.algorithms.apple.entrants import Chunk
-from leaseboard.algorithms.apple.full import FullLearner
 from leaseboard.algorithms.apple.learner import MonomialLearner
 from leaseboard.algorithms.apple.plan import PlanLearner
-from leaseboard.algorithms.apple.rates import OnlineLearner
+from leaseboard.algorithms.apple.rates import Chunk, OnlineLearner
+from leaseboard.algorithms.apple.sparse import FullLearner
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from leaseboard.algorithms.apple.apple import Apple, Growth, adaptive_expansion
-from leaseboard.algorithms.apple.class_learners import Targets
-from leaseboard.algorithms.apple.entrants import FINAL, FINALISTS, PREFIX
-from leaseboard.algorithms.apple.growing import GrowingLearner
+from leaseboard.algorithms.apple.learner import GrowingLearner
+from leaseboard.algorithms.apple.rates import FINAL, FINALISTS, PREFIX
+from leaseboard.algorithms.apple.rows import Targets
+from leaseboard.algorithms.benches.arrays import squared_losses
 from leaseboard.algorithms.benches.holdout import Floats, Rows
-from leaseboard.algorithms.benches.predictions import squared_losses
 from leaseboard.algorithms.errors import DivergedError
 
 RECENT = PREFIX

@@ -8,44 +8,121 @@ default is a race of a few on the first examples, which costs a part of it.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from abc import abstractmethod
 from collections.abc import Generator, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
 
 import numpy as np
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.apple.class_learners import Targets, model_of, targets_of
-from leaseboard.algorithms.apple.entrants import (
-    FINAL,
-    FINALISTS,
-    PREFIX,
-    RATES,
-    Chunk,
-    Entrant,
-    advance,
-    metrics_of,
-    predicted,
-)
-from leaseboard.algorithms.apple.learner import Learning, MonomialLearner
-from leaseboard.algorithms.apple.ngrams import Base, with_bigrams
+from leaseboard.algorithms import events
+from leaseboard.algorithms.apple.learner import Learning, Monomial, MonomialLearner, readable
+from leaseboard.algorithms.apple.rows import Base, Targets, targets_of, with_bigrams
+from leaseboard.algorithms.apple.update import DROPPED
 from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.benches.arrays import squared_losses
 from leaseboard.algorithms.benches.holdout import (
     Floats,
     HoldoutAlgorithm,
     HoldoutBench,
     Rows,
 )
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    Eliminated,
-    Event,
-    LeaseGranted,
-)
+from leaseboard.algorithms.errors import DivergedError
+
+RATES = (0.5, 0.25, 1.0, 0.1, 4.0)
+"""What is tried where no rate is given. The first answers until another one has lost less."""
+
+PREFIX = 10_000
+"""How many examples choose the finalists of `RATES`: early, a large rate is better than later, so
+these are the best and the best of the smaller ones."""
+
+FINALISTS = 2
+
+FINAL = 40_000
+"""How many examples the finalists learn; their losses of the last `PREFIX` decide."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Expansion:
+    """What line 7 did: the new parents, |S_{k+1}|, and the highest degree in it."""
+
+    parents: tuple[Monomial, ...]
+    size: int
+    degree: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Chunk:
+    """Examples learned without a break: their predictions, and the expansion at their end."""
+
+    predictions: Floats
+    expansion: Expansion | None = None
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Entrant:
+    """A learning rate, with a learner for each target.
+
+    Attributes
+    ----------
+    configuration : int
+    rate : float
+    learners : tuple of MonomialLearner
+    chunks : tuple of iterator of Chunk
+        Of each learner; they break at the same examples.
+    learned : int
+        Examples so far, passes counted.
+    counted_from : int
+        The first example whose loss counts.
+    loss_sum : float
+        The squared losses of its predictions in the first pass, over all targets.
+    epoch : int
+    """
+
+    configuration: int
+    rate: float
+    learners: tuple[MonomialLearner, ...]
+    chunks: tuple[Iterator[Chunk], ...]
+    counted_from: int = 0
+    learned: int = 0
+    loss_sum: float = 0.0
+    epoch: int = 0
+
+    def advance(self, targets: Targets) -> list[Chunk]:
+        """Learn the next chunk of every target, and count its loss if it is of the first pass."""
+        step = [next(chunks) for chunks in self.chunks]
+        stop = self.learned + len(step[0].predictions)
+        if stop <= targets.shape[1]:
+            new = slice(max(self.counted_from - self.learned, 0), None)
+            known = targets[:, self.learned : stop]
+            self.loss_sum += sum(
+                float(squared_losses(chunk.predictions[new], target[new]).sum())
+                for chunk, target in zip(step, known, strict=True)
+            )
+        self.learned = stop
+        return step
+
+    def expanded(
+        self, at: int, names: Sequence[str], step: Sequence[Chunk]
+    ) -> Iterator[events.FeaturesExpanded]:
+        """An event if `step` ended in an expansion; of several targets what all of them found."""
+        found = [chunk.expansion for chunk in step if chunk.expansion]
+        if not found:
+            return
+        self.epoch += 1
+        parents = dict.fromkeys(parent for expansion in found for parent in expansion.parents)
+        yield events.FeaturesExpanded(
+            at=at,
+            epoch=self.epoch,
+            parents=tuple(readable(parent, names) for parent in parents),
+            size=sum(expansion.size for expansion in found),
+            degree=max(expansion.degree for expansion in found),
+            configuration=self.configuration,
+        )
+
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
@@ -182,12 +259,24 @@ class OnlineLearner(HoldoutAlgorithm):
                 entrants.clear()  # of many classes they take gigabytes
                 n, counted_from = until if until < first_pass else budget, until - PREFIX
                 for i, rate in rates:
-                    entrant = self._entrant(i, rate, base.train, targets, n)
-                    entrant.counted_from = counted_from if at else 0
-                    entrants.append(entrant)
-            yield from (
-                _leases(entrants, at, until, fresh=again) if at else _admissions(entrants, until)
-            )
+                    learners = tuple(self.learner(base.train, rate) for _ in targets)
+                    chunks = tuple(
+                        self._passes(learner, base.train, target, n)
+                        for learner, target in zip(learners, targets, strict=True)
+                    )
+                    start = counted_from if at else 0
+                    entrants.append(Entrant(i, rate, learners, chunks, start))
+            for entrant in entrants:
+                i, parameters = entrant.configuration, {"learning_rate": entrant.rate}
+                if not at:
+                    yield events.ConfigurationAdmitted(
+                        at=0, configuration=i, parameters=parameters
+                    )
+                yield events.LeaseGranted(
+                    at=at, configuration=i, amount=until, slot=i, fresh=again
+                )
+            if not at:  # the first stands for the answer until one is better
+                yield events.ChampionChanged(at=0, configuration=0, previous=None)
             champion = yield from _race(bench, entrants, targets, base.names, until)
             if until in ends:
                 n_best = FINALISTS if until == PREFIX < first_pass else 1
@@ -200,17 +289,6 @@ class OnlineLearner(HoldoutAlgorithm):
         bench.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
         return model
 
-    def _entrant(
-        self, configuration: int, rate: float, rows: Rows, targets: Targets, n: int
-    ) -> Entrant:
-        """A rate that has learned nothing and will learn `n` examples, passes counted."""
-        learners = tuple(self.learner(rows, rate) for _ in targets)
-        chunks = tuple(
-            self._passes(learner, rows, target, n)
-            for learner, target in zip(learners, targets, strict=True)
-        )
-        return Entrant(configuration, rate, learners, chunks)
-
     def _passes(
         self, learner: MonomialLearner, rows: Rows, target: Floats, left: int
     ) -> Iterator[Chunk]:
@@ -222,63 +300,52 @@ class OnlineLearner(HoldoutAlgorithm):
             left -= n
 
 
-def _admissions(entrants: Sequence[Entrant], amount: int) -> Iterator[Event]:
-    """Every rate may learn so much; the first stands for the answer until one is better."""
-    for entrant in entrants:
-        i, parameters = entrant.configuration, {"learning_rate": entrant.rate}
-        yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-        yield LeaseGranted(at=0, configuration=i, amount=amount, slot=i)
-    yield ChampionChanged(at=0, configuration=0, previous=None)
-
-
-def _leases(
-    entrants: Sequence[Entrant], at: int, until: int, *, fresh: bool
-) -> Iterator[LeaseGranted]:
-    """Let entrants learn `until` so many examples, from nothing if they are `fresh`."""
-    for entrant in entrants:
-        i = entrant.configuration
-        yield LeaseGranted(at=at, configuration=i, amount=until, slot=i, fresh=fresh)
-
-
 def _race(
     bench: HoldoutBench,
     entrants: Sequence[Entrant],
     targets: Targets,
     names: Sequence[str],
     until: int,
-) -> Generator[Event, None, Entrant]:
+) -> Generator[events.Event, None, Entrant]:
     """Learn until so many examples are recorded; the entrant that lost least in the first pass.
 
     The predictions of the champion so far are recorded, at the start the first entrant's.
+    Raises DivergedError if no entrant is left.
     """
     champion = entrants[0]
     while bench.at < until:
-        learned, failures = advance(entrants, targets)
+        learned: list[tuple[Entrant, list[Chunk]]] = []
+        failures: dict[int, str] = {}
+        for entrant in entrants:
+            try:
+                learned.append((entrant, entrant.advance(targets)))
+            except DivergedError as error:
+                failures[entrant.configuration] = str(error)
+        if not learned:
+            raise DivergedError(failures.popitem()[1])
         entrants = [entrant for entrant, _ in learned]
         answer, step = next((e for e in learned if e[0] is champion), learned[0])
         new = answer.learned - bench.at
-        if new > 0:
-            yield from bench.record(predicted(step)[-new:])
+        if new > 0:  # a number for each example, or of many classes one for each class
+            said = [chunk.predictions for chunk in step]
+            predictions = said[0] if len(said) == 1 else np.column_stack(said)
+            yield from bench.record(predictions[-new:])
         for entrant, its_step in learned:
             yield from entrant.expanded(bench.at, names, its_step)
         best = min(entrants, key=lambda entrant: entrant.loss_sum)
         if best is not champion:
-            yield ChampionChanged(
-                at=bench.at,
-                configuration=best.configuration,
-                previous=champion.configuration,
+            was, champion = champion.configuration, best
+            yield events.ChampionChanged(
+                at=bench.at, configuration=best.configuration, previous=was
             )
-            champion = best
-        for failure in failures:
-            yield ConfigurationFailed(
-                at=bench.at, configuration=failure.configuration, reason=failure.reason
-            )
+        for i, reason in failures.items():
+            yield events.ConfigurationFailed(at=bench.at, configuration=i, reason=reason)
     return champion
 
 
 def _best(
     entrants: Sequence[Entrant], champion: Entrant, at: int, n: int
-) -> Generator[Eliminated, None, list[Entrant]]:
+) -> Generator[events.Eliminated, None, list[Entrant]]:
     """Return the champion and the best of smaller rates, `n` in all; eliminate the others.
 
     Those that had failed are not among them.
@@ -293,5 +360,37 @@ def _best(
         own, least = (each.loss_sum / max(at - start, 1) for each in (entrant, champion))
         of = f"examples {start} to {at}" if start else f"the first {at} examples"
         reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
-        yield Eliminated(at=at, configuration=entrant.configuration, reason=reason)
+        yield events.Eliminated(at=at, configuration=entrant.configuration, reason=reason)
     return best
+
+
+def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
+    """What a run says of its champion beside the score; of many classes for all of them."""
+    return {
+        "features_per_example": sum(learner.features_per_example for learner in learners),
+        "nonzeros_per_example": learners[0].mean_nonzeros,
+        "monomials": float(sum(learner.size for learner in learners)),
+        "degree": float(max(learner.max_degree for learner in learners)),
+        "collisions": float(sum(learner.totals[DROPPED] for learner in learners)),
+    }
+
+
+class ClassLearners:
+    """The learners of all classes as one model, in the order of the classes."""
+
+    def __init__(self, learners: Sequence[MonomialLearner]) -> None:
+        self.learners = tuple(learners)
+        if not self.learners:
+            raise ValueError("no learners: there is one for each class")
+
+    def predict(self, rows: Rows) -> Floats:
+        """What each class's learner says, shape (n_examples, n_classes); the largest wins."""
+        return np.column_stack([learner.predict(rows) for learner in self.learners])
+
+
+Model: TypeAlias = Union["MonomialLearner", ClassLearners]
+
+
+def model_of(learners: Sequence[MonomialLearner]) -> Model:
+    """One learner is itself the model."""
+    return learners[0] if len(learners) == 1 else ClassLearners(learners)

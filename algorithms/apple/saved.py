@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.apple.buckets import CLAIMED
-from leaseboard.algorithms.apple.full import FullLearner
-from leaseboard.algorithms.apple.growing import GrowingLearner
-from leaseboard.algorithms.apple.hashed import HashedLearner
-from leaseboard.algorithms.apple.learner import Learning, MonomialLearner
+from leaseboard.algorithms.apple.hashed import CLAIMED, HashedLearner
+from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, MonomialLearner
 from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.sparse import FullLearner
 from leaseboard.algorithms.apple.update import UNSEEN
 from leaseboard.algorithms.plain import fill, fill_array, values_of
 

@@ -1,26 +1,29 @@
-"""The hold-out bench: learn on the training rows, then be scored on the test rows, once."""
+"""The hold-out bench: learn on the training rows, then be scored on the test rows, once.
+
+An algorithm may learn parts of the examples side by side, at nodes that who makes the bench names.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.base import Algorithm, Bench, Score
-from leaseboard.algorithms.benches.nodes import Cluster, one_by_one
-from leaseboard.algorithms.benches.predictions import (
+from leaseboard.algorithms.benches.arrays import (
     largest,
     losses,
+    sealed,
     squared_losses,
     taken,
     taken_margins,
 )
-from leaseboard.algorithms.benches.sealed import sealed
 from leaseboard.algorithms.benches.stream import Progressive
 from leaseboard.algorithms.events import Measured
 
@@ -34,6 +37,39 @@ ONE_CLASS = "one_class"
 """The metric of a run that predicts one class for all test rows although they have more."""
 
 SAYS_NOTHING = "one class is predicted for all test rows, which have more"
+
+
+Learned = TypeVar("Learned")
+
+
+class Nodes(Protocol):
+    """Maps over the shards of a data set, as any ``concurrent.futures.Executor`` does."""
+
+    def map(self, step: Callable[..., Learned], /, *shards: Iterable[Any]) -> Iterator[Learned]:
+        """`step` of each shard, in their order; results must not depend on where it ran."""
+
+
+Cluster = Callable[[int], AbstractContextManager[Nodes]]
+"""So many nodes, for as long as the context lasts."""
+
+
+class _Here:
+    def map(self, step: Callable[..., Learned], /, *shards: Iterable[Any]) -> Iterator[Learned]:
+        return map(step, *shards)
+
+
+@contextmanager
+def one_by_one(count: int) -> Iterator[Nodes]:
+    """Nodes that are no more than calls, one after the other: a job's CPU time is that of all.
+
+    Examples
+    --------
+    >>> with one_by_one(2) as nodes:
+    ...     list(nodes.map(sum, [[1, 2], [3]]))
+    [3, 3]
+    """
+    del count
+    yield _Here()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import collections
 import math
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
 from leaseboard.algorithms.errors import AuditError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event, TrialFinished
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
 Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 
 OVERRUN = "the budget ended during this trial"
@@ -35,7 +41,7 @@ class Trial:
     reward : float
         The validation score in [0, 1]; 0 if the trial failed.
     test : float or None
-        For the record: no policy is told it.
+        For the record: no policy is told it, to which it is always None.
     cpu_seconds, wall_seconds : float
         What the trial cost when it was run, the optimiser's suggestion included.
     status : str
@@ -63,35 +69,6 @@ class Trial:
     fidelity: float = 1.0
     seed: int | None = None
     ended: bool = True
-
-    def feedback(self) -> Feedback:
-        """What the policy is told of it."""
-        return Feedback(
-            arm=self.arm,
-            parameters=dict(self.parameters),
-            reward=self.reward,
-            cpu_seconds=self.cpu_seconds,
-            wall_seconds=self.wall_seconds,
-            status=self.status,
-            reason=self.reason,
-            fidelity=self.fidelity,
-            seed=self.seed,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
-    """What a policy is told of a `Trial`: all but its test score."""
-
-    arm: int
-    parameters: Mapping[str, Any]
-    reward: float
-    cpu_seconds: float
-    wall_seconds: float
-    status: str
-    reason: str
-    fidelity: float
-    seed: int | None
 
 
 class Trials(Protocol):
@@ -198,7 +175,7 @@ class PullsBench(Bench):
         self.at: float = 0
         self.arms = trials.arms
         self.tunable = trials.tunable
-        self.best: Feedback | None = None
+        self.best: Trial | None = None
         self.shares = shares
         self._cost = Cost()
         self._trials = trials
@@ -232,14 +209,14 @@ class PullsBench(Bench):
         """Whether `arm` has no trial left."""
         return isinstance(self._trials, Finite) and self.pulls[arm] >= self._trials.n_trials(arm)
 
-    def pull(self, arm: int) -> Feedback:
+    def pull(self, arm: int) -> Trial:
         """The next trial of `arm`; the budget is charged its recorded cost."""
         n, seconds = self._next[arm], self._may_take(arm)
         if self.unit != "trials" and isinstance(self._trials, Stoppable):
             return self._charge(self._trials.trial_within(arm, n, seconds), seconds)
         return self._charge(self._trials.trial(arm, n), seconds)
 
-    def pull_joint(self, optimiser: str) -> Feedback:
+    def pull_joint(self, optimiser: str) -> Trial:
         """The next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self.budget - self.at
         if self.unit != "trials" and isinstance(self._trials, Stoppable):
@@ -304,7 +281,7 @@ class PullsBench(Bench):
             return left
         return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
 
-    def _charge(self, trial: Trial, most: float) -> Feedback:
+    def _charge(self, trial: Trial, most: float) -> Trial:
         """Enter `trial`, which may cost `most`."""
         cost = {
             "trials": trial.fidelity,
@@ -325,7 +302,7 @@ class PullsBench(Bench):
         self.at = min(self.budget, self.at + cost)
         self._pulls[trial.arm] += 1
         self._untold[trial.arm].append(trial)
-        feedback = trial.feedback()
+        feedback = replace(trial, parameters=dict(trial.parameters), test=None)
         self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
         if trial.status != "ok":
             self._failures[trial.reason] += 1
@@ -365,3 +342,86 @@ def _failed(trial: Trial, status: str, reason: str, share: float = 1.0) -> Trial
         status=status,
         reason=reason,
     )
+
+
+class Arms(ABC):
+    """K arms whose feedbacks are drawn from known distributions."""
+
+    @property
+    @abstractmethod
+    def n_arms(self) -> int:
+        """K."""
+
+    @abstractmethod
+    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+        """The feedback of pull number `n`, from 1, of `arm`; NaN where it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianArms(Arms):
+    """Arms with normally distributed feedbacks that do not depend on the number of the pull.
+
+    Attributes
+    ----------
+    means, sds : tuple of float, length n_arms
+    """
+
+    means: tuple[float, ...]
+    sds: tuple[float, ...]
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return len(self.means)
+
+    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+        """N(mean, sd²) of each arm."""
+        return rng.normal(np.asarray(self.means)[arm], np.asarray(self.sds)[arm], np.shape(n))
+
+
+SEVEN_GAUSSIANS = GaussianArms(
+    means=(0.84, 0.84, 0.85, 0.85, 0.88, 0.88, 0.89),
+    sds=(0.07, 0.01, 0.04, 0.02, 0.01, 0.02, 0.01),
+)
+"""Section 4.1 of the ER-UCB paper; arm 1 (here 0) has the largest extreme region."""
+
+
+@dataclass(frozen=True, slots=True)
+class RisingArms(Arms):
+    """Arms whose feedbacks rise with the pulls, as an optimiser's trials do.
+
+    The feedback of pull n is ``limit - drop / n**rate - noise |z|`` with z ~ N(0, 1). Without
+    noise the curve is increasing, bounded and concave: Assumption 1 of Rising Bandits.
+
+    Attributes
+    ----------
+    limits, drops, rates : tuple of float, length n_arms
+    noise : float
+    """
+
+    limits: tuple[float, ...]
+    drops: tuple[float, ...]
+    rates: tuple[float, ...]
+    noise: float = 0.0
+
+    @property
+    def n_arms(self) -> int:
+        """K."""
+        return len(self.limits)
+
+    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+        """The curve less its noise."""
+        limit, drop, rate = (np.asarray(v)[arm] for v in (self.limits, self.drops, self.rates))
+        curve = rising_curve(n, limit, drop, rate)
+        return curve - self.noise * np.abs(rng.standard_normal(np.shape(n)))
+
+
+FOUR_RISING = RisingArms(
+    limits=(0.9, 0.85, 0.8, 0.88), drops=(0.4, 0.25, 0.1, 0.6), rates=(0.5, 1.0, 1.0, 0.5)
+)
+"""Two arms that rise for long, one that ends lower, and one that stops early."""
+
+
+def rising_curve(n: Ints, limit: Floats, drop: Floats, rate: Floats) -> Floats:
+    """The curve limit - drop / n^rate."""
+    return np.asarray(limit - drop / n**rate, dtype=np.float64)

@@ -9,20 +9,24 @@ second bench what was done at the window.
 
 from __future__ import annotations
 
+import collections
 import copy
 import functools
 import inspect
 import json
 import operator
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any, NoReturn
 
-from leaseboard.algorithms.base import Bench
+import numpy as np
+
+from leaseboard.algorithms.base import Bench, Run
 from leaseboard.algorithms.benches import (
+    arrays,
     folds,
     holdout,
-    predictions,
     pulls,
     samples,
     selecting,
@@ -37,7 +41,7 @@ from leaseboard.algorithms.benches.selecting import SelectionBench
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.benches.systems import SystemsBench
 from leaseboard.algorithms.errors import AuditError, LeaseboardError, NotYoursError
-from leaseboard.algorithms.events import Finished
+from leaseboard.algorithms.events import Event, Finished, ProbeFinished, TrialFinished
 from leaseboard.algorithms.log_format import to_json
 
 Deed = tuple[str, tuple[Any, ...], dict[str, Any]]
@@ -49,29 +53,13 @@ class Window:
 
     Parameters
     ----------
-    bench : Bench
-        Its attribute `shown` maps names to what is shown in their place.
-    note : callable
-        Told of every deed, in the order in which they were done.
-    begun : list of str
-        Gets the name of every deed that is a generator, and loses it when that came to its end.
+    look : callable
+        Returns what is shown under a public name.
     """
 
     __slots__ = ("__weakref__", "_look")
 
-    def __init__(self, bench: Bench, note: Callable[[Deed], None], begun: list[str]) -> None:
-        shown = bench.shown
-
-        def look(name: str) -> Any:
-            if name in shown:
-                return shown[name]
-            found = getattr(bench, name)
-            if name not in bench.deeds:
-                return found
-            if inspect.isgeneratorfunction(found):
-                return functools.partial(_begin, note, name, found, begun)
-            return functools.partial(_do, note, name, found)
-
+    def __init__(self, look: Callable[[str], Any]) -> None:
         object.__setattr__(self, "_look", look)
 
     def __getattr__(self, name: str) -> Any:
@@ -86,66 +74,9 @@ class Window:
         raise NotYoursError(f"the bench owns {name!r}, so no algorithm can remove it")
 
 
-def _do(note: Callable[[Deed], None], name: str, method: Any, *given: Any, **named: Any) -> Any:
-    """Call a bench's method, and note it with its arguments as they are now."""
-    deed = _deed(name, given, named)
-    done = method(*given, **named)  # one that raises has changed nothing
-    note(deed)
-    return done
-
-
-def _begin(
-    note: Callable[[Deed], None],
-    name: str,
-    method: Any,
-    begun: list[str],
-    *given: Any,
-    **named: Any,
-) -> Generator[Any, Any, Any]:
-    """The generator that a bench's method returns, of which nothing is done yet."""
-    steps = method(*given, **named)
-    begun.append(name)
-    return _iterated(note, name, steps, begun, given, named)
-
-
-def _iterated(
-    note: Callable[[Deed], None],
-    name: str,
-    steps: Generator[Any, Any, Any],
-    begun: list[str],
-    given: tuple[Any, ...],
-    named: dict[str, Any],
-) -> Generator[Any, Any, Any]:
-    """`steps`, noted when its first is done, with its arguments as they were before."""
-    deed = _deed(name, given, named)
-    try:
-        try:
-            first = next(steps)  # one that raises here has changed nothing
-        except StopIteration as stop:
-            note(deed)
-            return stop.value
-        note(deed)
-        yield first
-        return (yield from steps)
-    except GeneratorExit:  # who closes it has left it half done
-        begun.append(name)
-        raise
-    finally:
-        begun.remove(name)
-
-
 def _deed(name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Deed:
     kept = {key: copy.copy(value) for key, value in named.items()}
     return name, tuple(copy.copy(value) for value in given), kept
-
-
-def redo(bench: Bench, deed: Deed) -> None:
-    """Do to `bench` what was done at a window."""
-    name, given, named = deed
-    done = getattr(bench, name)(*given, **named)
-    if isinstance(done, GeneratorType):
-        for _ in done:
-            pass
 
 
 class Referee:
@@ -170,9 +101,45 @@ class Referee:
     def __init__(self, bench: Bench) -> None:
         _require_whole()
         self.deeds: list[Deed] = []
-        self._begun: list[str] = []
-        self.window = Window(bench, self.deeds.append, self._begun)
+        self.window = Window(self._look)
+        self._begun: list[str] = []  # generators of the bench that did not come to their end
+        self._bench = bench
         self._twin = bench.twin()
+
+    def _look(self, name: str) -> Any:
+        if name in self._bench.shown:
+            return self._bench.shown[name]
+        found = getattr(self._bench, name)
+        return functools.partial(self._act, name, found) if name in self._bench.deeds else found
+
+    def _act(self, name: str, method: Any, *given: Any, **named: Any) -> Any:
+        """Call a bench's method, and keep it with its arguments as they are now."""
+        if inspect.isgeneratorfunction(method):
+            steps = method(*given, **named)
+            self._begun.append(name)
+            return self._iterate(name, steps, given, named)
+        deed = _deed(name, given, named)
+        done = method(*given, **named)  # one that raises has changed nothing
+        self.deeds.append(deed)
+        return done
+
+    def _iterate(self, name: str, steps: Any, given: Any, named: Any) -> Run:
+        """`steps`, kept when its first is done, with its arguments as they were before."""
+        deed = _deed(name, given, named)
+        try:
+            try:
+                first = next(steps)  # one that raises here has changed nothing
+            except StopIteration as stop:
+                self.deeds.append(deed)
+                return stop.value
+            self.deeds.append(deed)
+            yield first
+            return (yield from steps)
+        except GeneratorExit:  # who closes it has left it half done
+            self._begun.append(name)
+            raise
+        finally:
+            self._begun.remove(name)
 
     def verify(self, finished: Finished) -> None:
         """Raise `AuditError` unless all that was begun is done, and the twin comes to the same."""
@@ -184,8 +151,9 @@ class Referee:
                 f" itself: write `yield from bench.{name}(...)`"
             )
         try:
-            for deed in self.deeds:
-                redo(self._twin, deed)
+            for name, given, named in self.deeds:
+                done = getattr(self._twin, name)(*given, **named)
+                collections.deque(done if isinstance(done, GeneratorType) else (), maxlen=0)
             score = self._twin.score()
         except (ValueError, LeaseboardError) as error:
             raise AuditError(
@@ -222,7 +190,7 @@ def _behaviour(owner: type | ModuleType) -> dict[str, object]:
 _OWNERS = (
     *(Bench, StreamBench, HoldoutBench, PullsBench, SelectionBench, SamplesBench, FoldsBench),
     *(SystemsBench, Window, stream, stream.Progressive, holdout, pulls, selecting, samples, folds),
-    *(systems, predictions),
+    *(systems, arrays),
 )
 _WHOLE = {owner: _behaviour(owner) for owner in _OWNERS}
 """As they were imported, before any code of a user was."""
@@ -242,3 +210,103 @@ def _require_whole() -> None:
 
 def _same(one: Any, other: Any) -> bool:
     return None not in (one, other) and all(map(operator.is_, one, other))
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """A whole run: its bench, who watched it, and its events."""
+
+    bench: Bench
+    referee: Referee
+    log: list[Event]
+
+
+def first_difference(same: int, one: Played, other: Played) -> str:
+    """Where the runs part although their benches do so only after `same` answers; or nothing.
+
+    Parameters
+    ----------
+    same : int
+        How many answers were alike: labels, trials or probes.
+    """
+    if not one.bench.paid:
+        found = _predicted(same, one, other) or _events(_until(same, one), _until(same, other))
+        if not found and isinstance(one.bench, HoldoutBench) and same >= one.bench.n_train:
+            found = _deeds(one.referee.deeds, other.referee.deeds)
+        return found and f"{found} although nothing changes before the label of example {same}"
+    found = _deeds(_up_to(same, one), _up_to(same, other)) or _events(
+        _answered(same, one), _answered(same, other)
+    )
+    return found and f"{found} although the first {same} answers are the same"
+
+
+def _predicted(same: int, one: Played, other: Played) -> str:
+    mine, theirs = (_predictions(played)[: same + 1] for played in (one, other))
+    n = min(len(mine), len(theirs))
+    alike = (mine[:n] == theirs[:n]) | (np.isnan(mine[:n]) & np.isnan(theirs[:n]))
+    moved = np.argwhere(~alike)
+    if len(moved):
+        t = tuple(moved[0].tolist())
+        which = str(t[0]) + "".join(f", class {k}," for k in t[1:])
+        return f"the prediction of example {which} moves from {mine[t]:g} to {theirs[t]:g}"
+    return "" if len(mine) == len(theirs) else f"{len(mine)} predictions become {len(theirs)}"
+
+
+def _predictions(played: Played) -> Any:
+    """What was handed in, of three and more classes a column each."""
+    blocks = [np.asarray(given[0]) for name, given, _ in played.referee.deeds if name == "record"]
+    bench: Any = played.bench
+    shown = bench.holdout if isinstance(bench, HoldoutBench) else getattr(bench, "stream", None)
+    n_classes = len(shown.classes) if shown else 0
+    if n_classes:
+        blocks = [np.pad(each, ((0, 0), (0, n_classes - each.shape[1]))) for each in blocks]
+    return np.concatenate([np.empty((0, n_classes) if n_classes else 0, np.float32), *blocks])
+
+
+def _until(same: int, played: Played) -> list[Event]:
+    return [e for e in played.log if e.at <= same and not isinstance(e, Finished)]
+
+
+def _up_to(same: int, played: Played) -> list[Any]:
+    """The deeds until `same` answers were paid for, and the next that is."""
+    paid = [i for i, deed in enumerate(played.referee.deeds) if deed[0] in played.bench.paid]
+    return played.referee.deeds[: paid[same] + 1 if same < len(paid) else None]
+
+
+def _answered(same: int, played: Played) -> list[Event]:
+    """The events until `same` answers were told."""
+    told = (TrialFinished, ProbeFinished)
+    places = [i for i, event in enumerate(played.log) if isinstance(event, told)]
+    if same > len(places):
+        return played.log[:-1]
+    return played.log[: places[same - 1] + 1 if same else 1]
+
+
+def _deeds(*logs: Sequence[Deed]) -> str:
+    """Where the deeds part: arrays are compared by their bytes, and told by their length."""
+
+    def read(deed: Deed) -> tuple[Any, str]:
+        name, given, named = deed
+        values = [*given, *named.values()]
+        said = (f"{len(v)} values" if isinstance(v, np.ndarray) else repr(v) for v in values)
+        plain = [v.tobytes() if isinstance(v, np.ndarray) else v for v in values]
+        return (name, list(named), plain), f"{name}({', '.join(said)})"
+
+    return _parted("deed", *([read(deed) for deed in log] for log in logs))
+
+
+def _events(*logs: Sequence[Event]) -> str:
+    """Where the events part, but for test scores, which the bench adds and no policy is told."""
+
+    def read(event: Event) -> tuple[str, str]:
+        event = replace(event, test=None) if isinstance(event, TrialFinished) else event
+        return to_json(event), to_json(event)
+
+    return _parted("event", *([read(event) for event in log] for log in logs))
+
+
+def _parted(what: str, mine: Sequence[tuple[Any, str]], theirs: Sequence[tuple[Any, str]]) -> str:
+    for n, ((one, said), (other, now)) in enumerate(zip(mine, theirs, strict=False)):
+        if one != other:
+            return f"its {what} {n} moves from {said} to {now}"
+    return "" if len(mine) == len(theirs) else f"{len(mine)} {what}s become {len(theirs)}"

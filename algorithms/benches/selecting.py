@@ -7,19 +7,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Bench, Cost
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationAdmitted,
-    ConfigurationFailed,
-    Eliminated,
-    Event,
-    Parameters,
-    ProbeFinished,
-)
 
-Steps = Generator[Event, None, Any]
+Steps = Generator[events.Event, None, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +86,7 @@ class SelectionBench(Bench):
 
     deeds: ClassVar[frozenset[str]] = frozenset(("crown", "fail", "note"))
 
-    def __init__(self, configurations: Sequence[Parameters]) -> None:
+    def __init__(self, configurations: Sequence[events.Parameters]) -> None:
         super().__init__()
         self.configurations = tuple(dict(each) for each in configurations)
         self.champion: int | None = None
@@ -107,7 +99,7 @@ class SelectionBench(Bench):
         """What all that was tried cost when it was run."""
         return self._cost
 
-    def admit(self) -> Generator[Event, None, list[int]]:
+    def admit(self) -> Generator[events.Event, None, list[int]]:
         """Admit every configuration; returns those that are no duplicate of an earlier one.
 
         A ``name`` is no part of what a configuration is.
@@ -119,7 +111,7 @@ class SelectionBench(Bench):
         distinct: list[int] = []
         for index, parameters in enumerate(self.configurations):
             origin = str(parameters.get("learner", ""))
-            yield ConfigurationAdmitted(
+            yield events.ConfigurationAdmitted(
                 at=self.at, configuration=index, parameters=parameters, origin=origin
             )
         for index, content in enumerate(contents):
@@ -128,13 +120,15 @@ class SelectionBench(Bench):
                 distinct.append(index)
             else:
                 reason = f"duplicate of configuration {twin}"
-                yield Eliminated(at=self.at, configuration=index, reason=reason)
+                yield events.Eliminated(at=self.at, configuration=index, reason=reason)
         return distinct
 
     def crown(self, configuration: int) -> Steps:
         """Make a configuration the answer of the run, if it is not."""
         if configuration != self.champion:
-            yield ChampionChanged(at=self.at, configuration=configuration, previous=self.champion)
+            yield events.ChampionChanged(
+                at=self.at, configuration=configuration, previous=self.champion
+            )
             self.champion = configuration
 
     def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
@@ -143,7 +137,9 @@ class SelectionBench(Bench):
             yield from self.crown(heir)
         if configuration != self.champion:
             reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
-            yield ConfigurationFailed(at=self.at, configuration=configuration, reason=reason)
+            yield events.ConfigurationFailed(
+                at=self.at, configuration=configuration, reason=reason
+            )
 
     def _finished(
         self,
@@ -153,11 +149,11 @@ class SelectionBench(Bench):
         train_accuracy: float,
         cost: Cost,
         where: str,
-    ) -> ProbeFinished:
+    ) -> events.ProbeFinished:
         """What is told of a probe that trained on `rows` rows and was charged `cost`."""
         if probe.status != "ok":
             self._last_failure = f"configuration {configuration} {where}: {probe.reason}"
-        return ProbeFinished(
+        return events.ProbeFinished(
             at=self.at,
             configuration=configuration,
             rows=rows,

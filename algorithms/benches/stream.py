@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
+from leaseboard.algorithms.benches.arrays import likeliest, losses, sealed, taken, taken_chances
 from leaseboard.algorithms.benches.measures import of_classes, of_margins, of_numbers
-from leaseboard.algorithms.benches.predictions import likeliest, losses, taken, taken_chances
-from leaseboard.algorithms.benches.sealed import sealed
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured
 
@@ -80,6 +79,9 @@ class Outside(Protocol):
 
 
 CHECKED_ROWS = 1 << 16
+
+BLOCK = 4096
+"""Examples between two records."""
 
 MOST_CLASSES = 1000
 """Of a stream: each has a chance for each example, and what learns them a model at least."""

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import fill, values_of

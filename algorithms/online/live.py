@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.handles import Handle, array_at, handle_of, pointer
 from leaseboard.algorithms.online.kernel import RANGE, SQUARED, Doubles, Floats, Integers

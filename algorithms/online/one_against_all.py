@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.engine import EngineName, choose_engine
 from leaseboard.algorithms.online.kernel import (

@@ -13,25 +13,17 @@ import pydantic
 from numpy.typing import NDArray
 from pydantic import Field
 
+from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.benches.pulls import (
     OVERRUN,
     UNAFFORDABLE,
-    Feedback,
     PullsAlgorithm,
     PullsBench,
+    Trial,
     Unit,
 )
 from leaseboard.algorithms.errors import BrokenPromiseError, LeaseboardError, UsageError, short
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    ConfigurationAdmitted,
-    Eliminated,
-    Event,
-    LeaseGranted,
-    TrialFinished,
-)
 from leaseboard.algorithms.seeds import generator
 from leaseboard.algorithms.user_files import home
 
@@ -40,7 +32,7 @@ Texts = NDArray[np.object_]
 _NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+", re.IGNORECASE)
 
 
-def failure_of(trial: Feedback) -> str:
+def failure_of(trial: Trial) -> str:
     """Why a trial failed, in one line; empty if it was completed.
 
     Examples
@@ -322,33 +314,33 @@ class Record:
         self._champion: int | None = None
         self._best = bench.best
 
-    def arms(self) -> Iterator[Event]:
+    def arms(self) -> Iterator[events.Event]:
         """The arms enter consideration before any trial."""
         for arm, name in enumerate(self._bench.arms):
-            yield ConfigurationAdmitted(
+            yield events.ConfigurationAdmitted(
                 at=0, configuration=arm, parameters={"arm": name}, origin="arm"
             )
 
     @staticmethod
-    def lease(arm: int, at: float, pulled: int) -> LeaseGranted:
+    def lease(arm: int, at: float, pulled: int) -> events.LeaseGranted:
         """One more trial for `arm`, which has had `pulled`."""
-        return LeaseGranted(at=at, configuration=arm, amount=pulled + 1, fresh=pulled == 0)
+        return events.LeaseGranted(at=at, configuration=arm, amount=pulled + 1, fresh=pulled == 0)
 
-    def trial(self, trial: Feedback, origin: str = "trial") -> Iterator[Event]:
+    def trial(self, trial: Trial, origin: str = "trial") -> Iterator[events.Event]:
         """A trial that the bench has just run, and the change of champion it brought.
 
         The test score, which no policy is told, is the bench's to add.
         """
         configuration, self._next = self._next, self._next + 1
         at = self._bench.at
-        yield ConfigurationAdmitted(
+        yield events.ConfigurationAdmitted(
             at=at,
             configuration=configuration,
             parameters={"arm": self._bench.arms[trial.arm], **trial.parameters},
             parent=trial.arm,
             origin=origin,
         )
-        yield TrialFinished(
+        yield events.TrialFinished(
             at=at,
             configuration=configuration,
             arm=trial.arm,
@@ -360,45 +352,37 @@ class Record:
             seed=trial.seed,
         )
         if self._bench.best is not self._best:
-            yield ChampionChanged(at=at, configuration=configuration, previous=self._champion)
+            yield events.ChampionChanged(
+                at=at, configuration=configuration, previous=self._champion
+            )
             self._champion, self._best = configuration, self._bench.best
 
 
-def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[Event]:
+def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[events.Event]:
     """The bounds of the arm just pulled, and the arms that are no candidates any more."""
     bounds = policy.bounds()
     if bounds is not None:
-        yield BoundsUpdated(
+        lower, upper = bounds[0][0], bounds[1][0]
+        yield events.BoundsUpdated(
             at=at,
             configuration=arm,
             value=float(policy.best[0, arm]),
-            lower=float(bounds[0][0, arm]),
-            upper=float(bounds[1][0, arm]),
+            lower=float(lower[arm]),
+            upper=float(upper[arm]),
             units=float(policy.pulls[0, arm]),
         )
-    for out in np.flatnonzero(before[0] & ~policy.candidates[0]):
-        reason = _retirement(policy, out) if policy.retired[0, out] else _defeat(policy, out)
-        yield Eliminated(at=at, configuration=int(out), reason=reason)
-
-
-def _retirement(policy: Policy, arm: np.intp) -> str:
-    """Why the arm of the first run was retired."""
     failures = policy.failures
-    if failures.last[0, arm] == UNAFFORDABLE:
-        return UNAFFORDABLE
-    return f"{RETIRED}{failures.in_a_row[0, arm]} times in a row: {failures.last[0, arm]}"
-
-
-def _defeat(policy: Policy, arm: np.intp) -> str:
-    """Why the arm of the first run, whose bounds the policy keeps, was eliminated."""
-    bounds = policy.bounds()
-    assert bounds is not None
-    lower, upper = bounds[0][0], bounds[1][0]
-    leader = int(np.where(policy.candidates[0], lower, -np.inf).argmax())
-    return (
-        f"its upper bound {upper[arm]:.4f} does not exceed"
-        f" the lower bound {lower[leader]:.4f} of arm {leader}"
-    )
+    for out in np.flatnonzero(before[0] & ~policy.candidates[0]):
+        if not policy.retired[0, out]:  # eliminated, by a policy that keeps bounds
+            assert bounds is not None
+            leader = int(np.where(policy.candidates[0], lower, -np.inf).argmax())
+            reason = (
+                f"its upper bound {upper[out]:.4f} does not exceed"
+                f" the lower bound {lower[leader]:.4f} of arm {leader}"
+            )
+        elif (reason := failures.last[0, out]) != UNAFFORDABLE:
+            reason = f"{RETIRED}{failures.in_a_row[0, out]} times in a row: {reason}"
+        yield events.Eliminated(at=at, configuration=int(out), reason=reason)
 
 
 def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[np.intp]:
@@ -432,24 +416,17 @@ def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[n
     try:
         arms = np.asarray(choice)
     except ValueError:  # lists of different lengths
-        raise _broken(short(repr(choice), 60), repeats, n_arms, policy) from None
+        arms = np.empty(0)
+    gave = ""
     if arms.shape != (repeats,) or arms.dtype.kind not in "iu":
-        raise _broken(_described(choice), repeats, n_arms, policy)
+        is_array = isinstance(choice, np.ndarray)
+        gave = f"{arms.dtype} of shape {arms.shape}" if is_array else short(repr(choice), 60)
     # A third of what `min` and `max` take, before every trial of every simulated run.
-    least, most = arms[arms.argmin()], arms[arms.argmax()]
-    if least < 0 or most >= n_arms:
-        raise _broken(str(least if least < 0 else most), repeats, n_arms, policy)
+    elif arms[arms.argmin()] < 0 or arms[arms.argmax()] >= n_arms:
+        gave = str(arms.min() if arms.min() < 0 else arms.max())
+    if gave:
+        raise BrokenPromiseError(
+            f"`_choose` of {home(policy)} gave {gave}: return integers of shape ({repeats},),"
+            f" an arm of 0..{n_arms - 1} for each run"
+        )
     return arms
-
-
-def _described(choice: object) -> str:
-    if isinstance(choice, np.ndarray):
-        return f"{choice.dtype} of shape {choice.shape}"
-    return short(repr(choice), 60)
-
-
-def _broken(gave: str, repeats: int, n_arms: int, policy: type) -> BrokenPromiseError:
-    return BrokenPromiseError(
-        f"`_choose` of {home(policy)} gave {gave}: return integers of shape ({repeats},),"
-        f" an arm of 0..{n_arms - 1} for each run"
-    )

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.forecaster import (
+    MARGIN,
     Doubles,
     Floats,
     Forecaster,
+    OneAgainstTheRest,
     ReferenceForecast,
+    linear_model,
 )
-from leaseboard.algorithms.reference.linear import MARGIN, linear_model
-from leaseboard.algorithms.reference.many_classes import OneAgainstTheRest
 
 MOST_NUMBERS = 4096**2
 """Of all triangles together, one for each class: 128 MB."""
@@ -94,12 +95,12 @@ class OnlineRidge(ReferenceForecast):
 
     l2: Annotated[float, Field(gt=0)] = 1.0
 
-    def forecaster(self, n_features: int, task: str) -> Forecaster:
-        """See `ReferenceForecast.forecaster`."""
-        return self._forecaster(n_features, classes=task == "classification", n_classes=0)
+    forecast: ClassVar[str] = "ridge regression"
 
-    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`."""
+    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
+        """See `ReferenceForecast.forecaster`."""
+        if n_classes is None:
+            return self._forecaster(n_features, classes=task == "classification", n_classes=0)
         return OneAgainstTheRest(self._forecaster(n_features, True, n_classes))
 
     def _forecaster(self, n_features: int, classes: bool, n_classes: int) -> Forecaster:
@@ -111,10 +112,6 @@ class OnlineRidge(ReferenceForecast):
                 " on selected features, whose l2 is 1; leave l2 out"
             )
         return _SelectedRidge(n_features, classes, n_classes)
-
-    def parameters(self) -> dict[str, Any]:
-        """See `ReferenceForecast.parameters`."""
-        return {"forecast": "ridge regression", "l2": self.l2}
 
 
 def on_all(n_features: int, shares: int) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator, default_rng
 
 from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES
-from leaseboard.algorithms.benches.synthetic_arms import FOUR_RISING, SEVEN_GAUSSIANS
+from leaseboard.algorithms.benches.pulls import FOUR_RISING, SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError
 
 Columns = dict[str, Any]

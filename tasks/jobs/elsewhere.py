@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
-from leaseboard.algorithms.reference.selection_peers import OutsideSearch
-from leaseboard.algorithms.reference.tables import OnTable
+from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
 from leaseboard.algorithms.user_files import file_of
 from leaseboard.tasks.evaluate.frameworks import runs, venv
 from leaseboard.tasks.jobs.job import Job
@@ -24,7 +22,7 @@ def programs(job: Job) -> list[str]:
     []
     """
     system, algorithm = _system(job), _built(job)
-    if isinstance(algorithm, OutsideForecaster):
+    if isinstance(algorithm, StreamFramework):
         return [f"leaseboard.tasks.evaluate.frameworks.stream_{system}"]
     return runs.programs(system) if isinstance(algorithm, OnTable) else []
 
@@ -46,7 +44,7 @@ def pinned(job: Job) -> str:
 def _system(job: Job) -> str:
     """Who computes elsewhere for `job`; empty if nobody does."""
     algorithm = _built(job)
-    elsewhere = isinstance(algorithm, OutsideForecaster | OnTable | OutsideSearch)
+    elsewhere = isinstance(algorithm, StreamFramework | OnTable | OutsideSearch)
     return algorithm.system if elsewhere else ""
 
 

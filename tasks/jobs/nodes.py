@@ -14,7 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from leaseboard.algorithms.benches.nodes import Cluster, Nodes, one_by_one
+from leaseboard.algorithms.benches.holdout import Cluster, Nodes, one_by_one
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.parts import mend
 

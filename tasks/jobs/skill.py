@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from leaseboard.algorithms.benches.measures import loss_of, skill_over
 from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.algorithms.reference.first_tries import best_first_try
+from leaseboard.algorithms.reference.naive import best_baseline
 from leaseboard.tasks import fetch
 from leaseboard.tasks.jobs import benches
 from leaseboard.tasks.jobs.job import Job, Result
@@ -51,7 +51,7 @@ def with_skill(
         return BesideFirstTries(result)
     of_log = bench.stream.shift is not None
     before = cpu_seconds()
-    best = best_first_try(bench) if baselines and result.complete else None
+    best = best_baseline(bench) if baselines and result.complete else None
     taken = cpu_seconds() - before
     if best is None or not best[1]:
         return BesideFirstTries(result, "", of_log, taken)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.benches.folds import FoldsAlgorithm
 from leaseboard.algorithms.benches.holdout import HoldoutAlgorithm
 from leaseboard.algorithms.benches.samples import SamplesAlgorithm
@@ -161,8 +162,10 @@ class AppleWindow(Windowed):
         return AppleForecaster.load(path)
 
     def _settings(self) -> dict[str, Any]:
-        named = registry.entry(self.recipe.algorithm).settings  # of apple-ssm: its heuristic
-        return {**named, **self.recipe.settings, "random_state": self.recipe.seed}
+        name = self.recipe.algorithm
+        every = settings_of(registry.build(name))
+        preset = {key: every[key] for key in registry.entry(name).settings}  # such as `ssm`
+        return {**preset, **self.recipe.settings, "random_state": self.recipe.seed}
 
 
 def kind_of(algorithm: str) -> type[Windowed] | None:

@@ -81,11 +81,15 @@ def code_version(
     modules_of_classes = {name.partition(":")[0].partition(".")[0] for name in classes}
     users = named.union(*(files_of(top, beside) for top in modules_of_classes))
     modules = [f"leaseboard.tasks.jobs.benches.{bench}", *programs]
+    presets = ""
     if file is None:
-        modules.append(registry.entry(algorithm).target.partition(":")[0])
+        entry = registry.entry(algorithm)
+        modules.append(entry.target.partition(":")[0])
+        presets = str(entry.settings or "")
     start = frozenset(map(module_file, modules))
     # A user's file may change while we run; ours do not, and a suite has thousands of jobs.
-    return hash_of(_making([*start, *users], beside=beside)) if users else _hash_of_ours(start)
+    code = hash_of(_making([*start, *users], beside=beside)) if users else _hash_of_ours(start)
+    return hashlib.sha256(f"{code}{presets}".encode()).hexdigest()[:12]
 
 
 def read_ahead(kinds: Iterable[str]) -> None:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.apple.rate_models import log_chances, margins_of_classes
+from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.apple.saved import learner_of, state_of
-from leaseboard.algorithms.apple.scaling import ColumnScale
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.models import trusted
 from leaseboard.tasks.preprocess.tables import TableEncoder

@@ -18,7 +18,7 @@ from leaseboard.algorithms.benches.measures import loss_of, of_classes, of_numbe
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
-from leaseboard.algorithms.reference.first_tries import Baselines
+from leaseboard.algorithms.reference.naive import Baselines
 from leaseboard.tasks.fetch import columns, files
 from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
 from leaseboard.tasks.models.plain_columns import (

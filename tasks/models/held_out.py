@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.apple.class_learners import ClassLearners, Model, model_of
 from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.rates import ClassLearners, Model, model_of
 from leaseboard.algorithms.apple.saved import learner_of, state_of
-from leaseboard.algorithms.benches.predictions import largest
+from leaseboard.algorithms.benches.arrays import largest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch import Dataset
 from leaseboard.tasks.jobs.benches.holdout import Options, classes_of, encoder, target_range

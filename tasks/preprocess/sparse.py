@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.scaling import ColumnScale
+from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.categories import declared, places
@@ -57,7 +57,7 @@ class SparseEncoder(Transformer):
     """What a missing number is: an error, or an absent feature."""
     clip: float = 0.0
     scale: bool = False
-    """See `leaseboard.algorithms.apple.scaling.ColumnScale`: what becomes of columns of
+    """See `leaseboard.algorithms.apple.rows.ColumnScale`: what becomes of columns of
     numbers.
     """
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from leaseboard.algorithms.reference.unrepeatable import UNREPEATABLE
+from leaseboard.algorithms import registry
 from leaseboard.tasks.folder.results import EVENTS
 from leaseboard.tasks.jobs.attempt import attempt
 from leaseboard.tasks.jobs.job import Job
@@ -47,7 +47,7 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
         if not refuted:
             return Came("undecided", f"{checked}: {why}")
         why = refuted
-    if luck := UNREPEATABLE.get(job.algorithm):
+    if luck := registry.unrepeatable(job.algorithm):
         refuted = first_other_shape(known, made)
         if not refuted:
             return Came("undecided", f"its score was NOT checked: {luck}: {why}")

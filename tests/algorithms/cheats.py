@@ -227,7 +227,7 @@ class PeekTrials(OnPulls):
     """look_ahead: pulls the arm whose next trial is best."""
 
     def best(self, bench):
-        trials = bench.pull.args[2].__self__._trials if bench.at >= 0 else None
+        trials = bench.pull.args[1].__self__._trials if bench.at >= 0 else None
         return max(range(len(bench.arms)), key=lambda a: trials.trial(a, bench.pulls[a]).reward)
 
 
@@ -246,7 +246,7 @@ class DigTest(OnPulls):
     def best(self, bench):
         if not all(bench.pulls):
             return bench.pulls.index(0)
-        trials = bench.pull.args[2].__self__._trials
+        trials = bench.pull.args[1].__self__._trials
         return max(
             range(len(bench.arms)), key=lambda a: trials.trial(a, bench.pulls[a] - 1).test or 0.0
         )

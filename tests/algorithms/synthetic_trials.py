@@ -1,7 +1,6 @@
 import numpy as np
 
-from leaseboard.algorithms.benches.pulls import Trial
-from leaseboard.algorithms.benches.synthetic_arms import Arms
+from leaseboard.algorithms.benches.pulls import Arms, Trial
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.seeds import generator
 

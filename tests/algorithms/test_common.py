@@ -22,7 +22,7 @@ for name in sys.argv[1:]:
 """
 
 
-NAMES = [entry.name for entry in registry.ENTRIES if registry.is_installed(entry)]
+NAMES = registry.names()
 ONE_A_BENCH = {registry.algorithm_class(name).bench: name for name in NAMES}
 
 

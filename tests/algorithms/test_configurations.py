@@ -88,17 +88,17 @@ def test_every_outcome_is_told_with_its_reason(race):
 
 
 def test_leases_end_where_they_are_extended_or_the_log_ends(race):
-    assert configurations(race)[4].leases == (
+    assert configurations(race)[4].leases == [
         Lease(at=16, amount=20, slot=1, fresh=True, end=36),
         Lease(at=36, amount=40, slot=1, fresh=False, end=40),
-    )
-    assert configurations(race)[1].leases == (Lease(0, 10, 1, True, end=10),)
+    ]
+    assert configurations(race)[1].leases == [Lease(0, 10, 1, True, end=10)]
 
 
 def test_observations_carry_bounds_and_the_last_value_is_the_score(race):
     champion = configurations(race)[0]
 
-    assert champion.observations == (Observation(10, 10, 0.5, 0.4, 0.6),)
+    assert champion.observations == [Observation(10, 10, 0.5, 0.4, 0.6)]
     assert champion.score == 0.5
     assert configurations(race)[5].score is None
 
@@ -162,7 +162,7 @@ def test_probes_score_the_last_and_add_up_rows():
     record = configurations(log)[0]
 
     assert (record.score, record.units, record.cpu_seconds) == (0.85, 300, 1.0)
-    assert record.observations == (Observation(100, 100, 0.8), Observation(300, 200, 0.85))
+    assert record.observations == [Observation(100, 100, 0.8), Observation(300, 200, 0.85)]
 
 
 def scored_log(loss):

@@ -6,10 +6,9 @@ from hypothesis.extra.numpy import arrays
 
 from benchmarks.simulation import simulate
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench, Trial
-from leaseboard.algorithms.benches.synthetic_arms import RisingArms
+from leaseboard.algorithms.benches.pulls import PullsBench, RisingArms, Trial
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
-from leaseboard.algorithms.policies.even import Average
+from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.policies.policy import Problem
 from leaseboard.algorithms.rising_bandits import (
     RisingBandits,

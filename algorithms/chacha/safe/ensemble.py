@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
 from leaseboard.algorithms.chacha.safe.front import (
     LAST,

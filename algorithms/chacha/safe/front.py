@@ -4,7 +4,7 @@ An example comes as its features. What models see of it is wider
 (`leaseboard.algorithms.chacha.safe.representations`): the features as they are, the same
 standardised by the rows before, the same in pieces, the last three labels, and the label one
 season ago. Next to the models five *companions* forecast, which need no search: the mean of the
-labels, the last one, the one a season ago (`leaseboard.algorithms.reference.labels`), and two
+labels, the last one, the one a season ago (`leaseboard.algorithms.reference.naive`), and two
 ridge regressions (`leaseboard.algorithms.reference.ridge`), on the standardised features alone and
 with the labels' past; for classes these two are logistic.
 
@@ -27,7 +27,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.scale import (
     COUNT,
     HIGH,
@@ -49,7 +49,7 @@ from leaseboard.algorithms.chacha.safe.selected import (
     target_of,
 )
 from leaseboard.algorithms.plain import fill, values_of
-from leaseboard.algorithms.reference.labels import LONGEST, compare, next_period, remember
+from leaseboard.algorithms.reference.naive import LONGEST, compare, next_period, remember
 from leaseboard.algorithms.reference.ridge import (
     CLIP,
     add_moments,
@@ -99,7 +99,7 @@ class Front:
     moments : ndarray of float64, shape (2, n_features)
         Of the features, see `leaseboard.algorithms.reference.ridge.standardise`.
     past, losses : ndarray of float64
-        See `leaseboard.algorithms.reference.labels.learn_seasonal`.
+        See `leaseboard.algorithms.reference.naive.learn_seasonal`.
     triangle, rotated, weights : ndarray of float64
         Of the ridge regression on features, see
         `leaseboard.algorithms.reference.ridge.learn_ridge`.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-from leaseboard.algorithms.benches.nodes import Nodes
+from leaseboard.algorithms.benches.holdout import Nodes
 from leaseboard.algorithms.chacha.streaming.base import is_half_learned
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.algorithms.locks import half_learned

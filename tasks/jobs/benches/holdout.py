@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.apple.rows import as_rows, check_labels
-from leaseboard.algorithms.apple.scaling import CLIP
+from leaseboard.algorithms.apple.rows import CLIP, as_rows, check_labels
 from leaseboard.algorithms.benches.holdout import (
     Holdout,
     HoldoutAlgorithm,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from leaseboard.algorithms.benches.measures import OF_TASK, SKILL
 from leaseboard.algorithms.errors import DataUnavailableError, UsageError, UserFileError
-from leaseboard.algorithms.reference.first_tries import FIRST_TRIES
+from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks import fetch
 from leaseboard.tasks.jobs.benches.kinds import MEASURED
 from leaseboard.tasks.jobs.described import Described, describe
@@ -55,7 +55,7 @@ def with_baselines(suite: Suite) -> Suite:
     if not (suite.baselines and on_streams):
         return suite
     named = {one.name for one in suite.algorithms}
-    missing = [name for name in FIRST_TRIES if name not in named]
+    missing = [name for name in NAIVE_BASELINES if name not in named]
     for taken in (one for one in suite.algorithms if one.title in missing):
         raise UsageError(
             f"label {taken.title!r} of {taken.name} is the name of a naive baseline: give it"

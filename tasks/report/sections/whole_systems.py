@@ -11,7 +11,7 @@ import pandas as pd
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.benches.systems import SystemsAlgorithm
 from leaseboard.algorithms.errors import short
-from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.tasks.jobs.benches.kinds import choosing
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.report.material import Material
@@ -38,7 +38,7 @@ WORD = 120
 """Signs of a last word that are shown; the whole is its hint."""
 
 TEXTS: dict[type, str] = {
-    OutsideForecaster: (
+    StreamFramework: (
         "Learners of other libraries, each job in a process of its library's own environment: it"
         " is sent a row, forecasts it, and is sent the label. CPU and wall seconds are means over"
         " finished jobs, of forecasting and learning alone; the memory is that of the whole"

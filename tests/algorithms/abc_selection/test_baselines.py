@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.daub import projected_upper_bound
+from leaseboard.algorithms.abc_selection.baselines import projected_upper_bound
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaseboard.algorithms.abc_selection.foresight import samples_needed
+from leaseboard.algorithms.abc_selection.savings import samples_needed
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
 from leaseboard.algorithms.benches.selecting import Probe
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from leaseboard.algorithms.abc_selection.hypergeometric import at_most
+from leaseboard.algorithms.abc_selection.bounds import at_most
 
 
 @given(

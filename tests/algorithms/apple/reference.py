@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from leaseboard.algorithms.apple.heuristics import Heuristic
-from leaseboard.algorithms.apple.monomials import Monomial, times
+from leaseboard.algorithms.apple.learner import Heuristic, Monomial, times
 from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, NONZEROS
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 

@@ -8,9 +8,8 @@ from scipy import sparse
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.entrants import RATES
-from leaseboard.algorithms.apple.example import parity
 from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.rows import as_rows, check_labels
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
@@ -25,6 +24,7 @@ from leaseboard.algorithms.events import (
     Finished,
     LeaseGranted,
 )
+from leaseboard.algorithms.tiny import parity
 
 
 def bench(x, y, test=None, **options):

@@ -11,8 +11,8 @@ from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.apple.classifier import AppleClassifier
-from leaseboard.algorithms.apple.entrants import RATES
 from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.errors import SettingError, UsageError
 
@@ -148,7 +148,7 @@ def test_the_rate_is_chosen_on_the_first_examples(monkeypatch):
     """All of them, or fewer than there are: what is learned at last is learned at that rate."""
     X, y = interaction(n=3000)
     for prefix in (10_000, 700):
-        monkeypatch.setattr("leaseboard.algorithms.apple.entrants.PREFIX", prefix)
+        monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
         model = AppleRegressor(random_state=0).fit(X, y)
         assert model.learning_rate_ in RATES
         assert model.learners_[0].learning.learning_rate == model.learning_rate_

@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.apple.apple import Doubling, EqualEpochs, expansion_size
 from leaseboard.algorithms.apple.hashed import HashedLearner
-from leaseboard.algorithms.apple.heuristics import ssm_score, top
-from leaseboard.algorithms.apple.learner import Learning, powers_of_two
-from leaseboard.algorithms.apple.monomials import (
+from leaseboard.algorithms.apple.learner import (
+    Learning,
     bucket_of,
     mix,
     monomial_key,
+    powers_of_two,
     readable,
+    ssm_score,
     tag_of,
     times,
+    top,
     variable_keys,
 )
 from leaseboard.algorithms.apple.plan import PlanLearner

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import EqualEpochs, Growth, adaptive_expansion
-from leaseboard.algorithms.apple.full import FullLearner
 from leaseboard.algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
 from leaseboard.algorithms.apple.learner import Learning
 from leaseboard.algorithms.apple.plan import PlanLearner
+from leaseboard.algorithms.apple.sparse import FullLearner
 from leaseboard.algorithms.apple.update import DROPPED, EMITTED
 from leaseboard.algorithms.errors import SkipError
 from tests.algorithms.apple.reference import ReferenceLearner

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.example import parity
-from leaseboard.algorithms.apple.ngrams import with_bigrams
 from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.tiny import parity
 
 WORDS = ("not", "good", "bad", "at", "all")
 

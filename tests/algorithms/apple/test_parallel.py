@@ -25,8 +25,8 @@ from leaseboard.algorithms.apple.polynomial import Polynomial
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.benches.arrays import squared_losses
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from leaseboard.algorithms.benches.predictions import squared_losses
 from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.example import parity
 from leaseboard.algorithms.apple.polynomial import Polynomial
 from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.tiny import parity
 
 ALGORITHMS = [
     *(Apple(alpha=0.5), Apple(alpha=0.5, kernel="hashed", bits=8), Apple(kernel="plan")),

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.example import parity
 from leaseboard.algorithms.apple.polynomial import Polynomial
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.tiny import parity
 
 
 def regression(n=1500, d=6, seed=0, density=0.8):

@@ -3,11 +3,10 @@ import math
 import pytest
 
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
-from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.benches.pulls import OVERRUN, SEVEN_GAUSSIANS, PullsBench, Trial
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
-from leaseboard.algorithms.policies.even import Average
+from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
 from tests.algorithms.synthetic_trials import SyntheticTrials
 

@@ -284,7 +284,7 @@ def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, feat
     racing = racing_of("chacha", {"b": 1})
     whole = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), schema, classes)
     front = whole.races[0].ensemble.front
-    ridge = OnlineRidge().of_classes(features, classes).rest
+    ridge = OnlineRidge().forecaster(features, "classification", classes).rest
 
     on_all = len(front.weights) == 1 + features
     assert on_all == hasattr(ridge, "triangle")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.online import lanes
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS, SQUARED

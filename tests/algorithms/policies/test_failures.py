@@ -12,8 +12,7 @@ from leaseboard.algorithms.base import ALGORITHM_STOPPED, play
 from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
-from leaseboard.algorithms.policies.even import Average
-from leaseboard.algorithms.policies.mean import UpperConfidenceBound
+from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
 from leaseboard.algorithms.policies.policy import ArmPolicy, Failures, Problem, alike
 
 POLICIES = [

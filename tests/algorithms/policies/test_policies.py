@@ -5,21 +5,28 @@ from benchmarks.simulation import simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench
-from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS, GaussianArms, RisingArms
+from leaseboard.algorithms.benches.pulls import (
+    SEVEN_GAUSSIANS,
+    GaussianArms,
+    PullsBench,
+    RisingArms,
+)
 from leaseboard.algorithms.events import TrialFinished
-from leaseboard.algorithms.policies.even import Average, RandomArm
-from leaseboard.algorithms.policies.heidari import Heidari, growing_total
-from leaseboard.algorithms.policies.max_ucb import MaxUcb, max_ucb_index, rescaled
-from leaseboard.algorithms.policies.mean import (
+from leaseboard.algorithms.policies.bandits import (
+    Average,
     EpsilonGreedy,
+    MaxUcb,
+    RandomArm,
     Softmax,
     ThompsonSampling,
     UpperConfidenceBound,
+    max_ucb_index,
+    rescaled,
     softmax,
     ucb_index,
 )
 from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
+from leaseboard.algorithms.rising_bandits import Heidari, growing_total
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
 POLICIES = [

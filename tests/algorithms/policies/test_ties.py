@@ -7,8 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench
-from leaseboard.algorithms.benches.synthetic_arms import GaussianArms
+from leaseboard.algorithms.benches.pulls import GaussianArms, PullsBench
 from leaseboard.algorithms.chacha.published import state
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
 from leaseboard.algorithms.chacha.published.rules import Rules, in_top_half, within_median

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
-from leaseboard.algorithms.reference.labels import (
+from leaseboard.algorithms.reference.naive import (
     LONGEST,
     LastLabel,
     RunningMean,

@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
-from leaseboard.algorithms.reference.first_tries import FIRST_TRIES, best_first_try
-from leaseboard.algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.naive import (
+    NAIVE_BASELINES,
+    LastLabel,
+    RunningMean,
+    SeasonalLast,
+    best_baseline,
+)
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 NOTHING = np.zeros((9, 1), np.float32)
@@ -13,7 +18,9 @@ NOTHING = np.zeros((9, 1), np.float32)
 
 def chances(algorithm, labels, examples=NOTHING):
     labels = np.asarray(labels, np.float32)
-    return algorithm.of_classes(examples.shape[1], 3).learn_many(examples[: len(labels)], labels)
+    return algorithm.forecaster(examples.shape[1], "classification", 3).learn_many(
+        examples[: len(labels)], labels
+    )
 
 
 def sample(n=400, k=4):
@@ -46,10 +53,10 @@ def test_a_season_of_classes_is_found_whatever_their_numbers():
     assert (found.argmax(axis=1)[100:] == labels[100:]).all()
 
 
-@pytest.mark.parametrize("name", FIRST_TRIES)
+@pytest.mark.parametrize("name", NAIVE_BASELINES)
 def test_blocks_of_any_size_give_the_same(name):
     x, labels = sample()
-    whole, parts = (FIRST_TRIES[name]().of_classes(3, 3) for _ in range(2))
+    whole, parts = (NAIVE_BASELINES[name]().forecaster(3, "classification", 3) for _ in range(2))
     expected = whole.learn_many(x, labels)
     for rows in np.array_split(np.arange(400), 13):
         found = parts.learn_many(x[rows], labels[rows])
@@ -80,7 +87,7 @@ def test_the_best_is_found_among_them():
     x, labels = sample()
     stream = Stream(x, labels, (Namespace("a", 0, 3),), ("x", "y", "z"), "classification",
                     classes=("p", "q", "r", "s"))  # fmt: skip
-    name, loss = best_first_try(StreamBench(stream))
+    name, loss = best_baseline(StreamBench(stream))
 
     assert name == "online-ridge"
     assert 0.1 < loss < 0.4

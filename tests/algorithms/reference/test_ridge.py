@@ -113,7 +113,7 @@ def test_beyond_the_limit_the_regression_is_on_selected_features(task):
 def test_the_triangles_of_all_classes_together_are_bounded():
     rng = np.random.default_rng(0)
     for d, classes, is_exact in ((10, 1000, True), (1024, 15, True), (1024, 16, False)):
-        forecaster = OnlineRidge().of_classes(d, classes)
+        forecaster = OnlineRidge().forecaster(d, "classification", classes)
         forecaster.learn_many(rng.normal(size=(3, d)).astype(np.float32), np.zeros(3, np.float32))
         assert (forecaster.each[0].notes() == {}) == is_exact
 

@@ -13,11 +13,12 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     ProbeFinished,
 )
+from leaseboard.algorithms.reference.frameworks import OutsideSearch
 
 NAMES = [
     name
     for name in registry.names()
-    if "selection_peers" in registry.entry(name).target
+    if issubclass(registry.algorithm_class(name), OutsideSearch)
 ]  # fmt: skip
 
 

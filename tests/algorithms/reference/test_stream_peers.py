@@ -5,17 +5,16 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import Stream, StreamBench, StreamToll
+from leaseboard.algorithms.benches.stream import BLOCK, Stream, StreamBench, StreamToll
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import Finished
-from leaseboard.algorithms.reference.forecaster import BLOCK
-from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.algorithms.tiny import Tiny, tiny_bench
 
 NAMES = [
     name
     for name in registry.names()
-    if issubclass(registry.algorithm_class(name), OutsideForecaster)
+    if issubclass(registry.algorithm_class(name), StreamFramework)
 ]
 ROWS = BLOCK + 5
 CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],

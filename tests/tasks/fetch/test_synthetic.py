@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.synthetic_arms import SEVEN_GAUSSIANS
+from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.generators import friedman_value, mv_value

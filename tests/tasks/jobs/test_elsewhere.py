@@ -1,7 +1,7 @@
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.reference.outside_forecaster import OutsideForecaster
+from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.jobs.elsewhere import pinned, programs
 from leaseboard.tasks.jobs.job import Job
@@ -11,7 +11,7 @@ from leaseboard.tasks.keys.closure import module_file
 PEERS = [
     name
     for name in registry.names()
-    if issubclass(registry.algorithm_class(name), OutsideForecaster)
+    if issubclass(registry.algorithm_class(name), StreamFramework)
 ]
 
 

@@ -74,9 +74,8 @@ def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
 
 def test_algorithms_have_versions_of_their_own():
     assert code_version("chacha", "stream") != code_version("apple", "holdout")
-    assert code_version("chacha-icml-eval", "stream") == code_version(
-        "chacha-aggressive", "stream"
-    )
+    assert code_version("er-ucb", "pulls") == code_version("er-ucb-auto", "pulls")
+    assert code_version("c-ucb", "pulls") != code_version("ucb", "pulls")  # it has a preset
 
 
 def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):

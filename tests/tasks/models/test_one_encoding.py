@@ -11,7 +11,7 @@ from leaseboard.algorithms.benches.measures import OF_TASK
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.reference.first_tries import FIRST_TRIES
+from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
@@ -138,12 +138,12 @@ def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
     assert learned.best == found.best
 
 
-@pytest.mark.parametrize("name", FIRST_TRIES)
+@pytest.mark.parametrize("name", NAIVE_BASELINES)
 def test_each_baseline_sees_what_the_learner_sees(table, name):
     path, bench = raced(name, table, "dear", "sold")
     going_on = Continued.new(read_rows(path), target="sold")
     features = ChaChaRegressor()._features
-    forecaster, alone = FIRST_TRIES[name]().forecaster(0, "regression"), []
+    forecaster, alone = NAIVE_BASELINES[name]().forecaster(0, "regression"), []
     for x in examples(table):
         label = x.pop("sold")
         del x["dear"]

@@ -8,7 +8,6 @@ from markupsafe import escape
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.reference.unrepeatable import UNREPEATABLE
 from leaseboard.tasks import fetch, report
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import benches
@@ -19,7 +18,7 @@ from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.limits import Limits
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, load_suite
 from leaseboard.tasks.machine.paths import shipped_conf
-from leaseboard.tasks.tend import bundle, rerun
+from leaseboard.tasks.tend import bundle
 from leaseboard.tasks.tend.shipped import beside_shipped
 from tests.tasks.tend.forging import BY_SECONDS, SUITE, Forger, faults, judged, ran
 
@@ -276,7 +275,7 @@ def test_a_score_that_cannot_be_checked_is_said_to_be_unchecked(guided_run, tmp_
 def test_what_one_seed_makes_two_runs_of_is_undecided_unless_its_shape_differs(
     forger, monkeypatch
 ):
-    monkeypatch.setattr(rerun, "UNREPEATABLE", {"vanilla": "by memory addresses"})
+    monkeypatch.setattr(registry, "unrepeatable", lambda _: "by memory addresses")
     forger.event(key := forger.key(), "Finished", score=0.25)
     forger.result(key, score=0.25)
     verdict = judged(forger.write())
@@ -290,15 +289,13 @@ def test_what_one_seed_makes_two_runs_of_is_undecided_unless_its_shape_differs(
     assert judged(forger.write()).outcome == "refuted"
 
 
-def test_what_is_unrepeatable_is_registered_with_all_that_run_the_same_program():
-    assert set(registry.names()) >= UNREPEATABLE.keys()
-    programs = {
-        name: (registry.entry(name).target, registry.build(name).system)
-        for name in registry.names()
-        if hasattr(registry.build(name), "system")
+def test_all_that_run_autovw_or_weigh_by_seconds_are_unrepeatable():
+    found = {name for name in registry.names() if registry.unrepeatable(name)}
+
+    assert found == {
+        *(name for name in registry.names() if name.startswith("flaml-autovw")),
+        *("flaml", "samlb-chacha"),
     }
-    unsteady = {programs[name] for name in UNREPEATABLE}
-    assert {name for name in programs if programs[name] in unsteady} == UNREPEATABLE.keys()
 
 
 @pytest.mark.parametrize("clock", ["cpu_seconds", "wall_seconds"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.front import (
     KNOTS,
     LAST,
@@ -22,7 +22,7 @@ from leaseboard.algorithms.chacha.safe.front import (
 )
 from leaseboard.algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
 from leaseboard.algorithms.chacha.safe.selected import EVERY
-from leaseboard.algorithms.reference.labels import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.naive import LastLabel, RunningMean, SeasonalLast
 from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
 
 

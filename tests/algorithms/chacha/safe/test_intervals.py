@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.chacha import ChaCha
 from leaseboard.algorithms.chacha.safe.intervals import Intervals

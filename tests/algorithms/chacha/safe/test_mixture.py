@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.aggregate import new_aggregate
 from leaseboard.algorithms.chacha.safe.mixture import (
     COUNT,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound
 from leaseboard.algorithms.chacha.safe.front import LAST, N_COMPANIONS
 from leaseboard.algorithms.chacha.safe.odds import N_EXPERTS, SURE_AFTER, TOLD, Odds

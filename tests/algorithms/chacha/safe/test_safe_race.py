@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.chacha import ChaCha
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.errors import UsageError

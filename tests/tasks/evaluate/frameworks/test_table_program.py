@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.reference import tables
+from leaseboard.algorithms.reference import frameworks
 from leaseboard.tasks.evaluate.frameworks import inside, runs, table_program, venv
 
 FOLDER = Path(table_program.__file__).parent
@@ -134,7 +134,7 @@ def test_systems_are_made_for_their_task_with_the_seed(system, task):
 
 
 def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
-    told = [tables.TableSystem, tables.TableBaseline]
+    told = [frameworks.TableSystem, frameworks.TableBaseline]
     names = {name for cls in told for name in get_args(get_type_hints(cls)["system"])}
 
     beside = {name for name in names if table_program.module_of(name)}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.sealed import uniform
+from leaseboard.algorithms.benches.arrays import likeliest, uniform
+from leaseboard.algorithms.benches.measures import baseline_name, loss_of, of_numbers
+from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.online.column_features import Column, ColumnFeatures
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.forecaster import (
+    Certain,
     Doubles,
     Floats,
     Forecaster,
     ReferenceForecast,
+    Shares,
+    linear_model,
 )
-from leaseboard.algorithms.reference.linear import linear_model
-from leaseboard.algorithms.reference.many_classes import Certain, Shares
+from leaseboard.algorithms.reference.ridge import OnlineRidge
 
 LONGEST = 1000
 """Periods are looked for up to here: two days of minutes are beyond it, two years of days not."""
@@ -42,17 +48,11 @@ class RunningMean(ReferenceForecast):
     [0.0, 4.0, 5.0]
     """
 
-    def forecaster(self, n_features: int, task: str) -> Forecaster:
+    forecast: ClassVar[str] = "mean of the labels"
+
+    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
-        return _RunningMean()
-
-    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`."""
-        return Shares()
-
-    def parameters(self) -> dict[str, Any]:
-        """See `ReferenceForecast.parameters`."""
-        return {"forecast": "mean of the labels"}
+        return _RunningMean() if n_classes is None else Shares()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,17 +74,11 @@ class LastLabel(ReferenceForecast):
     [0.0, 4.0, 6.0]
     """
 
-    def forecaster(self, n_features: int, task: str) -> Forecaster:
+    forecast: ClassVar[str] = "last label"
+
+    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
-        return _LastLabel()
-
-    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`."""
-        return Certain(_LastLabel())
-
-    def parameters(self) -> dict[str, Any]:
-        """See `ReferenceForecast.parameters`."""
-        return {"forecast": "last label"}
+        return _LastLabel() if n_classes is None else Certain(_LastLabel())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +106,15 @@ class SeasonalLast(ReferenceForecast):
 
     period: Annotated[int, Field(ge=2)] | None = None
 
-    def forecaster(self, n_features: int, task: str) -> Forecaster:
+    forecast: ClassVar[str] = "label one period before"
+
+    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
         """See `ReferenceForecast.forecaster`."""
-        return _SeasonalLast(self.period)
-
-    def of_classes(self, n_features: int, n_classes: int) -> Forecaster:
-        """See `ReferenceForecast.of_classes`."""
-        return Certain(_SeasonalLast(self.period, classes=True))
-
-    def parameters(self) -> dict[str, Any]:
-        """See `ReferenceForecast.parameters`."""
-        return {"forecast": "label one period before", "period": self.period}
+        return (
+            _SeasonalLast(self.period)
+            if n_classes is None
+            else Certain(_SeasonalLast(self.period, classes=True))
+        )
 
 
 class _RunningMean(Forecaster):
@@ -302,3 +294,126 @@ def next_period(losses: Doubles, seen: int, period: int) -> int:
     for k in range(len(sums)):
         candidates += sums[k] <= most * (seen - 2 - k)
     return period if candidates == 1 else least_period(losses, seen)
+
+
+NAIVE_BASELINES: dict[str, type[ReferenceForecast]] = {
+    "running-mean": RunningMean,
+    "last-label": LastLabel,
+    "seasonal-last": SeasonalLast,
+    "online-ridge": OnlineRidge,
+}
+"""By their registered names."""
+
+
+def best_baseline(bench: StreamBench) -> tuple[str, float] | None:
+    """Whose loss is least on the stream and budget of `bench`, and that loss.
+
+    The loss is that of `leaseboard.algorithms.benches.measures.loss_of`; None if nobody has any.
+    The name says so where ridge is on selected features.
+    """
+    losses = {}
+    for name, kind in NAIVE_BASELINES.items():
+        algorithm, twin = kind(), bench.twin()
+        for _ in algorithm.run(twin, seed=0):
+            pass
+        metrics = twin.score().metrics
+        loss = loss_of(metrics)
+        if loss is not None:
+            losses[baseline_name(name, metrics)] = loss
+    best = min(losses, key=losses.__getitem__, default=None)
+    return None if best is None else (best, losses[best])
+
+
+class Baselines:
+    """The naive baselines, which learn table after table with the features of any learner.
+
+    Parameters
+    ----------
+    task : "regression" or "classification"
+
+    Attributes
+    ----------
+    classes : list of str
+        Those that came, in their order.
+    each : dict of str to Forecaster
+        By name.
+    rows : int
+        Learned so far.
+    begun : dict of str to int
+        The rows before one that began anew, because it is another kind of so many features.
+    """
+
+    def __init__(self, task: str) -> None:
+        self.task, self.classes = task, list[str]()
+        self.rows, self.begun = 0, dict[str, int]()
+        self.features = ColumnFeatures()
+        self.each = {name: self._new(kind(), 0) for name, kind in NAIVE_BASELINES.items()}
+
+    def _new(self, algorithm: ReferenceForecast, n_features: int) -> Forecaster:
+        n_classes = None if self.task == "regression" else len(self.classes)
+        return algorithm.forecaster(n_features, self.task, n_classes)
+
+    def learn(
+        self, columns: Mapping[str, Column], labels: NDArray[Any], declared: Sequence[str] = ()
+    ) -> dict[str, float]:
+        """Forecast and learn the rows of a table in order; return the loss of each on them.
+
+        The name of one that has not learned all rows says from which row on.
+
+        Parameters
+        ----------
+        columns : dict
+            See `ColumnFeatures.encode`.
+        labels : ndarray, shape (n_rows,)
+            Numbers, or names of classes.
+        declared : sequence of str
+            Classes that are known before the first row, of which it is taken for the first.
+        """
+        rows, _ = self.features.encode(columns, learns=True)
+        losses, are_classes = dict[str, float](), self.task == "classification"
+        if are_classes:
+            self.classes = [*dict.fromkeys([*self.classes, *declared, *labels.tolist()])]
+            labels = np.array([self.classes.index(name) for name in labels])
+        for name, kind in NAIVE_BASELINES.items():
+            new = self._new(kind(), rows.shape[1])
+            if _kind(new) is not _kind(self.each[name]):
+                self.each[name], self.begun[name] = new, self.rows
+            self.each[name].grow(rows.shape[1])
+            forecasts = self.each[name].learn_many(rows, labels.astype(np.float32))
+            since = self.begun.get(name)
+            shown = baseline_name(name, self.each[name].notes())
+            shown += f" from row {since + 1} on" if since else ""
+            told = np.asarray(forecasts, dtype=np.float64)
+            if are_classes:
+                found = np.maximum(likeliest(told), 0 if declared else -1)
+                losses[shown] = float((found != labels).mean())
+            elif (loss := loss_of(of_numbers(told, labels))) is not None:
+                losses[shown] = loss
+        self.rows += len(labels)
+        return losses
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that `restored` needs, as plain values."""
+        each = {name: one.state() for name, one in self.each.items()}
+        return {"task": self.task, "classes": self.classes, "rows": self.rows, "begun": self.begun,
+                "features": self.features.state(), "each": each}  # fmt: skip
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Baselines:
+        """Return those that go on from `state`; ValueError if none have it."""
+        try:
+            made = cls(state["task"])
+            made.classes = list(state["classes"])
+            made.rows, made.begun = state["rows"], dict(state["begun"])
+            made.features = ColumnFeatures.restored(state["features"])
+            for name, kind in NAIVE_BASELINES.items():
+                made.each[name] = made._new(kind(), made.features.n_features)
+                made.each[name].fill(state["each"][name])
+        except LookupError as error:
+            raise ValueError(f"no state of baselines: {error}") from error
+        return made
+
+
+def _kind(forecaster: Forecaster) -> type:
+    """Return the class of a forecaster, or of those of each class against the rest."""
+    return type(getattr(forecaster, "rest", forecaster))

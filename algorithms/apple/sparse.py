@@ -1,0 +1,353 @@
+"""What the kernels for sparse rows share: a row's emitted features, learned and predicted.
+
+The state of the emitted slots is gathered into neighbouring memory, learned there in vector
+lanes, and written back.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+from scipy import sparse
+
+from leaseboard.algorithms.apple.learner import Learning, MonomialLearner, bucket_of
+from leaseboard.algorithms.apple.update import (
+    EXAMPLES,
+    FAST,
+    NONZEROS,
+    UNSEEN,
+    Real,
+    clamp,
+    learn_adaptive,
+    learn_sgd,
+)
+from leaseboard.algorithms.benches.arrays import sealed
+from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.errors import SkipError
+
+Records = NDArray[np.void]
+"""Slots with at least the fields `w`, `g` and `inverse`: ω, γ and 1 / N."""
+
+
+class CSR(NamedTuple):
+    """Sparse rows as their three arrays."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    data: Floats
+
+
+class Scratch(NamedTuple):
+    """One row's emitted features: slots, values, copies of their state, keys."""
+
+    slots: NDArray[np.uint32]
+    v: Floats
+    z: Floats
+    w: Floats
+    g: Floats
+    inverse: Floats
+    keys: NDArray[np.uint64]
+
+
+class Update(NamedTuple):
+    """How an example is learned, and what it changes beside its slots' records.
+
+    `rate` is η, or λ under SGD. The moments are those of a `GrowingLearner`.
+    """
+
+    totals: NDArray[np.float64]
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
+    rate: float
+    sgd: bool
+
+
+def csr_of(rows: Rows) -> CSR:
+    """The arrays of sparse rows, or of dense ones made sparse.
+
+    They are read-only, whoever owns the rows, so that the kernels are compiled once.
+    """
+    rows = rows if sparse.issparse(rows) else sparse.csr_array(rows)
+    indices = rows.indices.astype(np.int32, copy=False)
+    return CSR(sealed(rows.indptr.astype(np.int64)), sealed(indices), sealed(rows.data))
+
+
+def new_scratch(n_features: int) -> Scratch:
+    """Room for so many emitted features, and one that is written but not counted."""
+    v, z, w, g, inverse = (np.empty(n_features + 1, dtype=np.float32) for _ in range(5))
+    slots = np.empty(n_features + 1, dtype=np.uint32)
+    return Scratch(slots, v, z, w, g, inverse, np.empty(n_features + 1, dtype=np.uint64))
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def emit_base(
+    csr: CSR,
+    row: int,
+    scale: NDArray[np.float64],
+    variable_keys: NDArray[np.uint64],
+    scratch: Scratch,
+) -> int:
+    """Emit a row's non-zero base features and then the constant; returns how many are base."""
+    indptr, indices, data = csr
+    slots, v, keys = scratch.slots, scratch.v, scratch.keys
+    base = 0
+    for i in range(indptr[row], indptr[row + 1]):
+        variable = indices[i]
+        x = np.float32(data[i] * scale[variable])
+        if x != 0:
+            slots[base] = variable
+            v[base] = x
+            keys[base] = variable_keys[variable]
+            base += 1
+    slots[base] = len(scale)
+    v[base] = np.float32(1.0)
+    return base
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def learn_emitted(
+    records: Records, scratch: Scratch, size: int, base: int, y: Real, h: Real, update: Update
+) -> Real:
+    """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
+    slots, v, z, w, g, inverse, _ = scratch
+    totals, residual_moments, square_moments, rate, sgd = update
+    for i in range(size):
+        record = records[slots[i]]
+        w[i] = record.w
+        g[i] = record.g
+        inverse[i] = record.inverse
+    if sgd:
+        p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
+    else:
+        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
+    totals[EXAMPLES] += 1
+    totals[NONZEROS] += base + 1
+    for i in range(size):
+        record = records[slots[i]]
+        record.w = w[i]
+        record.g = g[i]
+        record.inverse = inverse[i]
+    if len(square_moments) and np.isfinite(p):
+        residual = np.float64(y - p) ** 2
+        for i in range(size):
+            square = h * np.float64(v[i]) ** 2
+            residual_moments[slots[i]] += residual * square
+            square_moments[slots[i]] += square
+    return p
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float) -> Real:
+    """The raw prediction; `fixed` stands for 1 / N under SGD and is 0 otherwise."""
+    unseen = np.float32(1 / UNSEEN)
+    p = np.float32(0.0)
+    for i in range(size):
+        record = records[scratch.slots[i]]
+        if record.inverse < unseen:
+            factor = np.float32(fixed) if fixed > 0 else record.inverse
+            p += record.w * (scratch.v[i] * factor)
+    return p
+
+
+RECORD = np.dtype(
+    [("w", np.float32), ("g", np.float32), ("inverse", np.float32), ("stamp", np.uint32)],
+    align=True,
+)
+"""A slot: ω, γ, 1 / N, and the number of the last row that emitted it, where anyone asks."""
+
+LINE = 64
+"""Bytes of a cache line."""
+
+
+class RecordLearner(MonomialLearner):
+    """A learner whose slots are records: a look-up costs one cache line, whatever it asks.
+
+    Attributes
+    ----------
+    records : structured ndarray, shape (n_slots,)
+        Each field is also an attribute of the learner, a view of the records.
+    residual_moments, square_moments : ndarray of float64
+        The sums of the SSM heuristic for each slot, or empty.
+    """
+
+    records: Records
+    stamp: NDArray[np.uint32]
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the views, which would come back as copies."""
+        fields = self.records.dtype.names or ()
+        return {name: value for name, value in vars(self).items() if name not in fields}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._link()
+
+    def _allocate(self, n_slots: int, *, moments: bool) -> None:
+        """Empty slots, and base features never seen; no slot straddles two lines."""
+        raw = np.zeros(n_slots * RECORD.itemsize + LINE, dtype=np.uint8)
+        start = -raw.ctypes.data % LINE
+        self.records = raw[start : start + n_slots * RECORD.itemsize].view(RECORD)
+        self._link()
+        self.inverse[: self.n_variables + 1] = 1 / UNSEEN
+        self.residual_moments = np.zeros(n_slots if moments else 0)
+        self.square_moments = self.residual_moments.copy()
+
+    def _link(self) -> None:
+        for name in self.records.dtype.names or ():
+            setattr(self, name, self.records[name])
+
+    @property
+    def _update(self) -> Update:
+        moments = (self.residual_moments, self.square_moments)
+        return Update(self.totals, *moments, self._rate, self.sgd)
+
+
+MOST_PRODUCTS = 2**25
+"""A row may have so many products; they take 40 bytes each, once."""
+
+
+class Products(NamedTuple):
+    """The slots of a `FullLearner` as its kernels see them, and what it multiplies."""
+
+    records: Records
+    scale: NDArray[np.float64]
+    variable_keys: NDArray[np.uint64]
+    indicators: NDArray[np.bool_]
+    bits: int
+    degree: int
+
+
+class FullLearner(RecordLearner):
+    """All monomials up to a degree, over hashed slots.
+
+    Parameters
+    ----------
+    n_variables : int
+    learning : Learning
+    degree : int
+    indicators : ndarray of bool, shape (n_variables,)
+        Columns of zeros and ones, which are their own squares.
+    """
+
+    def __init__(
+        self, n_variables: int, learning: Learning, degree: int, indicators: NDArray[np.bool_]
+    ) -> None:
+        super().__init__(n_variables, learning)
+        self.full_degree = degree
+        self.indicators = indicators
+        self._allocate(n_variables + 1 + (1 << learning.bits), moments=False)
+        self.inverse[:] = 1 / UNSEEN
+
+    @property
+    def size(self) -> int:
+        """The base variables and the buckets in use, however many monomials share them."""
+        buckets = self.inverse[self.n_variables + 1 :]
+        return self.n_variables + int(np.count_nonzero(buckets < 1 / UNSEEN))
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of the expansion."""
+        return self.full_degree
+
+    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
+        """The scale is that of the first rows: N of a shared bucket cannot follow a new one."""
+        if not self.totals[EXAMPLES]:
+            self.magnitude = magnitude
+
+    def _products(self) -> Products:
+        return Products(
+            self.records, self._scale, self.variable_keys, self.indicators, self.learning.bits,
+            self.full_degree,
+        )  # fmt: skip
+
+    def _room(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
+        """Room for the expansion of the fullest row, and for the place each feature extends."""
+        longest = int(np.diff(csr.indptr).max(initial=0))
+        room = math.comb(longest + self.full_degree, self.full_degree)
+        if room > MOST_PRODUCTS:
+            raise SkipError(
+                f"a row of {longest} features has {room:.3g} products of up to"
+                f" {self.full_degree}, more than {MOST_PRODUCTS}: lower the degree"
+            )
+        return new_scratch(room), np.empty(room + 1, dtype=np.int32)
+
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
+        csr = csr_of(rows)
+        bad: int = _learn(
+            csr, labels, weights, self._products(), *self._room(csr), self._update, out
+        )
+        return bad
+
+    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
+        csr = csr_of(rows)
+        _predict(csr, self._products(), *self._room(csr), fixed, low, high, out)
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def _emit(
+    csr: CSR, row: int, products: Products, scratch: Scratch, last: NDArray[np.int32]
+) -> tuple[int, int]:
+    """Emit each multiset of the row's features once: a product is extended only to the right."""
+    slots, v, keys = scratch.slots, scratch.v, scratch.keys
+    base = emit_base(csr, row, products.scale, products.variable_keys, scratch)
+    for i in range(base):
+        last[i] = i
+    first_bucket = len(products.scale) + 1
+    size = base + 1
+    start, stop = 0, base
+    for _ in range(1, products.degree):
+        level = size
+        for place in range(start, stop):
+            first = last[place]
+            if products.indicators[slots[first]]:
+                first += 1
+            for i in range(first, base):
+                keys[size] = keys[place] + keys[i]
+                slots[size] = first_bucket + bucket_of(keys[size], products.bits)
+                v[size] = v[place] * v[i]
+                last[size] = i
+                size += 1
+        start, stop = level, size
+    return size, base
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _learn(
+    csr: CSR,
+    labels: Floats,
+    weights: Floats,
+    products: Products,
+    scratch: Scratch,
+    last: NDArray[np.int32],
+    update: Update,
+    out: Floats,
+) -> int:
+    for t in range(len(labels)):
+        size, base = _emit(csr, t, products, scratch, last)
+        p = learn_emitted(products.records, scratch, size, base, labels[t], weights[t], update)
+        if not np.isfinite(p):
+            return t
+        out[t] = p
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _predict(
+    csr: CSR,
+    products: Products,
+    scratch: Scratch,
+    last: NDArray[np.int32],
+    fixed: float,
+    low: float,
+    high: float,
+    out: Floats,
+) -> None:
+    for t in range(len(out)):
+        size, _ = _emit(csr, t, products, scratch, last)
+        out[t] = clamp(predict_emitted(products.records, scratch, size, fixed), low, high)

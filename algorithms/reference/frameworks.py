@@ -1,0 +1,292 @@
+"""Other libraries' systems, which run elsewhere: on streams, among configurations, on tables."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from leaseboard.algorithms import events
+from leaseboard.algorithms.base import Algorithm, Run, settings_of
+from leaseboard.algorithms.benches.samples import (
+    Decided,
+    OutsideDecider,
+    SamplesAlgorithm,
+    SamplesBench,
+)
+from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.benches.stream import (
+    BLOCK,
+    OutsideForecasts,
+    StreamBench,
+    require_finite,
+)
+from leaseboard.algorithms.benches.systems import SystemsAlgorithm, SystemsBench
+from leaseboard.algorithms.errors import unknown
+
+LEARNERS: dict[str, dict[str, str]] = {
+    "autovw": {"stock": "numbers", "patched": "numbers", "squared": "numbers"},
+    "capymoa": {
+        "arf": "all",
+        **dict.fromkeys(("hat", "srp", "boost", "leveraging", "autoclass"), "classes"),
+        "soknl": "numbers",
+    },
+    "river": {
+        **dict.fromkeys(("linear", "linear-plain", "hat", "arf", "srp", "bandit"), "all"),
+        "amrules": "numbers",
+        "alma": "two classes",
+    },
+    "samlb": {
+        **dict.fromkeys(("asml", "evolutionary"), "all"),
+        **dict.fromkeys(("autoclass", "oaml"), "classes"),
+        "chacha": "numbers",
+    },
+}
+"""What each learner of a system predicts on a stream."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamFramework(Algorithm[StreamBench]):
+    """A stream learner of another library, in an environment of its own.
+
+    It runs where ``leaseboard peers install river`` has been, on the rows, the order and the loss
+    of all others, and is told a label when its prediction of it has come.
+
+    Parameters
+    ----------
+    system : {"river", "capymoa", "samlb", "autovw"}
+        River, set up as its documentation advises; CapyMOA 0.15 and SAMLB 0.6 at their defaults;
+        AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as its notebook has it, on the bench's groups of
+        columns as namespaces.
+    learner : str
+        Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, or is not
+        (``linear-plain``), or with a bandit over their learning rates; a Hoeffding adaptive tree
+        (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``),
+        adaptive model rules (``amrules``), ALMA, OzaBoost (``boost``), leveraging bagging,
+        self-optimising k nearest leaves (``soknl``); of SAMLB AutoStream (``asml``), EvOAutoML,
+        AutoClass, OAML, and AutoVW as SAMLB calls it (``chacha``); of AutoVW the stock one, the
+        one with the error of one number computed without scikit-learn (``patched``), and this
+        told that the squared error is what counts.
+
+    Notes
+    -----
+    CPU and wall seconds are those of predicting and learning alone, of all threads;
+    ``peak_memory_mb`` is the memory of its process. The event log does not hold what it does
+    within.
+
+    AutoVW goes through a set in the order of memory addresses, so two runs of one seed may differ.
+    Its page knows regressions alone. Unless it is told otherwise it chooses by the absolute error
+    of predictions within the labels seen so far; the bench scores the squared one. SAMLB writes
+    all features into one namespace, so that AutoVW, which tries interactions of namespaces, has
+    none to try: there it is no ChaCha but a choice of learning rates.
+    """
+
+    bench: ClassVar[str] = "stream"
+
+    system: Literal["autovw", "capymoa", "river", "samlb"] = "river"
+    learner: Literal[
+        "linear", "linear-plain", "hat", "arf", "srp", "bandit", "amrules", "alma", "boost",
+        "leveraging", "autoclass", "soknl", "asml", "evolutionary", "oaml", "chacha", "stock",
+        "patched", "squared",
+    ] = "linear"  # fmt: skip
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for a learner of another system."""
+        if self.learner not in LEARNERS[self.system]:
+            raise unknown(f"learner of {self.system}", self.learner, LEARNERS[self.system])
+
+    @property
+    def many_classes(self) -> bool:  # type: ignore[override]
+        """Whether it predicts three and more classes."""
+        return LEARNERS[self.system][self.learner] in {"all", "classes"}
+
+    @property
+    def tasks(self) -> frozenset[str]:  # type: ignore[override]
+        """What it can do on a stream."""
+        predicts = LEARNERS[self.system][self.learner]
+        if predicts == "all":
+            return Algorithm.tasks
+        return frozenset(("regression" if predicts == "numbers" else "classification",))
+
+    @property
+    def capacity(self) -> int:
+        """One, whatever it keeps within."""
+        return 1
+
+    def run(self, bench: StreamBench, seed: int) -> Run:
+        """Record its predictions."""
+        stream, budget = bench.stream, bench.budget
+        if budget == 0:
+            return
+        require_finite(stream, budget)
+        with bench.outsider(OutsideForecasts(self.system, self.learner), seed) as session:
+            yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=settings_of(self))
+            yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+            yield events.ChampionChanged(at=0, configuration=0, previous=None)
+            for start in range(0, budget, BLOCK):
+                rows = slice(start, min(start + BLOCK, budget))
+                told = session.learn_many(stream.features[rows], stream.labels[rows])
+                yield from bench.record(told)
+        score = float(bench.score().value)
+        yield events.ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
+
+
+class OutsideSearch(SamplesAlgorithm):
+    """A search that is asked, probe by probe, what it wants to know."""
+
+    system: ClassVar[str]
+
+    def run(self, bench: SamplesBench, seed: int) -> Run:
+        """Probe what it asks for, and choose what it chooses.
+
+        When the budget ends before it does, the best on the most rows is the answer.
+        """
+        distinct = yield from bench.admit()
+        which = OutsideDecider(
+            self.system, settings_of(self), len(distinct), bench.train_rows, bench.initial_rows
+        )
+        known: dict[int, tuple[int, float]] = {}
+        failed: dict[int, Probe] = {}
+        dropped: dict[int, str] = {}
+        with bench.decider(which, seed) as session:
+            while not isinstance(said := session.hear(), Decided):
+                index = distinct[said.configuration]
+                if said.fold is None:
+                    probe = yield from bench.probe(index, said.rows, train=False)
+                else:
+                    probe = yield from bench.probe_fold(index, said.rows, said.fold, said.folds)
+                if probe is None:
+                    said = Decided(None)
+                    break
+                fine = probe.status == "ok"
+                session.tell(probe.test_accuracy if fine else None)
+                if not fine:
+                    failed[index] = probe
+                    continue
+                known[index] = max(known.get(index, (0, 0.0)), (probe.rows, probe.test_accuracy))
+                best = max(known, key=lambda each: known[each])
+                if index == best:
+                    yield events.Measured(at=bench.at, value=known[best][1])
+        if said.chosen is not None:
+            yield from bench.crown(distinct[said.chosen])
+            dropped = {distinct[each]: why for each, why in said.dropped.items()}
+        elif probe is None:
+            guess = max(known, key=lambda each: known[each], default=distinct[0])
+            yield from bench.crown(guess)
+        for index in sorted({*failed, *dropped} - {bench.champion}):
+            if index in failed:
+                yield from bench.fail(index, failed[index], None)
+            else:
+                yield events.Eliminated(at=bench.at, configuration=index, reason=dropped[index])
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalvingSearch(OutsideSearch):
+    """scikit-learn's successive halving over given configurations, the class itself.
+
+    ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
+    every fit, so it is charged what everybody is charged for it.
+
+    Parameters
+    ----------
+    search : {"grid", "random"}
+        Of a given set the second draws as many candidates as there are: all of them.
+    folds : int
+        Of cross-validation, 5 by default as there, of which the held-out rows are no part. With 1
+        a fit is tested on held-out rows, as those of the others are.
+    factor : int
+        One of so many goes on, with so many times the rows.
+    min_resources : int or "exhaust"
+        Rows of the first round; ``exhaust``, the default there, has the last round take all.
+    """
+
+    system: ClassVar[str] = "scikit-learn"
+
+    search: Literal["grid", "random"] = "grid"
+    folds: Annotated[int, Field(ge=1, le=100)] = 5
+    factor: Annotated[int, Field(ge=2)] = 3
+    min_resources: Annotated[int, Field(ge=1)] | Literal["exhaust"] = "exhaust"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrunedStudy(OutsideSearch):
+    """Optuna with a pruner over given configurations, in its own environment.
+
+    It runs where ``leaseboard peers install optuna`` has been. A trial is one configuration on
+    growing samples, each tested on held-out rows; it reports every accuracy and asks whether it
+    is pruned. The best complete trial is the answer.
+
+    Parameters
+    ----------
+    pruner : {"median", "halving", "hyperband"}
+    sampler : {"grid", "tpe"}
+        Every configuration once in a random order, or Optuna's default, TPE, with as many trials,
+        which may come back to one.
+    startup_trials : int
+        Of the median pruner: complete trials before it prunes any; 5 there.
+    min_resource : int or "auto"
+        Of the halving pruner: the first rung in first samples; ``auto`` is the default there.
+
+    Notes
+    -----
+    A sample is as many times the one before as the pruner's reduction factor, 4 by its default
+    for ``halving``, and 4 for ``median``, which has none. For ``hyperband`` it is 3, its default,
+    unless that makes more than the 6 brackets which its documentation advises at most.
+    """
+
+    system: ClassVar[str] = "optuna"
+
+    pruner: Literal["median", "halving", "hyperband"] = "median"
+    sampler: Literal["grid", "tpe"] = "grid"
+    startup_trials: Annotated[int, Field(ge=0)] = 5
+    min_resource: Annotated[int, Field(ge=1)] | Literal["auto"] = "auto"
+
+
+class OnTable(SystemsAlgorithm):
+    """One fit, with all of the budget."""
+
+    system: str
+
+    def run(self, bench: SystemsBench, seed: int) -> Run:
+        """Fit once, unless there is nothing to spend."""
+        yield events.ConfigurationAdmitted(
+            at=0, configuration=0, parameters={"system": self.system}, origin="system"
+        )
+        if bench.at < bench.budget:
+            yield events.LeaseGranted(at=0, configuration=0, amount=bench.budget)
+            bench.fit(self.system, seed)
+            yield events.ChampionChanged(at=bench.at, configuration=0, previous=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSystem(OnTable):
+    """An AutoML system that is told the task, the metric, the seconds and a seed, no more.
+
+    Parameters
+    ----------
+    system : {"leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"}
+        ``leaseboard`` is `PolicyClassifier` or `PolicyRegressor`. The others run in an
+        environment of their own: ``leaseboard peers install flaml``. AutoGluon takes no seed.
+        ``tpot-light`` is TPOT with its search space of fast pipelines.
+    """
+
+    system: Literal[
+        "leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"
+    ] = "leaseboard"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableBaseline(OnTable):
+    """A learner at its library's defaults, which takes the seconds that it takes.
+
+    Parameters
+    ----------
+    system : {"lightgbm", "forest"}
+        LightGBM with nominal columns as they are, or scikit-learn's random forest with their
+        codes; both take gaps.
+    """
+
+    baseline: ClassVar[bool] = True
+
+    system: Literal["lightgbm", "forest"] = "lightgbm"
