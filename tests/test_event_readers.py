@@ -2,6 +2,7 @@
 
 import ast
 import dataclasses
+import re
 import tomllib
 from pathlib import Path
 
@@ -196,7 +197,7 @@ ONE_KIND = (
 
 
 def class_patterns(match):
-    return {ast.unparse(node.cls) for case in match.cases for node in ast.walk(case.pattern)
+    return {ast.unparse(node.cls).rpartition(".")[2] for case in match.cases for node in ast.walk(case.pattern)
             if isinstance(node, ast.MatchClass)}  # fmt: skip
 
 
@@ -213,7 +214,7 @@ def test_every_match_on_events_is_exhaustive_for_the_type_checker():
                 assert any(f"{name}.".startswith(f"{one}.") for one in checked), name
                 found += 1
             elif isinstance(node, ast.Call) and ast.unparse(node.func) == "isinstance":
-                asked = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
+                asked = set(re.findall(r"\w+", ast.unparse(node.args[1])))
                 if not str(path).endswith(ONE_KIND):
                     assert not asked & events.KINDS.keys(), f"{path}: use events.of"
 
