@@ -197,8 +197,9 @@ ONE_KIND = (
 
 
 def class_patterns(match):
-    return {ast.unparse(node.cls).rpartition(".")[2] for case in match.cases for node in ast.walk(case.pattern)
-            if isinstance(node, ast.MatchClass)}  # fmt: skip
+    nodes = (node for case in match.cases for node in ast.walk(case.pattern))
+    found = {ast.unparse(node.cls) for node in nodes if isinstance(node, ast.MatchClass)}
+    return {name.rpartition(".")[2] for name in found}
 
 
 def test_every_match_on_events_is_exhaustive_for_the_type_checker():
