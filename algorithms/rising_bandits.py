@@ -266,6 +266,9 @@ _LEAST_GROWTH = 1e-15
 class Heidari(GrowthBased):
     """Improving bandits: eliminate by the sum of an arm's rewards, not by the last one.
 
+    Hoda Heidari, Michael Kearns, Aaron Roth. "Tight Policy Regret Bounds for Improving and
+    Decaying Bandits". IJCAI 2016. A baseline of Rising Bandits.
+
     An arm's optimistic total p is its past rewards plus the future ones if it kept growing at
     its growth rate; its pessimistic total q is the same if it stopped growing. Arm i goes when
     p_i < q_j for some arm j.

@@ -228,6 +228,11 @@ def samples_needed(
 ) -> list[int]:
     """The first of `sizes`, up to the one that will part the candidate from another; else none.
 
+    Bounds narrow with the square root of the rows, around the accuracy on the test rows. Where no
+    sample that is cheap beside the full training will part a configuration from any other, as with
+    ties that are closer than the largest sample can tell, there is no use in its next one. This
+    decides what is probed, never what is concluded: bounds hold whatever is probed.
+
     Parameters
     ----------
     candidate : Prospect

@@ -33,7 +33,6 @@ from leaseboard.algorithms.apple.sparse import (
     Records,
     Scratch,
     Update,
-    csr_of,
     emit_base,
     learn_emitted,
     new_scratch,
@@ -41,6 +40,96 @@ from leaseboard.algorithms.apple.sparse import (
 )
 from leaseboard.algorithms.apple.update import DROPPED, FAST, UNSEEN, clamp
 from leaseboard.algorithms.benches.holdout import Floats, Rows
+
+CLAIMED, COLLISIONS, ROWS = range(3)
+
+EMPTY, FOREIGN = -1, -2
+"""In place of a slot: the bucket is free, or was not asked yet; another monomial owns it."""
+
+Int = int | np.integer[Any]
+
+
+class Buckets(NamedTuple):
+    """The slots of a `HashedLearner` and its buckets, as the kernels see them.
+
+    A bucket only says which slot its monomial has. Slots are given in the order in which monomials
+    come, so that the frequent ones, which come first, lie close together and stay in a near cache.
+
+    The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
+    each bucket's rest, 0 in an empty bucket: small enough for a near cache, it answers most
+    look-ups of a crowded table. `owners` is the rest and, in the low `bits`, the number of the
+    monomial, which is exact. `children` has the slots of a parent's products by variable in the
+    row that `family` names, or no rows at all. `counts` holds the number of monomials, the
+    collisions dropped and the rows expanded.
+    """
+
+    records: Records
+    keys: NDArray[np.uint64]
+    source: NDArray[np.uint32]
+    variable: NDArray[np.uint32]
+    degree: NDArray[np.uint8]
+    parent: NDArray[np.bool_]
+    tags: NDArray[np.uint8]
+    owners: NDArray[np.uint64]
+    family: NDArray[np.uint32]
+    children: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    scale: NDArray[np.float64]
+    variable_keys: NDArray[np.uint64]
+    bits: int
+
+
+@njit(cache=True, nogil=True)
+def find(table: Buckets, key: np.uint64) -> Int:
+    """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
+    bits, mixed = np.uint64(table.bits), mix(key)
+    bucket = mixed >> (np.uint64(64) - bits)
+    if table.tags[bucket] == 0:
+        return EMPTY
+    owner = table.owners[bucket]
+    if owner >> bits != mixed << bits >> bits:
+        return FOREIGN
+    number = owner & ((np.uint64(1) << bits) - np.uint64(1))
+    return np.int64(number) + len(table.scale) + 1
+
+
+@njit(cache=True, nogil=True)
+def claim(table: Buckets, key: np.uint64, source: Int, variable: Int) -> Int:
+    """Give a new slot to `key`, whose bucket is empty."""
+    number = np.int64(table.counts[CLAIMED])
+    table.counts[CLAIMED] += 1
+    bits, mixed = np.uint64(table.bits), mix(key)
+    bucket = mixed >> (np.uint64(64) - bits)
+    table.tags[bucket] = tag_of(mixed)
+    table.owners[bucket] = mixed << bits | np.uint64(number)
+    slot = len(table.scale) + 1 + number
+    table.records[slot].inverse = np.float32(1 / UNSEEN)
+    table.keys[slot] = key
+    table.source[slot] = source
+    table.variable[slot] = variable
+    table.degree[slot] = table.degree[source] + 1
+    return slot
+
+
+@njit(cache=True, nogil=True)
+def adopt(table: Buckets, other: Buckets, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
+    """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
+    for slot in slots:
+        source = here[other.source[slot]]
+        here[slot] = find(table, other.keys[slot])
+        if here[slot] == EMPTY and source >= 0:
+            here[slot] = claim(table, other.keys[slot], source, other.variable[slot])
+
+
+@njit(cache=True, nogil=True)
+def settle(table: Buckets, source: Int, variable: Int, learning: bool) -> Int:
+    """The slot of a product, claimed if it may be; negative if it has none."""
+    key = table.keys[source] + table.variable_keys[variable]
+    slot = find(table, key)
+    if slot == EMPTY and learning:
+        return claim(table, key, source, variable)
+    return slot
+
 
 BATCH = 1024
 """So many hits are looked up together, and those of one parent more."""
@@ -214,11 +303,49 @@ def emit(
     return size, base
 
 
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _learn(
+    csr: CSR,
+    labels: Floats,
+    weights: Floats,
+    table: Buckets,
+    scratch: Scratch,
+    work: Worklist,
+    update: Update,
+    out: Floats,
+) -> int:
+    for t in range(len(labels)):
+        size, base = emit(csr, t, table, scratch, work, True)
+        p = learn_emitted(table.records, scratch, size, base, labels[t], weights[t], update)
+        if not np.isfinite(p):
+            return t
+        out[t] = p
+    return -1
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+def _predict(
+    csr: CSR,
+    table: Buckets,
+    scratch: Scratch,
+    work: Worklist,
+    fixed: float,
+    low: float,
+    high: float,
+    out: Floats,
+) -> None:
+    for t in range(len(out)):
+        size, _ = emit(csr, t, table, scratch, work, False)
+        out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)
+
+
 MOST_STAMPS = 2**32 - 1
 
 
 class HashedLearner(RecordLearner, GrowingLearner):
     """A learner for sparse rows of any width; its memory is the table and the base features."""
+
+    kernels = (_learn, _predict)
 
     def __init__(self, n_variables: int, learning: Learning) -> None:
         super().__init__(n_variables, learning)
@@ -312,136 +439,6 @@ class HashedLearner(RecordLearner, GrowingLearner):
         return new_scratch(len(self.keys)), work
 
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        csr = csr_of(rows)
-        bad: int = _learn(
-            csr, labels, weights, self._table(len(labels)), *self._room(csr), self._update, out
-        )
+        bad = super()._learn(rows, labels, weights, out)
         self.totals[DROPPED] = self.counts[COLLISIONS]
         return bad
-
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        csr = csr_of(rows)
-        _predict(csr, self._table(len(out)), *self._room(csr), fixed, low, high, out)
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _learn(
-    csr: CSR,
-    labels: Floats,
-    weights: Floats,
-    table: Buckets,
-    scratch: Scratch,
-    work: Worklist,
-    update: Update,
-    out: Floats,
-) -> int:
-    for t in range(len(labels)):
-        size, base = emit(csr, t, table, scratch, work, True)
-        p = learn_emitted(table.records, scratch, size, base, labels[t], weights[t], update)
-        if not np.isfinite(p):
-            return t
-        out[t] = p
-    return -1
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _predict(
-    csr: CSR,
-    table: Buckets,
-    scratch: Scratch,
-    work: Worklist,
-    fixed: float,
-    low: float,
-    high: float,
-    out: Floats,
-) -> None:
-    for t in range(len(out)):
-        size, _ = emit(csr, t, table, scratch, work, False)
-        out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)
-
-
-CLAIMED, COLLISIONS, ROWS = range(3)
-
-EMPTY, FOREIGN = -1, -2
-"""In place of a slot: the bucket is free, or was not asked yet; another monomial owns it."""
-
-Int = int | np.integer[Any]
-
-
-class Buckets(NamedTuple):
-    """The slots of a `HashedLearner` and its buckets, as the kernels see them.
-
-    The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
-    each bucket's rest, 0 in an empty bucket: small enough for a near cache, it answers most
-    look-ups of a crowded table. `owners` is the rest and, in the low `bits`, the number of the
-    monomial, which is exact. `children` has the slots of a parent's products by variable in the
-    row that `family` names, or no rows at all. `counts` holds the number of monomials, the
-    collisions dropped and the rows expanded.
-    """
-
-    records: Records
-    keys: NDArray[np.uint64]
-    source: NDArray[np.uint32]
-    variable: NDArray[np.uint32]
-    degree: NDArray[np.uint8]
-    parent: NDArray[np.bool_]
-    tags: NDArray[np.uint8]
-    owners: NDArray[np.uint64]
-    family: NDArray[np.uint32]
-    children: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    scale: NDArray[np.float64]
-    variable_keys: NDArray[np.uint64]
-    bits: int
-
-
-@njit(cache=True, nogil=True)
-def find(table: Buckets, key: np.uint64) -> Int:
-    """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
-    bits, mixed = np.uint64(table.bits), mix(key)
-    bucket = mixed >> (np.uint64(64) - bits)
-    if table.tags[bucket] == 0:
-        return EMPTY
-    owner = table.owners[bucket]
-    if owner >> bits != mixed << bits >> bits:
-        return FOREIGN
-    number = owner & ((np.uint64(1) << bits) - np.uint64(1))
-    return np.int64(number) + len(table.scale) + 1
-
-
-@njit(cache=True, nogil=True)
-def claim(table: Buckets, key: np.uint64, source: Int, variable: Int) -> Int:
-    """Give a new slot to `key`, whose bucket is empty."""
-    number = np.int64(table.counts[CLAIMED])
-    table.counts[CLAIMED] += 1
-    bits, mixed = np.uint64(table.bits), mix(key)
-    bucket = mixed >> (np.uint64(64) - bits)
-    table.tags[bucket] = tag_of(mixed)
-    table.owners[bucket] = mixed << bits | np.uint64(number)
-    slot = len(table.scale) + 1 + number
-    table.records[slot].inverse = np.float32(1 / UNSEEN)
-    table.keys[slot] = key
-    table.source[slot] = source
-    table.variable[slot] = variable
-    table.degree[slot] = table.degree[source] + 1
-    return slot
-
-
-@njit(cache=True, nogil=True)
-def adopt(table: Buckets, other: Buckets, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
-    """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
-    for slot in slots:
-        source = here[other.source[slot]]
-        here[slot] = find(table, other.keys[slot])
-        if here[slot] == EMPTY and source >= 0:
-            here[slot] = claim(table, other.keys[slot], source, other.variable[slot])
-
-
-@njit(cache=True, nogil=True)
-def settle(table: Buckets, source: Int, variable: Int, learning: bool) -> Int:
-    """The slot of a product, claimed if it may be; negative if it has none."""
-    key = table.keys[source] + table.variable_keys[variable]
-    slot = find(table, key)
-    if slot == EMPTY and learning:
-        return claim(table, key, source, variable)
-    return slot

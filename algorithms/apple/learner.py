@@ -1,4 +1,10 @@
-"""A linear model over monomials: weights, learning and predicting, whatever the kernel."""
+"""Linear models over monomials, whatever the kernel, and those whose feature set grows.
+
+A monomial is the sorted tuple of its variables with repeats: ``(0, 0, 3)`` is :math:`x_0^2 x_3`.
+Kernels know it by a 64-bit key, the wrapping sum of one random odd number per variable. The sum
+commutes, so ``x1 * x2`` and ``x2 * x1`` are one feature; VW's hash depends on the path and counts
+them twice. Two of m monomials share a key with a chance below m² / 2^64.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernels for sparse rows share: a row's emitted features, learned and predicted.
+"""Learners of sparse rows: what their kernels share, and the full expansion.
 
 The state of the emitted slots is gathered into neighbouring memory, learned there in vector
 lanes, and written back.
@@ -7,7 +7,8 @@ lanes, and written back.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -174,6 +175,9 @@ class RecordLearner(MonomialLearner):
         The sums of the SSM heuristic for each slot, or empty.
     """
 
+    kernels: ClassVar[tuple[Any, Any]]
+    """What learns rows and what predicts them, compiled."""
+
     records: Records
     stamp: NDArray[np.uint32]
     residual_moments: NDArray[np.float64]
@@ -202,10 +206,25 @@ class RecordLearner(MonomialLearner):
         for name in self.records.dtype.names or ():
             setattr(self, name, self.records[name])
 
-    @property
-    def _update(self) -> Update:
+    @abstractmethod
+    def _room(self, csr: CSR) -> tuple[Any, ...]:
+        """Room for the expansion of any of the rows."""
+
+    @abstractmethod
+    def _table(self, n_rows: int = 0) -> Any:
+        """The slots as the kernels see them, for so many rows to come."""
+
+    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
+        csr = csr_of(rows)
         moments = (self.residual_moments, self.square_moments)
-        return Update(self.totals, *moments, self._rate, self.sgd)
+        update = Update(self.totals, *moments, self._rate, self.sgd)
+        table = self._table(len(labels))
+        bad: int = self.kernels[0](csr, labels, weights, table, *self._room(csr), update, out)
+        return bad
+
+    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
+        csr = csr_of(rows)
+        self.kernels[1](csr, self._table(len(out)), *self._room(csr), fixed, low, high, out)
 
 
 MOST_PRODUCTS = 2**25
@@ -221,72 +240,6 @@ class Products(NamedTuple):
     indicators: NDArray[np.bool_]
     bits: int
     degree: int
-
-
-class FullLearner(RecordLearner):
-    """All monomials up to a degree, over hashed slots.
-
-    Parameters
-    ----------
-    n_variables : int
-    learning : Learning
-    degree : int
-    indicators : ndarray of bool, shape (n_variables,)
-        Columns of zeros and ones, which are their own squares.
-    """
-
-    def __init__(
-        self, n_variables: int, learning: Learning, degree: int, indicators: NDArray[np.bool_]
-    ) -> None:
-        super().__init__(n_variables, learning)
-        self.full_degree = degree
-        self.indicators = indicators
-        self._allocate(n_variables + 1 + (1 << learning.bits), moments=False)
-        self.inverse[:] = 1 / UNSEEN
-
-    @property
-    def size(self) -> int:
-        """The base variables and the buckets in use, however many monomials share them."""
-        buckets = self.inverse[self.n_variables + 1 :]
-        return self.n_variables + int(np.count_nonzero(buckets < 1 / UNSEEN))
-
-    @property
-    def max_degree(self) -> int:
-        """The degree of the expansion."""
-        return self.full_degree
-
-    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """The scale is that of the first rows: N of a shared bucket cannot follow a new one."""
-        if not self.totals[EXAMPLES]:
-            self.magnitude = magnitude
-
-    def _products(self) -> Products:
-        return Products(
-            self.records, self._scale, self.variable_keys, self.indicators, self.learning.bits,
-            self.full_degree,
-        )  # fmt: skip
-
-    def _room(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
-        """Room for the expansion of the fullest row, and for the place each feature extends."""
-        longest = int(np.diff(csr.indptr).max(initial=0))
-        room = math.comb(longest + self.full_degree, self.full_degree)
-        if room > MOST_PRODUCTS:
-            raise SkipError(
-                f"a row of {longest} features has {room:.3g} products of up to"
-                f" {self.full_degree}, more than {MOST_PRODUCTS}: lower the degree"
-            )
-        return new_scratch(room), np.empty(room + 1, dtype=np.int32)
-
-    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        csr = csr_of(rows)
-        bad: int = _learn(
-            csr, labels, weights, self._products(), *self._room(csr), self._update, out
-        )
-        return bad
-
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        csr = csr_of(rows)
-        _predict(csr, self._products(), *self._room(csr), fixed, low, high, out)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
@@ -351,3 +304,64 @@ def _predict(
     for t in range(len(out)):
         size, _ = _emit(csr, t, products, scratch, last)
         out[t] = clamp(predict_emitted(products.records, scratch, size, fixed), low, high)
+
+
+class FullLearner(RecordLearner):
+    """All monomials up to a degree, as VW's ``--interactions ::`` has them: nothing is chosen.
+
+    Every product of up to `degree` features of a row is emitted once and lives in the bucket of
+    its key. Products that hash to the same bucket share its weight: at these numbers no table
+    could tell them apart, and no one needs their names.
+
+    Parameters
+    ----------
+    n_variables : int
+    learning : Learning
+    degree : int
+    indicators : ndarray of bool, shape (n_variables,)
+        Columns of zeros and ones, which are their own squares.
+    """
+
+    kernels = (_learn, _predict)
+
+    def __init__(
+        self, n_variables: int, learning: Learning, degree: int, indicators: NDArray[np.bool_]
+    ) -> None:
+        super().__init__(n_variables, learning)
+        self.full_degree = degree
+        self.indicators = indicators
+        self._allocate(n_variables + 1 + (1 << learning.bits), moments=False)
+        self.inverse[:] = 1 / UNSEEN
+
+    @property
+    def size(self) -> int:
+        """The base variables and the buckets in use, however many monomials share them."""
+        buckets = self.inverse[self.n_variables + 1 :]
+        return self.n_variables + int(np.count_nonzero(buckets < 1 / UNSEEN))
+
+    @property
+    def max_degree(self) -> int:
+        """The degree of the expansion."""
+        return self.full_degree
+
+    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
+        """The scale is that of the first rows: N of a shared bucket cannot follow a new one."""
+        if not self.totals[EXAMPLES]:
+            self.magnitude = magnitude
+
+    def _table(self, n_rows: int = 0) -> Products:
+        return Products(
+            self.records, self._scale, self.variable_keys, self.indicators, self.learning.bits,
+            self.full_degree,
+        )  # fmt: skip
+
+    def _room(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
+        """Room for the expansion of the fullest row, and for the place each feature extends."""
+        longest = int(np.diff(csr.indptr).max(initial=0))
+        room = math.comb(longest + self.full_degree, self.full_degree)
+        if room > MOST_PRODUCTS:
+            raise SkipError(
+                f"a row of {longest} features has {room:.3g} products of up to"
+                f" {self.full_degree}, more than {MOST_PRODUCTS}: lower the degree"
+            )
+        return new_scratch(room), np.empty(room + 1, dtype=np.int32)

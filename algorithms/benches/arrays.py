@@ -1,4 +1,4 @@
-"""What a bench shows, which can be read and not written."""
+"""Arrays between benches and algorithms: shown read-only, taken as predictions, and scored."""
 
 from __future__ import annotations
 

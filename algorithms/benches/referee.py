@@ -224,6 +224,12 @@ class Played:
 def first_difference(same: int, one: Played, other: Played) -> str:
     """Where the runs part although their benches do so only after `same` answers; or nothing.
 
+    A prediction of example k may depend on the labels before it and on the features up to its own,
+    whatever the size of the block in which it is handed in; on the hold-out bench the features of
+    all training rows are known at once, the test rows' are not known to training. The choice of a
+    pull or a probe may depend on the results of those before. What happened until then, in deeds
+    and events, must be the same in both runs.
+
     Parameters
     ----------
     same : int

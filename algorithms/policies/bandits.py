@@ -1,4 +1,9 @@
-"""Policies that learn nothing: the average policy and the random one."""
+"""Classic policies over arms: even shares, chance, and indices of the mean or of the maximum.
+
+UCB, ε-greedy, softmax and Thompson sampling look at an arm's mean. MaxUCB bounds its maximum: Amir
+Rezaei Balef, Claire Vernade, Katharina Eggensperger. "Put CASH on Bandits: A Max K-Armed Problem
+for Automated Machine Learning". 2025.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""A reference forecaster: one model without hyperparameters to tune, alone on a stream."""
+"""Reference forecasters: one model without hyperparameters to tune, alone on a stream.
+
+Of two classes at most a forecaster predicts numbers, of more the probability of each that came.
+What is linear can be saved, served and read by Vowpal Wabbit.
+"""
 
 from __future__ import annotations
 

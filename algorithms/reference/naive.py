@@ -1,4 +1,9 @@
-"""Forecasts from earlier labels alone: their mean, the last one, the one a season ago."""
+"""The naive baselines of a stream: forecasts from earlier labels alone, and all of them together.
+
+The running mean, the last label and the label a season ago are here, the ridge regression is in
+`leaseboard.algorithms.reference.ridge`. They are measured as any algorithm is, or go on next to a
+model.
+"""
 
 from __future__ import annotations
 
