@@ -1,3 +1,8 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
@@ -5,17 +10,141 @@ from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
-from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.algorithms.benches.stream import BLOCK, Stream, StreamBench, StreamToll
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationFailed,
     Eliminated,
+    Finished,
     LeaseGranted,
     ProbeFinished,
 )
-from leaseboard.algorithms.reference.frameworks import OutsideSearch
+from leaseboard.algorithms.reference.frameworks import OutsideSearch, StreamFramework
+from leaseboard.algorithms.tiny import Tiny, tiny_bench
 
 NAMES = [
+    name
+    for name in registry.names()
+    if issubclass(registry.algorithm_class(name), StreamFramework)
+]
+ROWS = BLOCK + 5
+CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],
+          "squared": ["flaml-autovw-squared"]}  # fmt: skip
+"""Learners whose names do not begin with their environment's."""
+
+
+class Telling:
+    """Where a forecaster tells the numbers of the examples, and what it was asked for."""
+
+    def __init__(self, told=None):
+        self.told = np.arange(ROWS, dtype=float) if told is None else told
+        self.said = []
+
+    def start(self, which, stream, seed):
+        self.said.append((which.system, which.learner, seed))
+        return self
+
+    def learn_many(self, examples, labels):
+        self.said.append(len(labels))
+        given, self.told = np.split(self.told, [len(labels)])
+        return given
+
+    def finish(self):
+        self.said.append("finished")
+        return StreamToll(cpu_seconds=2.0, wall_seconds=3.0, peak_memory_mb=40.0)
+
+    def close(self):
+        self.said.append("closed")
+
+
+@pytest.fixture
+def bench():
+    """Makes a bench of labels that grow by one."""
+
+    def make(outside):
+        grown = Stream(
+            np.ones((ROWS, 2), np.float32),
+            np.arange(1, ROWS + 1, dtype=np.float32),
+            (),
+            ("a", "b"),
+        )
+        return StreamBench(grown, outside=outside)
+
+    return make
+
+
+def test_the_bench_scores_what_it_was_told(bench):
+    outside = Telling()
+    tried = bench(outside)
+
+    log = list(play("x", registry.build("river-arf"), tried, 7))
+
+    assert log[-1].score == 1.0
+    assert outside.said == [("river", "arf", 7), BLOCK, 5, "finished", "closed"]
+    assert (tried.cost.cpu_seconds, tried.cost.wall_seconds) == (2.0, 3.0)
+    assert tried.cost.peak_memory_mb == 40.0
+
+
+def test_one_that_is_broken_off_is_closed_and_costs_nothing(bench):
+    outside = Telling()
+    tried = bench(outside)
+    run = play("x", registry.build("river-srp"), tried, 0)
+    next(run), next(run)
+    run.close()
+
+    assert outside.said == [("river", "srp", 0), "closed"]
+    assert tried.cost is None
+
+
+def test_one_that_tells_no_number_is_closed(bench):
+    outside = Telling(np.full(ROWS, np.nan))
+
+    with pytest.raises(Exception, match="the prediction of example 0 is nan"):
+        list(play("x", registry.build("river-linear"), bench(outside), 0))
+
+    assert outside.said[-1] == "closed"
+
+
+def test_without_a_place_to_run_it_is_skipped(bench):
+    with pytest.raises(SkipError, match="river runs on jobs alone"):
+        list(play("x", registry.build("river-linear"), bench(None), 0))
+
+
+def test_every_name_is_the_learner_that_it_says():
+    for name in NAMES:
+        log = list(play("x", registry.build(name), tiny_bench("stream"), 0))
+        said = log[1].parameters
+        assert name in {f"{said['system']}-{said['learner']}", *CALLED.get(said["learner"], ())}
+        assert isinstance(log[-1], Finished)
+
+
+def test_who_cannot_do_a_task_is_barred_from_it():
+    numbers = tiny_bench("stream")
+    two = StreamBench(replace(numbers.stream, task="classification"))
+    many = tiny_bench("stream", Tiny(classes=3))
+    every, regression, classes = [True] * 3, [True, False, False], [False, True, True]
+    can = {
+        "river-linear": every, "river-amrules": regression, "river-alma": [False, True, False],
+        "samlb-evolutionary": every, "samlb-oaml": classes, "samlb-chacha": regression,
+        "flaml-autovw": regression, "capymoa-arf": every, "capymoa-autoclass": classes,
+        "capymoa-soknl": regression,
+    }  # fmt: skip
+    found = {
+        name: [not each.bars(registry.build(name)) for each in (numbers, two, many)]
+        for name in can
+    }
+    assert found == can
+
+
+def test_a_learner_of_another_system_is_refused():
+    with pytest.raises(UsageError, match=r"unknown learner of samlb 'hat'.*Known: asml, "):
+        registry.build("samlb-asml", {"learner": "hat"})
+    with pytest.raises(UsageError, match="unknown value 'linaer': did you mean 'linear'"):
+        registry.build("river-linear", {"learner": "linaer"})
+
+
+SEARCHES = [
     name
     for name in registry.names()
     if issubclass(registry.algorithm_class(name), OutsideSearch)
@@ -164,12 +293,12 @@ def test_where_there_are_no_folds_it_is_skipped():
         run(Saying(ProbeAsked(0, 400, 0, 5)), "sklearn-halving", learners=learners)
 
 
-def test_without_a_place_to_run_it_is_skipped():
+def test_without_a_place_to_run_a_search_is_skipped():
     with pytest.raises(SkipError, match="optuna runs on jobs alone"):
         run(None)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SEARCHES)
 def test_a_search_is_told_its_settings(name):
     saying = Saying(Decided(0))
     run(saying, name)
