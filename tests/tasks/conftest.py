@@ -20,6 +20,7 @@ from leaseboard.algorithms.events import (
 from leaseboard.algorithms.log_format import write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.store.live_model import State
 
 
 @pytest.fixture
@@ -227,3 +228,9 @@ def state_place(request, tmp_path):
     if request.param == "sqlite":
         return tmp_path / "deep" / "state.sqlite"
     return request.getfixturevalue("create_database")(f"state_{uuid.uuid4().hex[:12]}")
+
+
+@pytest.fixture
+def state(state_place):
+    """The state of a live model in each kind of place."""
+    return State(state_place, "sales")

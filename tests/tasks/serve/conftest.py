@@ -12,7 +12,7 @@ from leaseboard.tasks.serve.champion import Follower
 from leaseboard.tasks.serve.rules import RulesFile
 from leaseboard.tasks.serve.service import ForecastService
 from leaseboard.tasks.store.live_model import State
-from tests.tasks.keep.conftest import shop, state, state_place, uri  # noqa: F401  (fixtures)
+from tests.tasks.keep.conftest import shop, uri  # noqa: F401  (fixtures)
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 

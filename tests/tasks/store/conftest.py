@@ -1,8 +1,0 @@
-import pytest
-
-from leaseboard.tasks.store.live_model import State
-
-
-@pytest.fixture
-def state(state_place):
-    return State(state_place, "sales")
