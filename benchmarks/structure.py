@@ -1,0 +1,254 @@
+"""Structure of a checkout, in figures: ``python -m benchmarks.structure [CHECKOUT ...]``.
+
+Two kinds of figures, for each checkout (this one by default), whose own ``.venv`` runs it:
+
+- static: modules, modules that one other module imports, private functions with one caller, and
+  the median length of a function's body;
+- walks: how many of the product's files a reader crosses who follows one call. A file counts if a
+  function of it is entered, its import apart. ``learn_one`` is one example learned by
+  `ChaChaRegressor` once it runs steadily. ``run`` is a suite of one job, in all its processes;
+  ``run, call stacks`` the way from the command to the algorithm and to the row of its
+  configuration in MLflow: the call stacks that reach them, or start a thread or process.
+  ``cycle`` is the second cycle of a live model, from its csv file to its page.
+
+The product is what a checkout has in ``algorithms``, ``tasks``, ``flows`` and ``leaseboard``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOMS = ("algorithms", "tasks", "flows", "leaseboard")
+
+TRACER = f'''
+import atexit, os, sys, threading
+
+ROOMS = {ROOMS!r}
+OUT, KIND = os.environ["STRUCTURE_OUT"], os.environ["STRUCTURE_KIND"]
+seen, known = set(), set()
+
+
+def place(code):
+    """Return the path of a file of the product, or None."""
+    if code.co_name == "<module>":
+        return None
+    path = os.path.realpath(code.co_filename)
+    inside = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else ""
+    return inside if inside.partition(os.sep)[0] in ROOMS else None
+
+
+def write(kind, found):
+    found = {{(kind, each) for each in found}} - seen
+    with open(os.path.join(OUT, kind), "a") as file:
+        file.write("".join(each + chr(10) for _, each in found))
+    seen.update(found)
+
+
+def stack(frame):
+    found = set()
+    while frame is not None:
+        found.add(place(frame.f_code))
+        frame = frame.f_back
+    write("run, call stacks", found - {{None}})
+
+
+def entered(frame, event, argument):
+    if event == "call" and frame.f_code not in known:
+        known.add(frame.f_code)
+        found = place(frame.f_code)
+        if found:
+            write(KIND, {{found}})
+            if frame.f_code.co_name == "run" and found.startswith("algorithms" + os.sep):
+                stack(frame)
+
+
+def inserted(connection, cursor, statement, *rest):
+    if statement.startswith("INSERT INTO runs"):
+        stack(sys._getframe(1))
+
+
+def started(name, arguments):
+    if name in ("subprocess.Popen", "os.fork", "_thread.start_new_thread"):
+        stack(sys._getframe(1))
+
+
+ROOT = os.environ["STRUCTURE_ROOT"]
+if KIND != "learn_one":
+    sys.setprofile(entered)
+    threading.setprofile(entered)
+if KIND == "run":
+    sys.addaudithook(started)
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    event.listen(Engine, "before_cursor_execute", inserted)
+'''
+
+LEARN_ONE = """
+import os, sys
+sys.path.insert(0, os.environ["STRUCTURE_SITE"])
+import numpy
+from leaseboard import ChaChaRegressor
+import sitecustomize as tracer
+model = ChaChaRegressor()
+rows = numpy.random.default_rng(0).normal(size=(400, 3))
+for number, (a, b, c) in enumerate(rows):
+    if number == 390:
+        sys.setprofile(tracer.entered)
+    model.learn_one({"a": a, "b": b, "c": c}, a + b * c)
+"""
+
+SUITE = """\
+title: Structure
+description: One job.
+seed: 0
+repetitions: 1
+limits: {wall_seconds: 120, memory_mb: 4000}
+data: ["synthetic:fried?rows=500&seed=0"]
+algorithms: [chacha]
+"""
+
+
+def modules(root: Path) -> dict[Path, ast.Module]:
+    """Return the parsed modules of the product at `root`; symbolic links are not followed."""
+    found = {}
+    for room in ROOMS:
+        for folder, _, names in os.walk(root / room):
+            for name in names:
+                if name.endswith(".py"):
+                    path = Path(folder, name)
+                    found[path.relative_to(root)] = ast.parse(path.read_text(encoding="utf-8"))
+    return found
+
+
+def static(root: Path) -> dict[str, float]:
+    """Return the static figures of the checkout at `root`."""
+    parsed = modules(root)
+    names = {".".join(path.with_suffix("").parts): path for path in parsed}
+    importers: dict[Path, set[Path]] = {path: set() for path in parsed}
+    for path, tree in parsed.items():
+        for name in imported(tree):
+            if (target := names.get(name.removeprefix("leaseboard."))) and target != path:
+                importers[target].add(path)
+    lengths, single = [], 0
+    for tree in parsed.values():
+        calls = Counter(
+            node.id if isinstance(node, ast.Name) else node.attr
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
+        )
+        for node in ast.walk(tree):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+                last = body[-1].end_lineno if body else None
+                lengths.append(last - body[0].lineno + 1 if last else 0)
+                single += bool(re.match("_[a-z]", node.name)) and calls[node.name] == 1
+    return {
+        "modules": len(parsed),
+        "modules with one importer": sum(len(found) == 1 for found in importers.values()),
+        "private functions with one caller": single,
+        "median function body": statistics.median(lengths),
+    }
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    """Yield the dotted names that a module imports, wherever it does."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def walks(root: Path) -> dict[str, list[str]]:
+    """Return the files that each walk crosses in the checkout at `root`, sorted."""
+    program = root / ".venv" / "bin"
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        site = folder / "site"
+        site.mkdir()
+        (site / "sitecustomize.py").write_text(TRACER, encoding="utf-8")
+        write_inputs(folder)
+        command = [str(program / "leaseboard")]
+        store = ["--local", "--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
+        cycle = [*command, "keep", "shop.yaml", "--local"]
+        init = ["--init", "--data", "inbox/*.csv", "--target", "y"]
+        plan: dict[str, list[list[str]]] = {
+            "learn_one": [[str(program / "python"), "-c", LEARN_ONE]],
+            "run": [[*command, "run", "suite.yaml", "--out", "out", *store]],
+            "cycle": [[*cycle, *init], cycle, cycle],
+        }
+        for kind, commands in plan.items():
+            for number, each in enumerate(commands):
+                last = number == len(commands) - 1
+                if kind == "cycle" and last:
+                    (folder / "next.csv").rename(folder / "inbox" / "next.csv")
+                traced = {
+                    "STRUCTURE_OUT": name,
+                    "STRUCTURE_KIND": kind,
+                    "STRUCTURE_ROOT": str(root),
+                    "STRUCTURE_SITE": str(site),
+                    "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlflow.db",
+                }
+                path = {"PYTHONPATH": str(site)} if last and kind != "learn_one" else {}
+                done = subprocess.run(
+                    each,
+                    cwd=folder,
+                    env=os.environ | traced | path,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                if done.returncode:
+                    raise SystemExit(f"{' '.join(each)}: {done.stderr}")
+            for path in sorted(folder.glob(f"{kind}*")):
+                if path.is_file() and not path.suffix:
+                    found[path.name] = sorted(set(path.read_text(encoding="utf-8").split()))
+    return found
+
+
+def write_inputs(folder: Path) -> None:
+    """Write a suite, two files of rows, and nothing else, into `folder`."""
+    (folder / "suite.yaml").write_text(SUITE, encoding="utf-8")
+    (folder / "inbox").mkdir()
+    for name, days in (("inbox/first.csv", range(1, 25)), ("next.csv", range(25, 26))):
+        rows = [
+            f"{day}-{number},2026-01-{day:02},{number},{number * day % 7},{2 * number + day % 3}\n"
+            for day in days
+            for number in range(20)
+        ]
+        (folder / name).write_text("order,day,a,b,y\n" + "".join(rows), encoding="utf-8")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print a line for each figure of each checkout."""
+    parser = argparse.ArgumentParser(description="figures of a checkout's structure")
+    parser.add_argument("checkouts", nargs="*", type=Path, default=[Path(__file__).parents[1]])
+    parser.add_argument("--files", action="store_true", help="name the files that a walk crosses")
+    chosen = parser.parse_args(arguments)
+    for each in chosen.checkouts:
+        root = each.resolve()
+        print(root.name)
+        for name, figure in static(root).items():
+            print(f"  {figure:7.0f}  {name}")
+        for name, files in walks(root).items():
+            print(f"  {len(files):7}  files on the walk {name}")
+            if chosen.files:
+                print("".join(f"             {file}\n" for file in files), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
