@@ -6,7 +6,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from leaseboard.tasks.machine import terminal
@@ -119,15 +119,7 @@ def _fewer(row: Row, board: Board) -> str:
 
 def jobs_text(row: Row) -> str:
     """How many of a row's jobs are ok, and what became of the others."""
-    text = f"{row.n_ok} ok"
-    for n, what in (
-        (row.n_failed, "failed"),
-        (row.n_early, "ended early"),
-        (row.n_skipped, "skipped"),
-        (row.n_not_run, "not run"),
-    ):
-        text += f", {n} {what}" if n else ""
-    return text
+    return ", ".join([f"{row.n_ok} ok", *(f"{n} {how}" for how, n in row.unfinished.items() if n)])
 
 
 def score_name(board: Board) -> str:
@@ -252,14 +244,22 @@ def latex(found: Compared) -> str:
 
 def markdown(found: Compared) -> str:
     """The board for a description or a comment; names are escaped."""
+    heads = {name: name in _LEFT for name in columns(found)}
     lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
-    names = list(columns(found))
-    lines.append(f"| {' | '.join(map(literal, names))} |")
-    lines.append(f"| {' | '.join('---' if name in _LEFT else '---:' for name in names)} |")
-    lines += [f"| {' | '.join(map(literal, row))} |" for row in texts(found)]
+    lines += markdown_table(heads, (map(literal, row) for row in texts(found)))
     for note in notes(found):
         lines += ["", literal(note)]
     return "\n".join(lines) + "\n"
+
+
+def markdown_table(heads: Mapping[str, bool], rows: Iterable[Iterable[str]]) -> list[str]:
+    """Return the lines of a table.
+
+    - `heads`: of each column, whether it is aligned to the left.
+    - `rows`: cells in markdown.
+    """
+    line = ["---" if left else "---:" for left in heads.values()]
+    return [f"| {' | '.join(cells)} |" for cells in (map(literal, heads), line, *rows)]
 
 
 FORMATS: Mapping[str, Callable[[Compared], str]] = {

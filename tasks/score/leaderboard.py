@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.score.frame import finished
 from leaseboard.tasks.score.inference import Interval, interval, resampled_means
 from leaseboard.tasks.score.table import (
     EARLY,
@@ -16,6 +15,7 @@ from leaseboard.tasks.score.table import (
     NOT_RUN,
     OK,
     SKIPPED,
+    UNFINISHED,
     Floats,
     ScoreTable,
     nanmean,
@@ -74,9 +74,15 @@ class Row:
     below 1 is better. NaN where no baseline has a loss."""
 
     @property
+    def unfinished(self) -> dict[str, int]:
+        """How many jobs have no score, by what became of them."""
+        counts = self.n_failed, self.n_early, self.n_skipped, self.n_not_run
+        return dict(zip(UNFINISHED.values(), counts, strict=True))
+
+    @property
     def n_jobs(self) -> int:
         """All its jobs, whatever became of them."""
-        return self.n_ok + self.n_failed + self.n_skipped + self.n_not_run + self.n_early
+        return self.n_ok + sum(self.unfinished.values())
 
 
 @dataclass(frozen=True)
@@ -142,10 +148,12 @@ def leaderboard(
     standing = np.where(np.isfinite(mean_ranks), mean_ranks, np.inf)
     rank_samples = resampled_means(ranks[:, :, None])
     wins, ties, losses = duels(ranks)
-    cost = _cpu(frame, table)
-    relative = _relative_cost(cost)
+    cpu = score_table(frame, "cpu_seconds")
+    costs = _relative_cost(cpu.means)
+    seconds = nanmean(cpu.scores.reshape(len(table.labels), -1), axis=1)
     only = table.only
-    raw_samples = np.empty(0) if only is None else resampled_means(table.scores[:, [only]])
+    raw = np.full((len(table.labels), 1, 1), np.nan) if only is None else table.scores[:, [only]]
+    means, raw_samples = nanmean(raw[:, 0], axis=1), resampled_means(raw)
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     ratios = relative_losses(table, [*baselines])
     with np.errstate(divide="ignore"):  # of no loss at all: finite, for means leave out the rest
@@ -158,7 +166,7 @@ def leaderboard(
         for found in (nanmean(nanmean(shown, axis=2), axis=1), resampled_means(shown))
     )
     rows = []
-    for i in _order(mean_ranks, estimates, relative):
+    for i in _order(mean_ranks, estimates, costs):
         states = table.states[i]
         rows.append(
             Row(
@@ -166,15 +174,13 @@ def leaderboard(
                 place=1 + int((standing < standing[i] - 1e-9).sum()),
                 rank=interval(mean_ranks[i], rank_samples[:, i]),
                 score=interval(estimates[i], samples[:, i]),
-                raw=_NOTHING
-                if only is None
-                else interval(table.means[i, only], raw_samples[:, i]),
+                raw=interval(means[i], raw_samples[:, i]),
                 relative=interval(relative_means[i], relative_samples[:, i]),
                 wins=int(wins[i]),
                 ties=int(ties[i]),
                 losses=int(losses[i]),
-                cpu_seconds=_mean_cpu(frame, table.labels[i]),
-                relative_cost=relative[i],
+                cpu_seconds=float(seconds[i]),
+                relative_cost=float(costs[i]),
                 n_ok=int((states == OK).sum()),
                 n_failed=int((states == FAILED).sum()),
                 n_skipped=int((states == SKIPPED).sum()),
@@ -215,22 +221,16 @@ def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
     [[1, 0], [1, 1], [0, 1]]
     """
     mine, theirs = ranks[:, None, :], ranks[None, :, :]
-    others = ~np.eye(len(ranks), dtype=bool)[:, :, None]
-    wins = ((mine < theirs) & others).sum(axis=(1, 2))
-    ties = ((mine == theirs) & others).sum(axis=(1, 2))
-    losses = ((mine > theirs) & others).sum(axis=(1, 2))
-    return wins, ties, losses
+    ties = (mine == theirs).sum(axis=(1, 2)) - np.isfinite(ranks).sum(axis=1)  # with themselves
+    return (mine < theirs).sum(axis=(1, 2)), ties, (mine > theirs).sum(axis=(1, 2))
 
 
-def _order(mean_ranks: Floats, scores: Floats, costs: list[float]) -> list[int]:
-    """Best mean rank first; equals by score, then the cheaper one first."""
-    rank = np.where(np.isfinite(mean_ranks), mean_ranks, np.inf)
-    score = np.where(np.isfinite(scores), scores, -np.inf)
-    cost = [c if np.isfinite(c) else np.inf for c in costs]
-    return sorted(
-        range(len(rank)),
-        key=lambda i: (round(float(rank[i]), 9), -round(float(score[i]), 9), cost[i]),
-    )
+def _order(mean_ranks: Floats, scores: Floats, costs: Floats) -> list[int]:
+    """Return the best mean rank first; equals by score, then the cheaper one first."""
+    worst = np.nan_to_num(scores.round(9), nan=-np.inf)
+    ranks, costs = (np.nan_to_num(each, nan=np.inf) for each in (mean_ranks.round(9), costs))
+    found: list[int] = np.lexsort((costs, -worst, ranks)).tolist()
+    return found
 
 
 def _lead(
@@ -242,22 +242,7 @@ def _lead(
     return interval(estimates[first] - estimates[second], samples[:, first] - samples[:, second])
 
 
-def _cpu(frame: pd.DataFrame, table: ScoreTable) -> Floats:
-    """Mean CPU seconds of finished jobs, shape (n_labels, n_problems)."""
-    done = frame[finished(frame)]
-    means = done.groupby(["label", "data"])["cpu_seconds"].mean()
-    return np.array(
-        [[means.get((label, p), np.nan) for p in table.problems] for label in table.labels]
-    )
-
-
-def _relative_cost(cost: Floats) -> list[float]:
+def _relative_cost(cost: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        cheapest = np.array([c[c > 0].min() if (c > 0).any() else np.nan for c in cost.T])
-        logs = np.log(cost / cheapest[None, :])
-    return [float(value) for value in np.exp(nanmean(logs, axis=1))]
-
-
-def _mean_cpu(frame: pd.DataFrame, label: str) -> float:
-    mine = frame[(frame["label"] == label) & finished(frame)]["cpu_seconds"]
-    return float(mine.mean()) if len(mine) else np.nan
+        cheapest = np.fmin.reduce(np.where(cost > 0, cost, np.nan), axis=0, initial=np.nan)
+        return np.asarray(np.exp(nanmean(np.log(cost / cheapest), axis=1)))

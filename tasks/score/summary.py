@@ -8,22 +8,23 @@ import numpy as np
 
 from leaseboard.tasks.score.inference import Comparison, Interval
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, Row
+from leaseboard.tasks.score.table import UNFINISHED
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One sentence or two for each question that a reader of a board has."""
 
-    metric: str
-    best: str
-    on_test: str
-    first_tries: str
-    relative: str
-    by_how_much: str
-    meaning: str
-    how_sure: str
-    cost: str
-    missing: str
+    metric: str = ""
+    best: str = "No job finished, so there is nothing to rank."
+    on_test: str = ""
+    first_tries: str = ""
+    relative: str = ""
+    by_how_much: str = ""
+    meaning: str = ""
+    how_sure: str = ""
+    cost: str = ""
+    missing: str = ""
 
     def lines(self) -> tuple[str, ...]:
         """All that there is to say, in order."""
@@ -33,37 +34,28 @@ class Answer:
 def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
     """The answer that a board and its tests give.
 
-    `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` and
-    `leaseboard.tasks.score.compared` say of them.
+    `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` says of them.
     """
-    rows = board.rows
-    if not rows or not any(row.n_ok for row in rows):
-        return Answer(
-            metric="",
-            best="No job finished, so there is nothing to rank.",
-            on_test="",
-            first_tries="",
-            relative="",
-            by_how_much="",
-            meaning="",
-            how_sure="",
-            cost="",
-            missing=_missing(rows),
-        )
-    leaders = [row for row in rows if row.place == 1]
-    first = leaders[0]
+    missing = _missing(board.rows)
+    if not any(row.n_ok for row in board.rows):
+        return Answer(missing=missing)
+    leaders = [row for row in board.rows if row.place == 1]
     return Answer(
-        metric="",
         best=ONE_SET_RULE if board.one_set else _best(leaders, board),
         on_test=on_test,
         first_tries=first_tries,
         relative=_relative(board),
         by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
-        meaning=_meaning(board),
+        # A mean score of one data set says itself what it is.
+        meaning="" if board.one_set or not _is_scaled(board) else board.meaning,
         how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
-        cost=_cost(first),
-        missing=_missing(rows),
+        cost=_cost(leaders[0]),
+        missing=missing,
     )
+
+
+def _is_scaled(board: Board) -> bool:
+    return bool(np.isfinite(board.rows[0].score.value))
 
 
 def short(value: float, digits: int = 4) -> str:
@@ -127,13 +119,6 @@ def _by_how_much(board: Board) -> str:
             text += f", {_gap(board.lead.value)} {board.rows[1].label}, the next by rank"
         text += "."
     return text
-
-
-def _meaning(board: Board) -> str:
-    """What the number of `_by_how_much` says; a mean score of one data set says it itself."""
-    if board.one_set or not np.isfinite(board.rows[0].score.value):
-        return ""
-    return board.meaning
 
 
 def _best_score(board: Board) -> str:
@@ -211,20 +196,11 @@ def _cost(first: Row) -> str:
 
 
 def _missing(rows: tuple[Row, ...]) -> str:
-    failed, early, skipped, not_run, ok = (
-        sum(getattr(row, name) for row in rows)
-        for name in ("n_failed", "n_early", "n_skipped", "n_not_run", "n_ok")
-    )
-    total = failed + early + skipped + not_run + ok
+    ok, total = sum(row.n_ok for row in rows), sum(row.n_jobs for row in rows)
     if ok == total:
         return f"All {total} jobs finished."
-    parts = [
-        (failed, "failed"),
-        (early, "ended early"),
-        (skipped, "skipped"),
-        (not_run, "not run"),
-    ]
-    listed = ", ".join(f"{n} {what}" for n, what in parts if n)
+    counts = {how: sum(row.unfinished[how] for row in rows) for how in UNFINISHED.values()}
+    listed = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
     return f"{ok} of {total} jobs finished ({listed})."
 
 

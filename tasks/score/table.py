@@ -19,6 +19,9 @@ ROUNDING = 1e-12
 NOT_RUN, OK, FAILED, SKIPPED, EARLY = range(5)
 """What became of a cell's repetition."""
 
+UNFINISHED = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_RUN: "not run"}
+"""What became of those without a score, in words."""
+
 MISSING_RULE = (
     "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
     " consumed its budget, counts as the worst score that any algorithm reached on that data set;"

@@ -27,12 +27,9 @@ from leaseboard.tasks.score import board as terminal
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Row
 from leaseboard.tasks.score.summary import bracket, fixed, short
 from leaseboard.tasks.score.table import (
-    EARLY,
-    FAILED,
     HINDSIGHT_RULE,
     MISSING_RULE,
-    NOT_RUN,
-    SKIPPED,
+    UNFINISHED,
     Floats,
     nanmean,
     relative_losses,
@@ -185,10 +182,9 @@ def scores(made: Material) -> Table:
     """Return mean and standard deviation of every algorithm on every dataset."""
     board = made.found.board
     means, sds, ranks = board.table.means, board.table.sds, board.table.ranks()
-    kinds = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_RUN: "not run"}
 
     def lost(states: np.ndarray) -> str:
-        counts = [(int((states == state).sum()), word) for state, word in kinds.items()]
+        counts = [(int((states == state).sum()), word) for state, word in UNFINISHED.items()]
         everything = sum(n for n, _ in counts) == len(states)
         return ", ".join(word if everything else f"{n} {word}" for n, word in counts if n)
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.gate.promises import PromiseVerdict
 from leaseboard.tasks.score.gate.verdict import (
     ALPHA,
@@ -53,29 +54,19 @@ def _counted(kinds: tuple[str, ...], verdicts: list[str]) -> str:
 
 def markdown(verdict: Verdict) -> str:
     """A comment for a pull request: what fails first, what is unchanged only counted."""
-    lines = [MARK, f"### {_cell(headline(verdict))}", ""]
+    lines = [MARK, f"### {literal(headline(verdict))}", ""]
     shown = sorted(
         (check for check in verdict.checks if check.verdict != "same"),
         key=lambda check: _ORDER.index(check.verdict),
     )
     if shown:
-        lines += [
-            "| verdict | algorithm | data | accepted | measured | drop [95 % interval] | why |",
-            "| --- | --- | --- | ---: | ---: | --- | --- |",
-        ]
-        lines += [_markdown_row(check, verdict.names) for check in shown]
-        lines.append("")
+        lines += [*markdown_table(_CHECKS, (_row(one, verdict.names) for one in shown)), ""]
     if verdict.promises:
-        lines += [
-            "| verdict | promise | measured | bound | repetitions | why |",
-            "| --- | --- | ---: | --- | ---: | --- |",
-        ]
         first = sorted(verdict.promises, key=lambda kept: _PROMISES.index(kept.verdict))
-        lines += [_promise_row(kept) for kept in first]
-        lines.append("")
+        lines += [*markdown_table(_KEPT, map(_promise_row, first)), ""]
     if verdict.accepted_on:
         versions = ", ".join(f"{k} {v}" for k, v in sorted(verdict.accepted_versions.items()))
-        lines.append(f"Accepted on {verdict.accepted_on} with {_cell(versions)}.")
+        lines.append(f"Accepted on {verdict.accepted_on} with {literal(versions)}.")
     spent = [one.cpu_seconds for one in verdict.checks if one.cpu_seconds[0] is not None]
     if spent:
         before, after = (sum(filter(None, column)) for column in zip(*spent, strict=True))
@@ -193,47 +184,47 @@ def _number(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _markdown_row(check: Check, names: Mapping[str, str]) -> str:
+_CHECKS = {
+    "verdict": True, "algorithm": True, "data": True, "accepted": False, "measured": False,
+    "drop [95 % interval]": True, "why": True,
+}  # fmt: skip
+_KEPT = {
+    "verdict": True, "promise": True, "measured": False, "bound": True, "repetitions": False,
+    "why": True,
+}  # fmt: skip
+"""The columns of the tables, and whether they are aligned to the left."""
+
+
+def _row(check: Check, names: Mapping[str, str]) -> list[str]:
     drop = ""
     if check.drop is not None:
         drop = f"{check.drop.value:+.2%}"
         if math.isfinite(check.drop.lower):
             drop += f" [{check.drop.lower:+.2%}, {check.drop.upper:+.2%}]"
-    cells = [
+    return [
         f"**{check.verdict}**" if check.fails else check.verdict,
-        _cell(check.label),
-        _cell(names.get(check.data, check.data)),
+        literal(check.label),
+        literal(names.get(check.data, check.data)),
         "" if math.isnan(check.accepted) else f"{check.accepted:.6g}",
         "" if math.isnan(check.measured) else f"{check.measured:.6g}",
         drop,
-        _cell(check.explanation),
+        literal(check.explanation),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
-def _promise_row(kept: PromiseVerdict) -> str:
-    cells = [
+def _promise_row(kept: PromiseVerdict) -> list[str]:
+    return [
         f"**{kept.verdict}**" if kept.fails else kept.verdict,
-        _cell(kept.promise.name),
+        literal(kept.promise.name),
         _value(kept.measured),
-        _cell(kept.promise.bound),
+        literal(kept.promise.bound),
         str(kept.n),
-        _cell(f"{kept.explanation}; {kept.promise.reason}"),
+        literal(f"{kept.explanation}; {kept.promise.reason}"),
     ]
-    return f"| {' | '.join(cells)} |"
 
 
 def _value(value: float) -> str:
     return "no number" if math.isnan(value) else f"{value:.10g}"
-
-
-def _cell(text: str) -> str:
-    """`text` as markdown shows it literally, on one line."""
-    escaped = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "\\": "&#92;", "`": "&#96;", "|": "\\|",
-               "](": "]&#40;", "][": "]&#91;", "\n": " ", "\r": " "}  # fmt: skip
-    for old, new in escaped.items():
-        text = text.replace(old, new)
-    return text
 
 
 def _clean(text: str) -> str:

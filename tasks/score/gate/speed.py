@@ -31,6 +31,7 @@ from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.foreign import files, is_foreign
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.inference import Interval, paired_ratio
 
 TURNS = 7
@@ -139,29 +140,29 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
 def markdown(found: Sequence[Speed], incomparable: Sequence[str], commit: str) -> str:
     """The comparison as a table for a pull request, and below it what `compare` could not."""
     slower = sum(speed.slower for speed in found)
-    lines = [
-        f"### Speed against {commit}: {slower} of {len(found)} scenarios slower",
-        "",
-        "| verdict | algorithm | data | before, CPU s | after, CPU s | ratio [95 % interval] |",
-        "| --- | --- | --- | ---: | ---: | --- |",
-    ]
-    for speed in found:
-        ratio = speed.ratio
-        cells = [
+    heads = {
+        "verdict": True, "algorithm": True, "data": True, "before, CPU s": False,
+        "after, CPU s": False, "ratio [95 % interval]": True,
+    }  # fmt: skip
+    rows = [
+        [
             "**slower**" if speed.slower else "passed",
-            speed.label,
-            speed.data.replace("|", "\\|"),
+            literal(speed.label),
+            literal(speed.data),
             f"{speed.before:.4g}",
             f"{speed.after:.4g}",
-            f"{ratio.value:.2f} [{ratio.lower:.2f}, {ratio.upper:.2f}]",
+            f"{speed.ratio.value:.2f} [{speed.ratio.lower:.2f}, {speed.ratio.upper:.2f}]",
         ]
-        lines.append(f"| {' | '.join(cells)} |")
+        for speed in found
+    ]
     rule = (
         f"Slower: medians differ by more than {TOLERANCE:.0%} and the interval excludes 1. Both"
         " commits ran in turns, just now."
     )
     others = [f"- not comparable: {reason}" for reason in incomparable]
-    return "\n".join([*lines, "", rule, *([""] if others else []), *others]) + "\n"
+    title = f"### Speed against {commit}: {slower} of {len(found)} scenarios slower"
+    lines = [title, "", *markdown_table(heads, rows), "", rule, *([""] if others else []), *others]
+    return "\n".join(lines) + "\n"
 
 
 @contextmanager

@@ -304,7 +304,7 @@ class TestPages:
         rows = [line for line in page.splitlines() if line.startswith(("| **broken", "| new"))]
         assert rows[0].startswith("| **broken** | units of chacha over vanilla's on x | no number")
         assert rows[1].startswith("| new | score of chacha over vanilla's on x | 1 | ≤ 1.01 | 2 |")
-        assert "a &lt;b&gt;\\|reason" in rows[0]
+        assert "a &lt;b>\\|reason" in rows[0]
         assert headline(self.verdict()).endswith("2 promises (1 broken, 1 new)")
 
     def test_junit_has_a_case_for_each(self):
