@@ -166,15 +166,15 @@ def renderable(found: Differences, names: tuple[str, str]) -> Group:
     for total in found.overall:
         listed = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
         totals.add_row(*map(cell, (total.label, percent(total.change), listed)))
+    moved = [d for d in found.differences if d.verdict != "same" or _moved(d)]
+    tested = any(difference.on_test for difference in moved)
     details = Table(box=None, pad_edge=False)
-    told = [d for d in found.differences if d.verdict != "same" or _moved(d)]
-    tested = any(difference.on_test for difference in told)
-    columns = ["verdict", "algorithm", "data", "A", "B", "change", "CPU B/A", "n"]
-    for column in columns + ["change on test"] * tested:
-        details.add_column(column, overflow="fold")
-    for difference in sorted(told, key=lambda d: VERDICTS.index(d.verdict)):
-        on_test = [percent(difference.on_test) if difference.on_test else ""] * tested
-        details.add_row(*map(cell, (*_cells(difference), *on_test)))
+    for difference in sorted(moved, key=lambda d: VERDICTS.index(d.verdict)):
+        cells = _cells(difference, tested=tested)
+        if not details.columns:
+            for column in cells:
+                details.add_column(column, overflow="fold")
+        details.add_row(*map(cell, cells.values()))
     parts: list[RenderableType] = [totals, cell("")]
     if details.row_count:
         parts += [details, cell("")]
@@ -227,14 +227,14 @@ def _moved(found: Difference) -> bool:
     return found.on_test is not None and found.on_test.value != 0
 
 
-def _cells(found: Difference) -> tuple[str, ...]:
-    return (
-        found.verdict,
-        found.label,
-        found.data,
-        short(found.first),
-        short(found.second),
-        percent(found.change) if found.change else found.note,
-        "" if found.cost is None else f"{found.cost.value:.2f}",
-        str(found.n),
-    )
+def _cells(found: Difference, *, tested: bool) -> dict[str, str]:
+    return {
+        "verdict": found.verdict,
+        "algorithm": found.label,
+        "data": found.data,
+        "A": short(found.first),
+        "B": short(found.second),
+        "change": percent(found.change) if found.change else found.note,
+        "CPU B/A": f"{found.cost.value:.2f}" if found.cost else "",
+        "n": str(found.n),
+    } | ({"change on test": percent(found.on_test) if found.on_test else ""} if tested else {})

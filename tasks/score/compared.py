@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -108,49 +108,30 @@ def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
     if first is None or not baselines:
         return ""
     table = board.table
-    best = dict(best_of(table, baselines))
-    mine = dict(best_of(table, [first.label]))
-    both = [problem for problem in best if problem in mine and np.isfinite(best[problem][0])]
-    if not both:
+    # Means are those that ranks compare; minus infinity for a failure, NaN for a skipped job.
+    gains = significant(table.standings)
+    rows = [table.labels.index(label) for label in baselines]
+    best, me = np.fmax.reduce(gains[rows], axis=0), table.labels.index(first.label)
+    both = np.flatnonzero(np.isfinite(best) & ~np.isnan(gains[me]))
+    if not len(both):
         return ""
-    lost = [problem for problem in both if mine[problem][0] <= best[problem][0]]
+    lost = [p for p in both if gains[me, p] <= best[p]]
     sets = f"{len(both)} data set{'' if len(both) == 1 else 's'}"
     if not lost:
         return (
             f"{first.label} beats every baseline ({', '.join(baselines)}) on"
             f" {'all ' * (len(both) > 1)}{sets}."
         )
-    named = [
-        f"{(names or {}).get(problem, problem)} ({_scores(table, problem, best, first.label)})"
-        for problem in lost[:NAMED]
-    ]
+    named = []
+    for p in lost[:NAMED]:
+        who = rows[int(np.nanargmax(gains[rows, p]))]
+        scores = ", ".join(f"{table.labels[i]} {short(table.means[i, p])}" for i in (who, me))
+        named.append(f"{(names or {}).get(table.problems[p], table.problems[p])} ({scores})")
     more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
     return (
         f"{first.label} does not beat every baseline on {len(lost)} of {sets}:"
         f" {', '.join(named)}{more}."
     )
-
-
-def best_of(table: ScoreTable, labels: list[str]) -> Iterator[tuple[str, tuple[float, str]]]:
-    """For each data set where one of `labels` was run: the best mean gain, and whose it is.
-
-    Means are those that ranks compare, see `ScoreTable.standings`; minus infinity for a failure.
-    """
-    rows = [table.labels.index(label) for label in labels]
-    gains = significant(table.standings[rows])
-    for p, problem in enumerate(table.problems):
-        if not np.isnan(gains[:, p]).all():
-            best = int(np.nanargmax(gains[:, p]))
-            yield problem, (float(gains[best, p]), labels[best])
-
-
-def _scores(
-    table: ScoreTable, problem: str, best: Mapping[str, tuple[float, str]], label: str
-) -> str:
-    p = table.problems.index(problem)
-    theirs = best[problem][1]
-    told = (f"{who} {short(table.means[table.labels.index(who), p])}" for who in (theirs, label))
-    return ", ".join(told)
 
 
 METRIC = "test"
@@ -191,11 +172,7 @@ def on_test(
         means = nanmean(nanmean(on_scale, axis=2), axis=1)
         standing = nanmean(table.ranks(), axis=1)
     scores, places = (
-        {
-            label: float(value)
-            for label, value in zip(table.labels, values, strict=True)
-            if math.isfinite(value)
-        }
+        pd.Series(values, table.labels)[np.isfinite(values)].to_dict()
         for values in (means, standing)
     )
     ranks = {} if board.one_set else places
@@ -246,9 +223,8 @@ def standard_errors(table: ScoreTable, one: str, other: str) -> float:
     Of the differences that are paired over data sets and repetitions; NaN for fewer than two
     pairs, infinite where all differences are alike and not 0.
     """
-    sign = np.array([1.0 if direction == "max" else -1.0 for direction in table.directions])
-    mine, theirs = (table.scores[table.labels.index(label)] for label in (one, other))
-    differences = ((mine - theirs) * sign[:, None]).ravel()
+    over = table.less(other).scores[table.labels.index(one)]
+    differences = (over * table.signs[:, None]).ravel()
     differences = differences[np.isfinite(differences)]
     if len(differences) < 2:
         return math.nan
