@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +25,8 @@ _OVERFLOWS = "OverflowError", "FloatingPointError"
 """What Python raises where the numbers of a model have left the range."""
 
 
-class StreamFrameworks:
-    """Starts the learners of frameworks that are installed; see `Outside`."""
-
-    def start(self, which: OutsideForecasts, stream: Stream, seed: int) -> StreamSession:
-        """See `Outside.start`; SkipError, with the mend, where the framework is missing."""
-        return StreamSession(which, stream, seed)
-
-
 class StreamSession:
-    """One learner in its process; see `OutsideSession`.
+    """One learner of a framework in its process; see `Outside` and `OutsideSession`.
 
     The process is sent a row, and its label when its prediction has come: the label goes with the
     next row, which saves half of the exchanges.
@@ -62,6 +54,11 @@ class StreamSession:
                 "namespaces": stream_schema(stream).columns if which.system in ONE_HOT else (),
             }
         )
+
+    @classmethod
+    def start(cls, which: OutsideForecasts, stream: Stream, seed: int) -> Self:
+        """See `Outside.start`; SkipError, with the mend, where the framework is missing."""
+        return cls(which, stream, seed)
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
@@ -118,16 +115,8 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
     return [(own, isinstance(key, tuple)) for key, own in found.items()]
 
 
-class SearchFrameworks:
-    """Starts the searches of libraries that are installed; see `Deciders`."""
-
-    def start(self, which: OutsideDecider, seed: int) -> SearchSession:
-        """See `Deciders.start`; SkipError, with the mend, where the library is missing."""
-        return SearchSession(which, seed)
-
-
 class SearchSession:
-    """One search in its process, which asks for every probe; see `DecidingSession`."""
+    """One search in its process, which asks for probes; see `Deciders`, `DecidingSession`."""
 
     def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
         self._which = which
@@ -136,6 +125,11 @@ class SearchSession:
             who=which.system, patience=patience,
         )  # fmt: skip
         self._process.write(asdict(which) | {"seed": seed % 2**31})
+
+    @classmethod
+    def start(cls, which: OutsideDecider, seed: int) -> Self:
+        """See `Deciders.start`; SkipError, with the mend, where the library is missing."""
+        return cls(which, seed)
 
     def hear(self) -> ProbeAsked | Decided:
         """See `DecidingSession.hear`."""

@@ -8,7 +8,7 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -99,10 +99,10 @@ class TrialOutcome:
     the score and the forecasts of those that were fitted; without any, nothing is known of it.
     """
 
-    reward: float
-    test: float | None
-    cpu_seconds: float
-    wall_seconds: float
+    reward: float = 0.0
+    test: float | None = None
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
     status: str = "ok"
     reason: str = ""
     score: float | None = None
@@ -130,19 +130,19 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
             _new(order, arrays.folds[0])  # imports its library before the clock starts
             begin()
             clock.start()
-            if arrays.judge is not None:
-                return _judged(order, arrays, arrays.judge, clock)
-            reward, test = _score(order, arrays, clock)
+            outcome = _fitted(order, arrays, clock)
+            judged = arrays.judge is not None
+            if not math.isfinite(outcome.reward if outcome.score is None else outcome.score):
+                reason = f"the {'score is no number' if judged else 'predictions are not finite'}"
+                outcome = TrialOutcome(status="diverged", reason=reason)
     except Stopped:
-        return TrialOutcome(0.0, None, *clock.stop(), status="stopped")
+        outcome = TrialOutcome(status="stopped")
     except MemoryError:
-        return TrialOutcome(0.0, None, *clock.stop(), status="memout", reason="out of memory")
+        outcome = TrialOutcome(status="memout", reason="out of memory")
     except Exception as error:  # noqa: BLE001 - whatever a learner raises is its trial's outcome
-        return TrialOutcome(0.0, None, *clock.stop(), status="crash", reason=one_line(error))
-    if not math.isfinite(reward):
-        reason = "the predictions are not finite"
-        return TrialOutcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
-    return TrialOutcome(reward, test, *clock.stop())
+        outcome = TrialOutcome(status="crash", reason=one_line(error))
+    cpu_seconds, wall_seconds = clock.stop()
+    return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
@@ -185,20 +185,23 @@ class _Clock:
         return self._spent
 
 
-def _score(order: Order, arrays: Arrays, clock: _Clock) -> tuple[float, float | None]:
-    fitted = [_fit(order, fold) for fold in arrays.folds]
+def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
+    """Return the outcome, but for its cost, which the test is no part of."""
+    if arrays.judge is not None:
+        return _judged(order, arrays, arrays.judge, clock)
+    models = [_fit(order, fold) for fold in arrays.folds]
     rewards = [
         reward_of(arrays.task, fold.validation_y, model.predict(fold.validation_x))
-        for fold, model in zip(arrays.folds, fitted, strict=True)
+        for fold, model in zip(arrays.folds, models, strict=True)
     ]
     clock.stop()
-    tested, model = arrays.folds[0], fitted[0]
+    tested, model = arrays.folds[0], models[0]
     if arrays.refit is not None:
         tested, model = arrays.refit, _fit(order, arrays.refit)
     test = None
     if tested.test_x is not None and tested.test_y is not None:
         test = reward_of(arrays.task, tested.test_y, model.predict(tested.test_x))
-    return float(np.mean(rewards)), test
+    return TrialOutcome(float(np.mean(rewards)), test)
 
 
 def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialOutcome:
@@ -231,17 +234,15 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     if len(forecasts) < len(judge.targets):
         judge = judge.first(len(forecasts))
     score = judge.score(forecasts)
-    if not math.isfinite(score):
-        reason = "the score is no number"
-        return TrialOutcome(0.0, None, *clock.stop(), status="diverged", reason=reason)
-    if len(done) < len(folds):  # of fewer rows a score is less certain: its lower bound counts
-        noise = noise_of(judge, forecasts, order.seed)
-        reward, reason = judge.reward(score - noise), f"{len(done)} of {len(folds)} folds"
-        return TrialOutcome(
-            reward, None, *clock.stop(), "stopped", reason, score, False, forecasts, len(done)
-        )
-    kept = forecasts if order.refit or len(folds) == len(arrays.folds) else None
-    return TrialOutcome(judge.reward(score), None, *clock.stop(), score=score, forecasts=kept)
+    if len(done) == len(folds) or not math.isfinite(score):
+        kept = forecasts if order.refit or len(folds) == len(arrays.folds) else None
+        return TrialOutcome(judge.reward(score), score=score, forecasts=kept)
+    # Of fewer rows a score is less certain: its lower bound counts.
+    reward = judge.reward(score - judge.noise(forecasts, order.seed))
+    reason = f"{len(done)} of {len(folds)} folds"
+    return TrialOutcome(
+        reward, status="stopped", reason=reason, score=score, forecasts=forecasts, folds=len(done)
+    )
 
 
 def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
@@ -257,11 +258,6 @@ def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
                 whole = file.tell()
         file.truncate(whole)
     return found
-
-
-def noise_of(judge: Judge, forecasts: NDArray[Any], seed: int) -> float:
-    """Return the standard error of the score of forecasts, by draws that `seed` decides."""
-    return judge.noise(forecasts, generator(seed, "noise"))
 
 
 def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:

@@ -1,9 +1,15 @@
-"""Random search, hyperopt's TPE, what is known to be good first, and by name all others."""
+"""Optimisers: random search, hyperopt's TPE, known good configurations first; all by name.
+
+An optimiser is asked for trial n when it has been told the trials 0 to n - 1. What it suggests
+depends on these and on its seed alone, so another process that has read the record continues
+exactly where the first one stopped.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,8 +18,34 @@ from typing import Any
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.parts import mend
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Which arm to try with which active hyperparameters, on which share of the rows."""
+
+    arm: str
+    parameters: Mapping[str, Any]
+    fidelity: float = 1.0
+
+
+class Optimiser(ABC):
+    """Suggests trial after trial over the arms of a space; a space of one arm tunes that arm."""
+
+    def __init__(self, space: Space, seed: int) -> None:
+        self.space = space
+        self.seed = seed
+        self.names = list(space.arms)
+
+    @abstractmethod
+    def suggest(self, n: int) -> Suggestion:
+        """Trial number `n`, from 0, after it was told all before."""
+
+    @abstractmethod
+    def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
+        """Trial `n` and what it gave; a failed trial gave 0."""
+
 
 ETA = 3
 """One in so many configurations goes on to more rows."""
@@ -150,22 +182,14 @@ class TreeParzen(Optimiser):
 
     def _decoded(self, values: Mapping[str, Any]) -> Suggestion:
         name = self.names[int(values["arm"])] if len(self.names) > 1 else self.names[0]
-        specs = self.space.arms[name].hyperparameters
-        parameters = {}
-        for key, spec in specs.items():
-            if (label := f"{name}.{key}") in values:
-                found = values[label]
-                parameters[key] = (
-                    spec.clipped(found) if spec.choices is None else spec.choices[int(found)]
-                )
-        return Suggestion(name, parameters)
+        return Suggestion(name, self.space.arms[name].decoded(values, f"{name}."))
 
     def _encoded(self, suggestion: Suggestion) -> dict[str, Any]:
         name = suggestion.arm
         values: dict[str, Any] = {"arm": self.names.index(name)} if len(self.names) > 1 else {}
         for key, value in suggestion.parameters.items():
-            choices = self.space.arms[name].hyperparameters[key].choices
-            values[f"{name}.{key}"] = value if choices is None else _position(choices, value)
+            spec = self.space.arms[name].hyperparameters[key]
+            values[f"{name}.{key}"] = value if spec.choices is None else spec.place(value)
         return values
 
 
@@ -217,32 +241,23 @@ def _expression(space: Space) -> Any:
 
 def _arm_expression(name: str, arm: Arm) -> dict[str, Any]:
     """The conditional hyperparameters hang below those values that make them active."""
-    specs = arm.hyperparameters
-    nodes = {key: _node(f"{name}.{key}", spec) for key, spec in specs.items() if spec.when}
-    return {
-        key: _with_children(f"{name}.{key}", key, spec, arm, nodes)
-        for key, spec in specs.items()
-        if not spec.when
-    }
-
-
-def _with_children(
-    label: str, key: str, spec: Hyperparameter, arm: Arm, nodes: Mapping[str, Any]
-) -> Any:
     from hyperopt import hp
 
-    if spec.choices is None:
-        return _node(label, spec)
-    branches = [
-        {"value": value}
-        | {
-            child: nodes[child]
-            for child, other in arm.hyperparameters.items()
-            if value in other.when.get(key, ())
-        }
-        for value in spec.choices
-    ]
-    return hp.choice(label, branches)
+    specs = arm.hyperparameters
+    nodes = {key: _node(f"{name}.{key}", spec) for key, spec in specs.items() if spec.when}
+    found = {}
+    for key, spec in specs.items():
+        if spec.when:
+            continue
+        if spec.choices is None:
+            found[key] = _node(f"{name}.{key}", spec)
+            continue
+        branches = []
+        for value in spec.choices:
+            below = [child for child, other in specs.items() if value in other.when.get(key, ())]
+            branches.append({"value": value} | {child: nodes[child] for child in below})
+        found[key] = hp.choice(f"{name}.{key}", branches)
+    return found
 
 
 def _node(label: str, spec: Hyperparameter) -> Any:
@@ -258,11 +273,3 @@ def _node(label: str, spec: Hyperparameter) -> Any:
     if spec.log:
         return hp.loguniform(label, math.log(low), math.log(high))
     return hp.uniform(label, low, high)
-
-
-def _position(choices: list[Any], value: Any) -> int:
-    """Where `value` stands, with True told from 1."""
-    return next(
-        place for place, choice in enumerate(choices)
-        if choice == value and type(choice) is type(value)
-    )  # fmt: skip

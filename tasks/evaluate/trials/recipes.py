@@ -30,7 +30,7 @@ def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int)
         if estimator not in RECIPES:
             raise unknown("recipe", estimator, RECIPES)
         return RECIPES[estimator](dict(values), n_features, seed)
-    return _seeded(import_class(estimator), dict(values), seed)
+    return _made(estimator, dict(values), seed)
 
 
 def import_class(path: str) -> type[Any]:
@@ -45,18 +45,19 @@ def import_class(path: str) -> type[Any]:
     return found
 
 
-def _seeded(cls: type[Any], values: Values, seed: int) -> Any:
+def _made(path: str, values: Values, seed: int) -> Any:
+    """The estimator of a class, with the seed where it has a random state."""
+    cls = import_class(path)
     if "random_state" in inspect.signature(cls).parameters:
         values = {**values, "random_state": seed}
     return cls(**values)
 
 
 def _adaboost(values: Values, n_features: int, seed: int) -> Any:
-    from sklearn.ensemble import AdaBoostClassifier
     from sklearn.tree import DecisionTreeClassifier
 
-    tree = DecisionTreeClassifier(max_depth=values.pop("max_depth"))
-    return AdaBoostClassifier(estimator=tree, random_state=seed, **values)
+    values["estimator"] = DecisionTreeClassifier(max_depth=values.pop("max_depth"))
+    return _made("sklearn.ensemble:AdaBoostClassifier", values, seed)
 
 
 def _forest(path: str) -> Recipe:
@@ -64,56 +65,47 @@ def _forest(path: str) -> Recipe:
 
     def recipe(values: Values, n_features: int, seed: int) -> Any:
         values["max_features"] = max(1, int(n_features ** values["max_features"]))
-        return _seeded(import_class(path), values, seed)
+        return _made(path, values, seed)
 
     return recipe
 
 
 def _decision_tree(values: Values, n_features: int, seed: int) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    depth = max(1, round(values.pop("max_depth_factor") * n_features))
-    return DecisionTreeClassifier(max_depth=depth, random_state=seed, **values)
+    values["max_depth"] = max(1, round(values.pop("max_depth_factor") * n_features))
+    return _made("sklearn.tree:DecisionTreeClassifier", values, seed)
 
 
 def _gradient_boosting(values: Values, n_features: int, seed: int) -> Any:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
     stop = values.pop("early_stop")
     values["early_stopping"] = stop != "off"
     if stop == "train":
         values["validation_fraction"] = None
-    return HistGradientBoostingClassifier(random_state=seed, **values)
+    return _made("sklearn.ensemble:HistGradientBoostingClassifier", values, seed)
 
 
 def _lda(values: Values, n_features: int, seed: int) -> Any:
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-
-    shrinkage = {
-        "none": None,
-        "auto": "auto",
-        "manual": values.pop("shrinkage_factor", None),
-    }[values.pop("shrinkage")]
-    solver = "svd" if shrinkage is None else "lsqr"
-    return LinearDiscriminantAnalysis(solver=solver, shrinkage=shrinkage, **values)
+    kind, factor = values.pop("shrinkage"), values.pop("shrinkage_factor", None)
+    shrinkage = {"none": None, "auto": "auto", "manual": factor}[kind]
+    values |= {"solver": "svd" if shrinkage is None else "lsqr", "shrinkage": shrinkage}
+    return _made("sklearn.discriminant_analysis:LinearDiscriminantAnalysis", values, seed)
 
 
 def _liblinear_svc(values: Values, n_features: int, seed: int) -> Any:
     """Liblinear knows l1 only with squared_hinge and in the primal, hinge only in the dual."""
-    from sklearn.svm import LinearSVC
-
     if values["penalty"] == "l1":
         values["loss"] = "squared_hinge"
     values["dual"] = values["loss"] == "hinge"
-    return LinearSVC(random_state=seed, **values)
+    return _made("sklearn.svm:LinearSVC", values, seed)
 
 
 def _mlp(values: Values, n_features: int, seed: int) -> Any:
-    from sklearn.neural_network import MLPClassifier
-
-    layers = (values.pop("num_nodes_per_layer"),) * values.pop("hidden_layer_depth")
     values["early_stopping"] = values["early_stopping"] == "valid"
-    return MLPClassifier(hidden_layer_sizes=layers, random_state=seed, **values)
+    return _layered("sklearn.neural_network:MLPClassifier", values, seed)
+
+
+def _layered(path: str, values: Values, seed: int) -> Any:
+    layers = (values.pop("num_nodes_per_layer"),) * values.pop("hidden_layer_depth")
+    return _made(path, {**values, "hidden_layer_sizes": layers}, seed)
 
 
 def _multinomial_nb(values: Values, n_features: int, seed: int) -> Any:
@@ -126,46 +118,26 @@ def _multinomial_nb(values: Values, n_features: int, seed: int) -> Any:
 
 def _passive_aggressive(values: Values, n_features: int, seed: int) -> Any:
     """PA-I for the hinge loss and PA-II for its square, with C as the step's bound."""
-    from sklearn.linear_model import SGDClassifier
-
     rate = "pa1" if values.pop("loss") == "hinge" else "pa2"
-    return SGDClassifier(
-        loss="hinge", penalty=None, learning_rate=rate, eta0=values.pop("C"),
-        random_state=seed, **values,
-    )  # fmt: skip
+    values |= {"loss": "hinge", "penalty": None, "learning_rate": rate, "eta0": values.pop("C")}
+    return _made("sklearn.linear_model:SGDClassifier", values, seed)
 
 
-def _with_scaled_target(recipe: Callable[[Values, int], Any]) -> Recipe:
+def _with_scaled_target(path: str, make: Callable[[str, Values, int], Any]) -> Recipe:
     """For learners whose steps and losses mean a target of variance 1."""
 
     def scaled(values: Values, n_features: int, seed: int) -> Any:
         from sklearn.compose import TransformedTargetRegressor
         from sklearn.preprocessing import StandardScaler
 
-        return TransformedTargetRegressor(recipe(values, seed), transformer=StandardScaler())
+        return TransformedTargetRegressor(make(path, values, seed), transformer=StandardScaler())
 
     return scaled
 
 
-def _svr(values: Values, seed: int) -> Any:
-    from sklearn.svm import SVR
-
-    return SVR(**values)
-
-
-def _mlp_regressor(values: Values, seed: int) -> Any:
-    from sklearn.neural_network import MLPRegressor
-
-    layers = (values.pop("num_nodes_per_layer"),) * values.pop("hidden_layer_depth")
-    return MLPRegressor(hidden_layer_sizes=layers, random_state=seed, **values)
-
-
 def _lightgbm(values: Values, n_features: int, seed: int) -> Any:
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(
-        subsample_freq=1, n_jobs=1, verbosity=-1, random_state=seed, deterministic=True, **values
-    )
+    fixed = {"subsample_freq": 1, "n_jobs": 1, "verbosity": -1, "deterministic": True}
+    return _made("lightgbm:LGBMClassifier", fixed | values, seed)
 
 
 RECIPES: Mapping[str, Recipe] = {
@@ -177,9 +149,9 @@ RECIPES: Mapping[str, Recipe] = {
     "liblinear_svc": _liblinear_svc,
     "lightgbm": _lightgbm,
     "mlp": _mlp,
-    "mlp_regressor": _with_scaled_target(_mlp_regressor),
+    "mlp_regressor": _with_scaled_target("sklearn.neural_network:MLPRegressor", _layered),
     "multinomial_nb": _multinomial_nb,
     "passive_aggressive": _passive_aggressive,
     "random_forest": _forest("sklearn.ensemble:RandomForestClassifier"),
-    "svr": _with_scaled_target(_svr),
+    "svr": _with_scaled_target("sklearn.svm:SVR", _made),
 }

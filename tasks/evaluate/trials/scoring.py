@@ -74,9 +74,9 @@ class Judge:
             return float(score >= best)
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
 
-    def noise(self, forecasts: Floats, rng: np.random.Generator, draws: int = 30) -> float:
+    def noise(self, forecasts: Floats, seed: int, draws: int = 30) -> float:
         """The standard error of their score, by `draws` bootstrap samples of the rows."""
-        scores = []
+        rng, scores = generator(seed, "noise"), []
         for _ in range(draws):
             rows = rng.integers(len(self.targets), size=len(self.targets))
             weights = None if self.weights is None else self.weights[rows]

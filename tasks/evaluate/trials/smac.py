@@ -14,7 +14,7 @@ import ConfigSpace
 import smac
 from smac.acquisition.maximizer import LocalSearch
 
-from leaseboard.tasks.evaluate.trials.optimiser import Optimiser, Suggestion
+from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Hyperparameter, Space
 
 MOST_TRIALS = 100_000
@@ -96,11 +96,7 @@ class Smac(Optimiser):
 
     def _decoded(self, values: Mapping[str, Any], fidelity: float) -> Suggestion:
         name = str(values["arm"]) if len(self.names) > 1 else self.names[0]
-        parameters = {
-            key: _decoded_value(spec, values[f"{name}:{key}"])
-            for key, spec in self.space.arms[name].hyperparameters.items()
-            if f"{name}:{key}" in values
-        }
+        parameters = self.space.arms[name].decoded(values, f"{name}:")
         return Suggestion(name, parameters, fidelity)
 
 
@@ -130,7 +126,7 @@ def configspace(space: Space, seed: int) -> Any:
                 [] if chosen is None else [ConfigSpace.EqualsCondition(nodes[key], chosen, name)]
             )
             for parent, values in spec.when.items():
-                positions = [_place(arm.hyperparameters[parent], value) for value in values]
+                positions = [str(arm.hyperparameters[parent].place(value)) for value in values]
                 conditions.append(ConfigSpace.InCondition(nodes[key], nodes[parent], positions))
             if len(conditions) > 1:
                 found.add(ConfigSpace.AndConjunction(*conditions))
@@ -142,23 +138,12 @@ def configspace(space: Space, seed: int) -> Any:
 def _node(label: str, spec: Hyperparameter) -> Any:
     if spec.choices is not None:
         places = [str(place) for place in range(len(spec.choices))]
-        return ConfigSpace.Categorical(label, places, default=_place(spec, spec.default))
+        return ConfigSpace.Categorical(label, places, default=str(spec.place(spec.default)))
     low, high = spec.range
     default = spec.clipped(float(spec.default or 0))
     if spec.type == "int":
         return ConfigSpace.Integer(label, (int(low), int(high)), default=default, log=spec.log)
     return ConfigSpace.Float(label, (low, high), default=default, log=spec.log)
-
-
-def _place(spec: Hyperparameter, value: Any) -> str:
-    assert spec.choices is not None
-    places = [p for p, choice in enumerate(spec.choices)
-              if choice == value and type(choice) is type(value)]  # fmt: skip
-    return str(places[0])
-
-
-def _decoded_value(spec: Hyperparameter, value: Any) -> Any:
-    return spec.clipped(value) if spec.choices is None else spec.choices[int(value)]
 
 
 def _one_thread_forest(space: Any, seed: int) -> Any:

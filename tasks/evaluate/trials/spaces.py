@@ -6,7 +6,7 @@ import functools
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -78,6 +78,11 @@ class Hyperparameter(Strict):
             rng.uniform(low, high)
         )  # fmt: skip
         return self.clipped(value)
+
+    def place(self, value: Choice) -> int:
+        """The number of `value` among the choices, with True told from 1."""
+        same = [choice == value and type(choice) is type(value) for choice in self.choices or ()]
+        return same.index(True)
 
     @property
     def range(self) -> tuple[float, float]:
@@ -151,6 +156,16 @@ class Arm(Strict):
         """The active defaults."""
         return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
 
+    def decoded(self, values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+        """The hyperparameters whose numbers, or places among the choices, are in `values`."""
+        return {
+            name: spec.clipped(values[prefix + name])
+            if spec.choices is None
+            else spec.choices[int(values[prefix + name])]
+            for name, spec in self.hyperparameters.items()
+            if prefix + name in values
+        }
+
     def leads(self) -> list[dict[str, Any]]:
         """The defaults, and the configurations of `first`: those that are active of each."""
         every = {name: spec.default for name, spec in self.hyperparameters.items()}
@@ -208,12 +223,6 @@ def searched(name: str, arms: list[str] | None) -> list[Space]:
     if not able:
         raise unknown("arm", next((arm for arm in arms if arm not in known), arms[0]), known)
     return [space.restricted(arms) for space in able]
-
-
-def table(space: Space) -> Iterator[tuple[str, int, int]]:
-    """Arm by arm: its name, how many hyperparameters are tuned, how many are constant."""
-    for name, arm in space.arms.items():
-        yield name, len(arm.hyperparameters), len(arm.constants)
 
 
 @functools.lru_cache(maxsize=32)

@@ -1,9 +1,8 @@
 """A process of its own for trials, so that a limit can end a trial and nothing else.
 
-It takes messages in pickles, the limits first, then arrays and orders, and answers each order with
-`BEGUN`, when the learner is imported, and an outcome. Importing a learner takes longer than most
-trials. So no limit of a trial counts it, and a worker outlives the job that started it: `resting`
-lends it to the next one.
+It takes arrays and orders in pickles, and answers each order with `BEGUN`, when the learner is
+imported, and an outcome. Importing a learner takes longer than most trials. So no limit of a trial
+counts it, and a worker outlives the job that started it: `resting` lends it to the next one.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any
 
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
 from leaseboard.tasks.machine.threads import ONE_THREAD
 from leaseboard.tasks.processes.channel import Channel, Silence
 from leaseboard.tasks.processes.companion import Companion, to_parent
-from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.endings import Ending, no_answer
 from leaseboard.tasks.processes.forks import confine
 
 BEGUN = "begun"
@@ -53,11 +52,8 @@ class TrialLimits:
     one that is kept waiting by others is not."""
 
 
-@dataclass(frozen=True, slots=True)
-class Imports:
-    """Estimators as in a space, with values to build them, to be imported before any trial."""
-
-    arms: tuple[tuple[str, Mapping[str, Any]], ...]
+Imports = list[tuple[str, Mapping[str, Any]]]
+"""Estimators as in a space, with values to build them, to be imported before any trial."""
 
 
 class TrialWorker:
@@ -70,6 +66,7 @@ class TrialWorker:
         self._limits = limits
         self._process = Companion(
             "leaseboard.tasks.evaluate.trials.worker",
+            *(str(limits.cpu_seconds), str(limits.memory_mb)),
             environment=_environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -82,15 +79,13 @@ class TrialWorker:
         return self._process.pid
 
     def run(self, order: Order, arrays: Arrays) -> TrialOutcome:
-        """The outcome of `order` on `arrays`, whatever becomes of the process that runs it."""
+        """Return the outcome of `order`, whatever becomes of the process that runs it."""
         begin, imported = time.perf_counter(), False
-        if self._process.start():  # also if it died while it rested, which is no trial's fault
-            self._send(self._limits)
-            self._sent = None
-        if self._sent is not arrays:
-            self._send(arrays)
+        if self._process.start() or self._sent is not arrays:
+            # It is a new one also if it died while it rested, which is no trial's fault.
+            self._process.send(pickle.dumps(arrays))
             self._sent = arrays
-        self._send(order)
+        self._process.send(pickle.dumps(order))
         answer = _read(self._process.answer(IMPORT_SECONDS))
         if answer == BEGUN:
             imported, begin = True, time.perf_counter()
@@ -99,11 +94,9 @@ class TrialWorker:
             else:
                 answer = self._patiently()
         if not isinstance(answer, TrialOutcome):
-            wall = time.perf_counter() - begin
-            if imported and order.clock == "wall" and wall > order.seconds:
-                self.close()
-                return TrialOutcome(0.0, None, wall, wall, "stopped", killed=True)
-            return replace(self._post_mortem(wall, order, imported=imported), killed=True)
+            wall, code = time.perf_counter() - begin, self._process.code
+            self.close()
+            return self._post_mortem(wall, code, order, imported=imported)
         if answer.status == "memout":
             self.close()
         return answer
@@ -126,13 +119,13 @@ class TrialWorker:
             return None
 
     def warm(self, imports: Imports) -> float:
-        """Have the process import what trials will need; the CPU seconds that took, with its
-        start if it had to be started.
+        """Have the process import what trials will need; return the CPU seconds that took.
+
+        Those of its start are among them if it had to be started.
         """
         if self._process.start():
-            self._send(self._limits)
             self._sent = None
-        self._send(imports)
+        self._process.send(pickle.dumps(imports))
         spent = _read(self._process.answer(IMPORT_SECONDS))
         return spent if isinstance(spent, float) else 0.0  # it died; the first order says why
 
@@ -140,34 +133,36 @@ class TrialWorker:
         """End the process; the next order starts another."""
         self._process.kill()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __del__(self) -> None:
         self.close()
 
-    def _send(self, message: Any) -> None:
-        self._process.send(_pickled(message))
-
-    def _post_mortem(self, wall: float, order: Order, *, imported: bool) -> TrialOutcome:
+    def _post_mortem(
+        self, wall: float, code: int | None, order: Order, *, imported: bool
+    ) -> TrialOutcome:
         """The worker died, or hangs: say why, by how it ended."""
-        code = self._process.code
-        self.close()
-        limits = self._limits
-        if code == -signal.SIGVTALRM:
-            return TrialOutcome(0.0, None, order.seconds + GRACE_SECONDS, wall, "stopped")
-        if not imported and code in (None, -signal.SIGPROF):
+        limits, cpu = self._limits, min(wall, self._limits.cpu_seconds)
+        if imported and order.clock == "wall" and wall > order.seconds:
+            ending, cpu = Ending("stopped"), wall
+        elif code == -signal.SIGVTALRM:
+            ending, cpu = Ending("stopped"), order.seconds + GRACE_SECONDS
+        elif not imported and code in (None, -signal.SIGPROF):
             reason = f"its import did not end in {IMPORT_SECONDS:g} seconds"
-            return TrialOutcome(0.0, None, 0.0, wall, "crash", reason)
-        if code is None:
-            ending = over_wall(limits.cpu_seconds * limits.wall_factor)
+            ending, cpu = Ending("crash", reason), 0.0
         else:
-            ending = post_mortem(code, "the process", limits.cpu_seconds)
-        cpu = limits.cpu_seconds if ending.status == "timeout" else min(wall, limits.cpu_seconds)
-        return TrialOutcome(0.0, None, cpu, wall, ending.status, ending.reason)
+            ending = no_answer(
+                Silence.ENDED, code, "the process",
+                cpu_seconds=limits.cpu_seconds,
+                wall_seconds=limits.cpu_seconds * limits.wall_factor,
+            )  # fmt: skip
+            if ending.status == "timeout":
+                cpu = limits.cpu_seconds
+        return TrialOutcome(
+            cpu_seconds=cpu,
+            wall_seconds=wall,
+            status=ending.status,
+            reason=ending.reason,
+            killed=True,
+        )
 
 
 def _environment() -> dict[str, str]:
@@ -205,24 +200,25 @@ def close_resting() -> None:
 def main() -> None:
     """The worker's side: answer orders until the parent closes its end."""
     parent = to_parent()
-    limits = _next(parent)
+    limits = TrialLimits(float(sys.argv[2]), int(sys.argv[3]))
     confine(memory_mb=limits.memory_mb)
     arrays: Arrays | None = None
-
     signal.signal(signal.SIGALRM, _stop)
     before = 0.0
-    while (order := _next(parent)) is not None:
+    while (said := parent.receive()) is not None:
+        order = _read(said)
         if isinstance(order, Arrays):
             arrays = order
             continue
-        if isinstance(order, Imports):
-            for estimator, values in order.arms:
+        if isinstance(order, list):
+            for estimator, values in order:
                 with contextlib.suppress(Exception):  # a trial will meet it again and say so
                     recipes.build(estimator, values, 1, 0)
-            parent.send(_pickled(time.process_time() - before))
-            continue
-        assert arrays is not None
-        parent.send(_pickled(_answer(order, arrays, limits, parent)))
+            answer: Any = time.process_time() - before
+        else:
+            assert arrays is not None
+            answer = _answer(order, arrays, limits, parent)
+        parent.send(pickle.dumps(answer))
         before = time.process_time()
 
 
@@ -237,13 +233,14 @@ def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) 
             signal.setitimer(signal.ITIMER_VIRTUAL, order.seconds + GRACE_SECONDS)
         elif order.clock == "wall" and order.seconds < math.inf:
             signal.setitimer(signal.ITIMER_REAL, max(order.seconds, 1e-3))
-        parent.send(_pickled(BEGUN))
+        parent.send(pickle.dumps(BEGUN))
 
     signal.setitimer(signal.ITIMER_PROF, IMPORT_SECONDS)
     try:
         return run(order, arrays, begin)
     except Stopped:  # as it ended anyway
-        return TrialOutcome(0.0, None, order.seconds, order.seconds, "stopped")
+        spent = order.seconds
+        return TrialOutcome(cpu_seconds=spent, wall_seconds=spent, status="stopped")
     finally:
         for stopping in (signal.SIGPROF, signal.SIGALRM):
             signal.signal(stopping, signal.SIG_IGN)
@@ -255,16 +252,6 @@ def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) 
 
 def _stop(*_: object) -> None:
     raise Stopped
-
-
-def _pickled(message: Any) -> bytes:
-    return pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-
-
-def _next(channel: Channel) -> Any:
-    """The next message; None when the other end is closed."""
-    said = channel.receive()
-    return None if said is None else _read(said)
 
 
 def _read(said: bytearray | Silence) -> Any:

@@ -15,10 +15,10 @@ from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
+from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
-from leaseboard.tasks.evaluate.trials.table import TableTrials
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.preprocess.tables import Scale
 from leaseboard.tasks.store.recorded import Store

@@ -7,12 +7,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.tasks.evaluate.frameworks.sessions import SearchFrameworks
+from leaseboard.tasks.evaluate.frameworks.sessions import SearchSession
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
+from leaseboard.tasks.evaluate.outcomes import RecordedVerdicts
 from leaseboard.tasks.evaluate.probes.recorded import RecordedProbes
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, split
-from leaseboard.tasks.evaluate.probes.verdicts import RecordedVerdicts
 from leaseboard.tasks.fetch import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store
@@ -76,7 +76,7 @@ def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesBen
             job.budget,
             options.unit,
             options.initial_rows,
-            SearchFrameworks(),
+            SearchSession,
         )
     rows, drawn = candidates.on_split(dataset, options, job.environment_seed, parts)
     probes = RecordedProbes(
@@ -96,5 +96,5 @@ def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesBen
         job.budget,
         options.unit,
         options.initial_rows,
-        SearchFrameworks(),
+        SearchSession,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from leaseboard.algorithms.benches.stream import Stream, StreamBench
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.frameworks.sessions import StreamFrameworks
+from leaseboard.tasks.evaluate.frameworks.sessions import StreamSession
 from leaseboard.tasks.fetch import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess import StreamOptions, as_stream
@@ -41,5 +41,5 @@ def make(dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamBench
         stream,
         job.environment_seed,
         None if job.budget is None else int(job.budget),
-        outside=StreamFrameworks(),
+        outside=StreamSession,
     )

@@ -22,17 +22,16 @@ from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, play
 from leaseboard.algorithms.benches.pulls import PullsBench, Unit
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
-from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials, Judged
 from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
     Fold,
     Task,
     TrialData,
     fitted_in,
-    noise_of,
 )
+from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, Judged
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
@@ -265,13 +264,11 @@ def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:
 
 def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Candidate]:
     """The trials that were judged, each once: of one that went on, its last event."""
-    parameters = {e.configuration: e.parameters for e in of(events, ConfigurationAdmitted)}
     found = {}
     for event in of(events, TrialFinished):
         if event.status == "ok":
-            values = {k: v for k, v in parameters[event.configuration].items() if k != "arm"}
             assert event.seed is not None
-            judged = trials.judged(event.arm, values, event.seed)
+            judged = trials.judged(event.seed)
             if judged is not None:
                 found[event.seed] = _Candidate(event, judged)
     return list(found.values())
@@ -288,7 +285,7 @@ def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candi
         own = judge.first(len(each.judged.forecasts))
         if found and len(own.targets) < len(found[-1].judged.forecasts):
             best = max(own.score(other.judged.forecasts[: len(own.targets)]) for other in found)
-            noise = noise_of(own, each.judged.forecasts, each.judged.order.seed)
+            noise = own.noise(each.judged.forecasts, each.judged.order.seed)
             if each.judged.score <= best + noise:
                 continue
         found.append(each)
@@ -379,7 +376,7 @@ def _refitted(
         return None, left
     if outcome.score >= judged.score:
         return models, left
-    noise = noise_of(judge, judged.forecasts, request.seed)
+    noise = judge.noise(judged.forecasts, request.seed)
     if outcome.score < judged.score - NOISE * noise:
         warnings.warn(
             f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen and"

@@ -13,8 +13,7 @@ from leaseboard.tasks.evaluate.frameworks import inside, venv
 from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
-from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
-from leaseboard.tasks.evaluate.trials.replay import StoredTrials
+from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, StoredTrials
 from leaseboard.tasks.fetch import load as load_anew
 from leaseboard.tasks.jobs.benches import folds, pulls, samples
 from leaseboard.tasks.jobs.job import Job
@@ -31,7 +30,7 @@ ANSWER = "wire.read(); wire.write({'tried': [], 'test': 0.5})"
 load = functools.cache(load_anew)
 MAKING = (
     (StoredTrials, "_compute"),
-    (BudgetedTrials, "_compute"),
+    (BudgetedTrials, "_within"),
     (RecordedFits, "_run"),
     (FrameworkTrials, "_run"),
 )

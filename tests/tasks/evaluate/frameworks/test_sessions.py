@@ -12,9 +12,7 @@ from leaseboard.algorithms.errors import DivergedError, LeaseboardError, SkipErr
 from leaseboard.algorithms.tiny import Tiny, tiny_bench
 from leaseboard.tasks.evaluate.frameworks import inside, venv
 from leaseboard.tasks.evaluate.frameworks.sessions import (
-    SearchFrameworks,
     SearchSession,
-    StreamFrameworks,
     StreamSession,
 )
 from tests.played import STAND_IN
@@ -86,7 +84,7 @@ def test_a_framework_that_is_not_installed_is_skipped_with_the_mend(monkeypatch,
     monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
 
     with pytest.raises(SkipError, match="leaseboard peers install river"):
-        StreamFrameworks().start(LINEAR, growing(), 0)
+        StreamSession.start(LINEAR, growing(), 0)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +203,7 @@ def test_a_library_that_is_not_installed_is_skipped_with_the_mend(monkeypatch, t
     monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
 
     with pytest.raises(SkipError, match="leaseboard peers install optuna"):
-        SearchFrameworks().start(OutsideDecider("optuna", {}, 2, 100, 10), 0)
+        SearchSession.start(OutsideDecider("optuna", {}, 2, 100, 10), 0)
 
 
 def test_a_library_runs_in_its_own_environment(start, monkeypatch):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.benches.pulls import UNAFFORDABLE
-from leaseboard.tasks.evaluate.trials.budgeted import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData, fitted_in
+from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space, load_space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
@@ -51,7 +51,7 @@ def trials(folder, space=None, *, limits=None, clock="cpu", store="store", **giv
 def test_a_trial_leaves_its_forecasts_and_the_very_models_that_made_them(tmp_path):
     search = trials(tmp_path)
     trial = search.trial(0, 0)
-    judged = search.judged(0, trial.parameters, trial.seed)
+    judged = search.judged(trial.seed)
     models, outcome = search.fit_again(judged)
 
     assert judged.file.is_file()
@@ -66,7 +66,7 @@ def test_another_process_reads_the_forecasts_and_fits_the_models_again(tmp_path)
     later = trials(tmp_path)
     later._keep = tmp_path / "elsewhere"
     assert later.trial(1, 0) == trial
-    judged = later.judged(1, trial.parameters, trial.seed)
+    judged = later.judged(trial.seed)
 
     assert judged.file is None
     np.testing.assert_array_equal(later.fit_again(judged)[1].forecasts, judged.forecasts)
@@ -96,7 +96,7 @@ def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them
     search = trials(tmp_path, slow, limits=TrialLimits(cpu_seconds=63.0))
     search.warm()
     begun = search.trial_within(0, 0, 0.5)
-    kept = search.judged(0, {}, begun.seed)
+    kept = search.judged(begun.seed)
 
     assert (begun.ended, begun.status, begun.reason) == (False, "ok", "2 of 3 folds")
     assert (
@@ -110,7 +110,7 @@ def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them
     assert whole.ended
     assert whole.cpu_seconds < 0.4
     assert begun.cpu_seconds + whole.cpu_seconds > 0.5
-    assert search.judged(0, {}, whole.seed).forecasts.shape == (90, 2)
+    assert search.judged(whole.seed).forecasts.shape == (90, 2)
     assert len(fitted_in(kept.file)) == 3
     search.close()
 

@@ -109,13 +109,6 @@ def test_equal_content_has_equal_digest():
     assert spaces.digest(arm) != spaces.digest(load_space("fast").arms["sgd"])
 
 
-def test_a_table_counts_tuned_and_constant():
-    rows = {name: (tuned, fixed) for name, tuned, fixed in spaces.table(load_space("fast"))}
-
-    assert rows["gaussian_nb"] == (0, 0)
-    assert rows["liblinear_svc"] == (4, 1)
-
-
 def test_a_space_needs_an_arm():
     with pytest.raises(ValueError, match="arms"):
         Space(title="t", source="s", arms={})

@@ -2,6 +2,7 @@ import os
 import pickle
 import signal
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,6 @@ import pytest
 
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order, reward_of, run
 from leaseboard.tasks.evaluate.trials.worker import (
-    Imports,
     TrialLimits,
     TrialWorker,
     close_resting,
@@ -41,7 +41,9 @@ def learners(monkeypatch):
 
 @pytest.fixture
 def worker(learners):
-    with TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)) as worker:
+    with closing(
+        TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10))
+    ) as worker:
         yield worker
 
 
@@ -68,7 +70,7 @@ def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
 
 
 def test_what_is_imported_before_any_trial_has_a_price_and_is_not_imported_again(worker):
-    spent = worker.warm(Imports((("slow_import:Quick", {}),)))
+    spent = worker.warm([("slow_import:Quick", {})])
     pid = worker.pid
 
     assert spent > 0.3  # what `slow_import` takes
@@ -78,7 +80,7 @@ def test_what_is_imported_before_any_trial_has_a_price_and_is_not_imported_again
 
 def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch):
     monkeypatch.setattr("leaseboard.tasks.evaluate.trials.worker.IMPORT_SECONDS", 0.0)
-    with TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500)) as worker:
+    with closing(TrialWorker(TrialLimits(cpu_seconds=0.3, memory_mb=1500))) as worker:
         outcome = worker.run(Order("slow_import:Quick", {}, 0), arrays())
 
     assert (outcome.status, outcome.reason) == ("crash", "its import did not end in 0 seconds")
@@ -86,7 +88,7 @@ def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch)
 
 def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     limits = TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
-    with TrialWorker(limits) as worker:
+    with closing(TrialWorker(limits)) as worker:
         sleeps = worker.run(order("Sleeps"), arrays())
 
     assert (sleeps.status, sleeps.reason) == ("timeout", "over the limit of 3 s of wall time")

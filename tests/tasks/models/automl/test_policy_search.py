@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.evaluate.trials.budgeted import Judged
 from leaseboard.tasks.evaluate.trials.evaluate import Order
+from leaseboard.tasks.evaluate.trials.replay import Judged
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.models.automl.policy_search import _Candidate, _comparable
 
