@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, ParamSpec
 from pydantic import ValidationError
 from typing_extensions import TypeVar
 
-from leaseboard.algorithms.errors import SettingError, UsageError, invalid, unknown
+from leaseboard.algorithms.errors import SettingError, UsageError, invalid
 from leaseboard.algorithms.events import Event, Finished, Started
 
 P = ParamSpec("P")
@@ -225,10 +225,6 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
     settings : mapping of str to value
         Texts are converted to a setting's type.
     """
-    known = setting_names(cls)
-    for key in settings:
-        if key not in known:
-            raise SettingError(unknown(f"setting of {name}", key, known), key)
     try:
         return cls(**settings)
     except ValidationError as error:

@@ -12,7 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import (
+    _check_feature_names_in,
+    _check_sample_weight,
+    check_is_fitted,
+    validate_data,
+)
 
 from leaseboard.algorithms.apple.rows import (
     CLIP,
@@ -116,17 +121,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
     def _names(self, given: Sequence[str] | None) -> Sequence[str]:
         check_is_fitted(self, "learners_")
-        known = getattr(self, "feature_names_in_", None)
-        if given is None:
-            return [f"x{i}" for i in range(self.n_features_in_)] if known is None else list(known)
-        if known is not None and list(given) != list(known):
-            raise ValueError("input_features is not equal to feature_names_in_")
-        if len(given) != self.n_features_in_:
-            raise ValueError(
-                "input_features should have length equal to number of features"
-                f" ({self.n_features_in_}), got {len(given)}"
-            )
-        return list(given)
+        return list(_check_feature_names_in(self, given))
 
     def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
         from leaseboard.algorithms.apple.apple import Apple

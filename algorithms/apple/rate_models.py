@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
 
 from leaseboard.algorithms.apple.apple import Apple, Growth, adaptive_expansion
 from leaseboard.algorithms.apple.learner import GrowingLearner
@@ -146,9 +147,7 @@ def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
 
 def log_chances(margins: Doubles, slope: float) -> Doubles:
     """The logarithm of each class's chance: `slope` times its margin, less what all come to."""
-    scores = slope * margins
-    scores = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(scores - np.log(np.exp(scores).sum(axis=1, keepdims=True)))
+    return np.asarray(log_softmax(slope * margins, axis=1))
 
 
 def slope_of(model: RateModel) -> float:

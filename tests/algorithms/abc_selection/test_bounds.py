@@ -17,47 +17,6 @@ from leaseboard.algorithms.abc_selection.bounds import at_most
 from leaseboard.algorithms.benches.selecting import Probe
 
 
-def test_theorem_1_by_hand():
-    # n = 2, delta = 16/e^2: ln(4 n^2 / delta) = 2; widths sqrt(2/200) and sqrt(2/800)
-    delta = 16 / math.e**2
-    upper = bounds.theorem1_upper(0.5, s=100, t=400, n=2, delta=delta)
-    assert upper == pytest.approx(0.5 + 0.1 + 0.05)
-
-
-def test_theorem_2_by_hand():
-    # n = 2, delta = 8/e^2: ln(2 n^2 / delta) = 2
-    assert bounds.theorem2_lower(0.5, s_te=100, n=2, delta=8 / math.e**2) == pytest.approx(0.4)
-
-
-def test_serfling_by_hand():
-    # ln(1/alpha) = 2: sqrt(1/100 + 1/400) = 0.1118, times sqrt(401/400)
-    alpha = math.exp(-2)
-    expected = 0.5 + math.sqrt(0.0125 * 401 / 400)
-    assert bounds.serfling_upper(0.5, s=100, t=400, alpha=alpha) == pytest.approx(expected)
-    # 101 of 200 rows: factor 1 - 100/200
-    expected = 0.5 - math.sqrt(2 / 202 * 0.5)
-    assert bounds.serfling_lower(0.5, s_te=101, t=200, alpha=alpha) == pytest.approx(expected)
-
-
-def test_exact_upper_is_the_last_count_that_is_not_too_unlikely():
-    correct, s, t, alpha = 7, 10, 20, 0.05
-    upper = bounds.exact_upper(correct, s, t, alpha)
-    most = correct + round(upper * t)
-    assert hypergeom.cdf(correct, s + t, most, s) > alpha
-    assert hypergeom.cdf(correct, s + t, most + 1, s) <= alpha
-
-
-def test_exact_lower_is_the_first_count_that_is_not_too_unlikely():
-    correct, s_te, t, alpha = 7, 10, 40, 0.05
-    least = round(bounds.exact_lower(correct, s_te, t, alpha) * t)
-    assert hypergeom.sf(correct - 1, t, least, s_te) > alpha
-    assert hypergeom.sf(correct - 1, t, least - 1, s_te) <= alpha
-
-
-def test_the_whole_test_set_leaves_the_lower_bound_no_doubt():
-    assert bounds.exact_lower(31, 40, 40, 0.01) == 31 / 40
-
-
 @pytest.mark.parametrize("correct", [0, 10])
 def test_extreme_counts_stay_within_zero_and_one(correct):
     assert 0 <= bounds.exact_lower(correct, 10, 30, 0.05) <= correct / 10
@@ -87,11 +46,6 @@ def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
     """The step of its proof that lets H_S stand in for H*."""
     values = [bounds.exact_upper(correct, s, t, alpha) for correct in range(s + 1)]
     assert values == sorted(values)
-
-
-def test_the_union_has_two_events_for_each_configuration_and_size():
-    estimator = bounds.Estimator(kind="exact", n=20, m=10, train_rows=4000, t=1000, delta=0.5)
-    assert estimator.alpha == pytest.approx(0.5 / 400)
 
 
 @pytest.mark.parametrize("kind", bounds.KINDS)
@@ -313,12 +267,6 @@ def test_the_tail_is_scipys(rows, correct, drawn, deviations):
     x = round(mean + deviations * math.sqrt(variance))
     expected = hypergeom.cdf(x, rows, correct, drawn)
     assert at_most(x, rows, correct, drawn) == pytest.approx(expected, rel=1e-7, abs=1e-14)
-
-
-def test_every_count_of_a_small_population():
-    for x in range(-2, 9):
-        expected = hypergeom.cdf(x, 12, 7, 6)
-        assert at_most(x, 12, 7, 6) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from leaseboard.algorithms.abc_selection.fitness import (
     fall,
     lowered,
     raised,
-    rise,
 )
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
@@ -74,16 +73,6 @@ def selected(bounds="best", accuracies=(0.6, 0.8, 0.85), **settings):
     bench = SamplesBench(learners, initial_rows=1000)
     algorithm = ABC(bounds=bounds, delta=0.05, **settings)
     return list(play("abc", algorithm, bench, seed=0)), bench
-
-
-def test_a_rise_is_on_the_same_rows():
-    before = probe(500, 0.8, 0.8, 0.7)
-    assert rise(before, probe(1000, 0.7, 0.83, 0.7)) == pytest.approx(0.03)
-
-
-def test_a_fit_configuration_has_no_rise_though_its_sample_was_harder():
-    before = probe(500, 0.8, 0.8, 0.7)
-    assert rise(before, probe(1000, 0.85, 0.8, 0.7)) == 0
 
 
 def test_a_rise_within_two_deviations_may_be_chance():

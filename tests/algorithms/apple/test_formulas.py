@@ -17,8 +17,6 @@ from leaseboard.algorithms.apple.learner import (
     mix,
     monomial_key,
     powers_of_two,
-    readable,
-    ssm_score,
     tag_of,
     times,
     top,
@@ -139,12 +137,6 @@ def test_sgd_converges_as_theorem_1_says():
     assert 0 <= np.mean(gaps) <= np.mean(bounds)
 
 
-def test_ssm_orders_by_explained_residuals():
-    scores = ssm_score(np.array([6.0, 2.0, 0.0]), np.array([3.0, 4.0, 0.0]))
-
-    assert scores.tolist() == [2.0, 0.5, 0.0]
-
-
 def test_the_top_is_ordered_and_ties_go_by_key():
     keys = np.array([5, 4, 3, 2, 1], dtype=np.uint64)
 
@@ -172,10 +164,6 @@ def test_keys_of_many_monomials_differ_and_spread():
     assert buckets.min() > 0.8 * buckets.mean()
     assert buckets.max() < 1.2 * buckets.mean()
     assert min(tag_of(np.uint64(mix(key))) for key in pairs) >= 128
-
-
-def test_names_collect_powers():
-    assert readable((1, 1, 1, 4), ["a", "b", "c", "d", "e"]) == "b^3*e"
 
 
 def test_scales_are_powers_of_two():
