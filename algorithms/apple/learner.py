@@ -19,7 +19,15 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
+from leaseboard.algorithms.apple.update import (
+    EMITTED,
+    EXAMPLES,
+    HIGH,
+    LOW,
+    NONZEROS,
+    UNSEEN,
+    Update,
+)
 from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError
@@ -68,6 +76,8 @@ class MonomialLearner(ABC):
     w: Floats
     g: Floats
     inverse: Floats
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
 
     def __init__(self, n_variables: int, learning: Learning) -> None:
         self.n_variables = n_variables
@@ -166,6 +176,11 @@ class MonomialLearner(ABC):
         return float(self.learning.regularization if self.sgd else self.learning.learning_rate)
 
     @property
+    def _update(self) -> Update:
+        moments = (self.residual_moments, self.square_moments)
+        return Update(self.totals, *moments, self._rate, self.sgd)
+
+    @property
     def _seen(self) -> Floats:
         """1 / N, and 0 where a feature was never seen: its weight is 0 whatever its value."""
         return np.where(self.inverse < 1 / UNSEEN, self.inverse, np.float32(0))
@@ -219,8 +234,6 @@ class GrowingLearner(MonomialLearner):
     degree : ndarray of uint8, shape (n_slots,)
     parent : ndarray of bool, shape (n_slots,)
         Membership in P_k.
-    residual_moments, square_moments : ndarray of float64
-        The sums of the SSM heuristic for each slot, or empty.
     """
 
     keys: NDArray[np.uint64]
@@ -228,8 +241,6 @@ class GrowingLearner(MonomialLearner):
     variable: NDArray[np.uint32]
     degree: NDArray[np.uint8]
     parent: NDArray[np.bool_]
-    residual_moments: NDArray[np.float64]
-    square_moments: NDArray[np.float64]
 
     @abstractmethod
     def slots(self) -> NDArray[np.intp]:

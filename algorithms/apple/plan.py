@@ -18,24 +18,26 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, Monomial, monomial_key
 from leaseboard.algorithms.apple.update import (
-    EXAMPLES,
     FAST,
     NONZEROS,
     UNSEEN,
+    Update,
     clamp,
-    learn_adaptive,
-    learn_sgd,
+    learn_one,
 )
 from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 
 class Plan(NamedTuple):
-    """How the columns are scaled and which product each slot is."""
+    """How the columns are scaled, which product each slot is, and its state."""
 
     scale: NDArray[np.float64]
     source: NDArray[np.uint32]
     variable: NDArray[np.uint32]
+    w: Floats
+    g: Floats
+    inverse: Floats
 
 
 class PlanLearner(GrowingLearner):
@@ -107,17 +109,16 @@ class PlanLearner(GrowingLearner):
             self.residual_moments = np.append(self.residual_moments, np.zeros(n))
             self.square_moments = np.append(self.square_moments, np.zeros(n))
 
+    def _plan(self, inverse: Floats) -> Plan:
+        return Plan(self._scale, self.source, self.variable, self.w, self.g, inverse)
+
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        plan = Plan(self._scale, self.source, self.variable)
-        return _learn(
-            _dense(rows), labels, weights, plan, self.w, self.g, self.inverse,
-            self.residual_moments, self.square_moments, self.totals, self._rate, self.sgd, out,
-        )  # fmt: skip
+        plan = self._plan(self.inverse)
+        return _learn(_dense(rows), labels, weights, plan, self._update, out)
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
         inverse = np.full_like(self.inverse, fixed) if self.sgd else self._seen
-        plan = Plan(self._scale, self.source, self.variable)
-        _predict(_dense(rows), plan, self.w, inverse, low, high, out)
+        _predict(_dense(rows), self._plan(inverse), low, high, out)
 
 
 def _dense(rows: Rows) -> Floats:
@@ -127,7 +128,7 @@ def _dense(rows: Rows) -> Floats:
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
-    scale, source, variable = plan
+    scale, source, variable, _, _, _ = plan
     d = len(scale)
     nonzeros = 1
     for i in range(d):
@@ -141,31 +142,17 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _learn(
-    rows: Floats,
-    labels: Floats,
-    weights: Floats,
-    plan: Plan,
-    w: Floats,
-    g: Floats,
-    inverse: Floats,
-    residual_moments: NDArray[np.float64],
-    square_moments: NDArray[np.float64],
-    totals: NDArray[np.float64],
-    rate: float,
-    sgd: bool,
-    out: Floats,
+    rows: Floats, labels: Floats, weights: Floats, plan: Plan, update: Update, out: Floats
 ) -> int:
-    size = len(plan.source)
+    _, source, _, w, g, inverse = plan
+    totals, residual_moments, square_moments, _, _ = update
+    size = len(source)
     v = np.empty(size, dtype=np.float32)
     z = np.empty(size, dtype=np.float32)
     for t in range(len(labels)):
         totals[NONZEROS] += _expand_row(rows[t], plan, v)
         y, h = labels[t], weights[t]
-        if sgd:
-            p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
-        else:
-            p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
-        totals[EXAMPLES] += 1
+        p = learn_one(w, g, inverse, v, z, size, y, h, update)
         if not np.isfinite(p):
             return t
         out[t] = p
@@ -179,16 +166,9 @@ def _learn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _predict(
-    rows: Floats,
-    plan: Plan,
-    w: Floats,
-    inverse: Floats,
-    low: float,
-    high: float,
-    out: Floats,
-) -> None:
+def _predict(rows: Floats, plan: Plan, low: float, high: float, out: Floats) -> None:
     size = len(plan.source)
+    w, inverse = plan.w, plan.inverse
     v = np.empty(size, dtype=np.float32)
     for t in range(len(out)):
         _expand_row(rows[t], plan, v)

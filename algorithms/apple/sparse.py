@@ -22,9 +22,9 @@ from leaseboard.algorithms.apple.update import (
     NONZEROS,
     UNSEEN,
     Real,
+    Update,
     clamp,
-    learn_adaptive,
-    learn_sgd,
+    learn_one,
 )
 from leaseboard.algorithms.benches.arrays import sealed
 from leaseboard.algorithms.benches.holdout import Floats, Rows
@@ -52,19 +52,6 @@ class Scratch(NamedTuple):
     g: Floats
     inverse: Floats
     keys: NDArray[np.uint64]
-
-
-class Update(NamedTuple):
-    """How an example is learned, and what it changes beside its slots' records.
-
-    `rate` is η, or λ under SGD. The moments are those of a `GrowingLearner`.
-    """
-
-    totals: NDArray[np.float64]
-    residual_moments: NDArray[np.float64]
-    square_moments: NDArray[np.float64]
-    rate: float
-    sgd: bool
 
 
 def csr_of(rows: Rows) -> CSR:
@@ -115,17 +102,13 @@ def learn_emitted(
 ) -> Real:
     """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
     slots, v, z, w, g, inverse, _ = scratch
-    totals, residual_moments, square_moments, rate, sgd = update
+    totals, residual_moments, square_moments, _, _ = update
     for i in range(size):
         record = records[slots[i]]
         w[i] = record.w
         g[i] = record.g
         inverse[i] = record.inverse
-    if sgd:
-        p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
-    else:
-        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
-    totals[EXAMPLES] += 1
+    p = learn_one(w, g, inverse, v, z, size, y, h, update)
     totals[NONZEROS] += base + 1
     for i in range(size):
         record = records[slots[i]]
@@ -171,8 +154,6 @@ class RecordLearner(MonomialLearner):
     ----------
     records : structured ndarray, shape (n_slots,)
         Each field is also an attribute of the learner, a view of the records.
-    residual_moments, square_moments : ndarray of float64
-        The sums of the SSM heuristic for each slot, or empty.
     """
 
     kernels: ClassVar[tuple[Any, Any]]
@@ -180,8 +161,6 @@ class RecordLearner(MonomialLearner):
 
     records: Records
     stamp: NDArray[np.uint32]
-    residual_moments: NDArray[np.float64]
-    square_moments: NDArray[np.float64]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the views, which would come back as copies."""
@@ -216,10 +195,8 @@ class RecordLearner(MonomialLearner):
 
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         csr = csr_of(rows)
-        moments = (self.residual_moments, self.square_moments)
-        update = Update(self.totals, *moments, self._rate, self.sgd)
-        table = self._table(len(labels))
-        bad: int = self.kernels[0](csr, labels, weights, table, *self._room(csr), update, out)
+        table, room = self._table(len(labels)), self._room(csr)
+        bad: int = self.kernels[0](csr, labels, weights, table, *room, self._update, out)
         return bad
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:

@@ -33,7 +33,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -51,6 +51,20 @@ Real = float | np.floating[Any]
 
 FAST = {"contract", "reassoc", "nsz"}
 """Sums may be reordered into vector lanes, but NaN and infinities keep their meaning."""
+
+
+class Update(NamedTuple):
+    """How an example is learned, and what it changes besides its features' state.
+
+    `rate` is η, or λ under SGD. The moments are the sums of the SSM heuristic for each slot, or
+    empty.
+    """
+
+    totals: NDArray[np.float64]
+    residual_moments: NDArray[np.float64]
+    square_moments: NDArray[np.float64]
+    rate: float
+    sgd: bool
 
 
 @njit(cache=True, nogil=True)
@@ -202,3 +216,24 @@ def learn_sgd(
         if abs(v[i]) * inverse[i] > 1.0:
             inverse[i] = np.float32(1.0) / abs(v[i])
     return prediction
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+def learn_one(
+    w: NDArray[np.float32],
+    g: NDArray[np.float32],
+    inverse: NDArray[np.float32],
+    v: NDArray[np.float32],
+    z: NDArray[np.float32],
+    size: int,
+    y: Real,
+    h: Real,
+    update: Update,
+) -> Real:
+    """Predict and learn one example as `update` has it, and count it."""
+    if update.sgd:
+        p = learn_sgd(w, inverse, v, size, y, h, update.rate, update.totals)
+    else:
+        p = learn_adaptive(w, g, inverse, v, z, size, y, h, update.rate, update.totals)
+    update.totals[EXAMPLES] += 1
+    return p
