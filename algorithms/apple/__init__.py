@@ -5,7 +5,7 @@ Read `apple` first (Algorithm 1, s_k and τ_k), then `update` (its formulae).
 =================  ======================================================================
 module             what
 =================  ======================================================================
-`apple`            Algorithm 1, and the registered algorithm
+`apple`            Algorithm 1, and the registered algorithms: apple, linear, quadratic, cubic
 `update`           the weight updates of line 4
 `learner`          linear models over monomials; the order of line 6, provenance, growth
 `plan`             the kernel for dense rows
@@ -13,7 +13,6 @@ module             what
 `sparse`           what kernels for sparse rows share, and that of full expansions
 `rates`            several learning rates at once, chosen by progressive validation
 `rows`             rows checked, clipped and scaled; pairs of words; targets of classes
-`polynomial`       linear, quadratic, cubic, bigram
 `parallel`         local choice, union of parents, averaged weights
 `stage_poly`       VW's own implementation as a reference
 `estimator`        scikit-learn estimators, with `classifier` and `rate_models`

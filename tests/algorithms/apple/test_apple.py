@@ -7,8 +7,7 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.rows import as_rows, check_labels
 from leaseboard.algorithms.audit import Auditor

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part

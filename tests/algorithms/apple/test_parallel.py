@@ -7,7 +7,7 @@ import functools
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.hashed import HashedLearner
 from leaseboard.algorithms.apple.learner import Learning
 from leaseboard.algorithms.apple.parallel import (
@@ -21,7 +21,6 @@ from leaseboard.algorithms.apple.parallel import (
     united,
 )
 from leaseboard.algorithms.apple.plan import PlanLearner
-from leaseboard.algorithms.apple.polynomial import Polynomial
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play

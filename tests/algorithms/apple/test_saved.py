@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.tiny import parity

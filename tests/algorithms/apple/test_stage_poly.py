@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.polynomial import Polynomial
+from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
