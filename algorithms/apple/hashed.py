@@ -167,15 +167,18 @@ def look_up(
     Neither loop branches: in a crowded table the answer cannot be foreseen, and most say no.
     """
     keys, tags, mixed, right = scratch.keys, table.tags, work.mixed, work.right
+    # A product's key is the sum of its factors' keys.
     key = table.keys[scratch.slots[place]]
     for i in range(base):
         mixed[i] = mix(key + keys[i])
+    # Keep the places whose bucket's tag is the product's own, or empty where that may be claimed.
     shift = np.uint64(64 - table.bits)
     first = n_hits
     for i in range(base):
         tag = tags[mixed[i] >> shift]
         right[n_hits] = i
         n_hits += (tag == tag_of(mixed[i])) | (claims & (tag == 0))
+    # Copy the mixed keys of those that were kept.
     for hit in range(first, n_hits):
         work.left[hit] = place
         work.hits[hit] = mixed[right[hit]]
@@ -192,6 +195,7 @@ def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
     bits, first = np.uint64(table.bits), len(table.scale) + 1
     shift, numbers = np.uint64(64) - bits, (np.uint64(1) << bits) - np.uint64(1)
     for hit in range(n_hits):
+        # An owner is the rest of its mixed key, and in the low bits the number of its slot.
         key = hits[hit]
         owner = owners[key >> shift]
         sure = (owner != 0) & (owner >> bits == key << bits >> bits)
@@ -214,15 +218,18 @@ def _multiply(
     children = table.children[table.family[source]]
     dropped = 0
     for i in range(base):
+        # Ask the table once, and remember what it said.
         child = children[slots[i]]
         if child == EMPTY:
             child = np.int32(settle(table, source, slots[i], learning))
             children[slots[i]] = child
         dropped += int(child < 0)
+        # A row emits a product once: its slot has the stamp of the row from then on.
         slot = np.int64(max(child, 0))
         record = records[slot]
         new = (record.stamp != stamp) & (child >= 0)
         record.stamp = stamp
+        # Write it in any case, and count it where it is new.
         slots[size] = slot
         v[size] = value * v[i]
         work.parents[n_parents] = size
@@ -248,12 +255,14 @@ def _multiply_batch(
     stamp = np.uint32(counts[ROWS])
     n_hits = 0
     dropped = 0
+    # Look up the products of parents until the batch is full; no hit means that it was dropped.
     while done < n_parents and n_hits < BATCH:
         n_hits = look_up(parents[done], base, table, scratch, work, n_hits, learning)
         dropped += base
         done += 1
     dropped -= n_hits
     locate(table, work, n_hits)
+    # Claim an empty bucket, or drop what belongs to another monomial.
     for hit in range(n_hits):
         if found[hit] < 0:
             source, variable = slots[left[hit]], slots[right[hit]]
@@ -261,10 +270,12 @@ def _multiply_batch(
             dropped += found[hit] < 0
     if learning:
         counts[COLLISIONS] += dropped
+    # Stamp what the row emits for the first time.
     for hit in range(n_hits):
         record = records[max(found[hit], 0)]
         new[hit] = (record.stamp != stamp) & (found[hit] >= 0)
         record.stamp = stamp
+    # Write all, and count those that are new.
     for hit in range(n_hits):
         slots[size] = found[hit]
         v[size] = v[left[hit]] * v[right[hit]]
@@ -285,10 +296,12 @@ def emit(
     slots, parents = scratch.slots, work.parents
     base = emit_base(csr, row, table.scale, table.variable_keys, scratch)
     table.counts[ROWS] += 1
+    # The first parents are base features.
     n_parents = 0
     for i in range(base):
         parents[n_parents] = i
         n_parents += table.parent[slots[i]]
+    # Multiply parents, those among their products too, until none is left.
     size, done = base + 1, 0
     if len(table.children):
         while done < n_parents:

@@ -131,10 +131,12 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     scale, source, variable, _, _, _ = plan
     d = len(scale)
     nonzeros = 1
+    # Base features, scaled, and the constant.
     for i in range(d):
         v[i] = np.float32(x[i] * scale[i])
         nonzeros += v[i] != 0
     v[d] = np.float32(1.0)
+    # Products: a source comes before its children.
     for j in range(d + 1, len(source)):
         v[j] = v[source[j]] * v[variable[j]]
     return nonzeros
@@ -156,7 +158,7 @@ def _learn(
         if not np.isfinite(p):
             return t
         out[t] = p
-        if len(square_moments):
+        if len(square_moments):  # the sums of the SSM heuristic
             residual = np.float64(y - p) ** 2
             for j in range(size):
                 square = h * np.float64(v[j]) ** 2

@@ -103,6 +103,7 @@ def learn_emitted(
     """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
     slots, v, z, w, g, inverse, _ = scratch
     totals, residual_moments, square_moments, _, _ = update
+    # Gather the state of the emitted slots.
     for i in range(size):
         record = records[slots[i]]
         w[i] = record.w
@@ -110,11 +111,13 @@ def learn_emitted(
         inverse[i] = record.inverse
     p = learn_one(w, g, inverse, v, z, size, y, h, update)
     totals[NONZEROS] += base + 1
+    # Write it back.
     for i in range(size):
         record = records[slots[i]]
         record.w = w[i]
         record.g = g[i]
         record.inverse = inverse[i]
+    # Add to the sums of the SSM heuristic.
     if len(square_moments) and np.isfinite(p):
         residual = np.float64(y - p) ** 2
         for i in range(size):
@@ -228,12 +231,14 @@ def _emit(
     base = emit_base(csr, row, products.scale, products.variable_keys, scratch)
     for i in range(base):
         last[i] = i
+    # A level holds the products of one degree, from `start` to `stop`.
     first_bucket = len(products.scale) + 1
     size = base + 1
     start, stop = 0, base
     for _ in range(1, products.degree):
         level = size
         for place in range(start, stop):
+            # Go on with the product's last factor, or behind it where it is its own square.
             first = last[place]
             if products.indicators[slots[first]]:
                 first += 1

@@ -147,6 +147,7 @@ def learn_adaptive(
         progressive loss VW prints) clamps to a range that includes the present label; so does
         the update here, but a prediction must not know its label.
     """
+    # Predict, and count the features and those that exceed their largest magnitude.
     p = np.float32(0.0)
     grown = np.int32(0)
     emitted = np.int32(0)
@@ -162,6 +163,7 @@ def learn_adaptive(
     p_update = clamp(p, totals[LOW], totals[HIGH])
     if p_update == y:  # VW then takes no note of the example at all, not even in N
         return prediction
+    # A new largest magnitude shrinks γ; ω is free of scale.
     if grown:
         for i in range(size):
             growth = abs(z[i])
@@ -169,6 +171,7 @@ def learn_adaptive(
                 g[i] /= growth * growth
                 inverse[i] = np.float32(1.0) / abs(v[i])
                 z[i] = v[i] * inverse[i]
+    # Add the squared gradient, and sum up the norm and the prediction change per unit of update.
     square = np.float32(h * gradient_square(p_update, y))
     norm = np.float32(0.0)
     ppu = np.float32(0.0)
@@ -179,6 +182,7 @@ def learn_adaptive(
         norm += z2
         ppu += z2 * rate
         z[i] *= rate
+    # Take the step.
     step = np.float32(normalized_step(totals, p_update, y, h, eta, ppu, norm))
     for i in range(size):
         w[i] += step * z[i]

@@ -219,10 +219,12 @@ def learn_seasonal(
     longest = len(losses) - 1
     period = 1
     for t in range(len(labels)):
+        # The period: given, or of least mean loss; the last label until one has passed.
         period = given if given else next_period(losses, seen, period)
         if seen < period:
             period = 1
         forecasts[t] = past[-seen % longest + period - 1] if seen else 0.0
+        # What each period would have lost by this label.
         label = np.float64(labels[t])
         if not given:
             if classes:

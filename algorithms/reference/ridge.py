@@ -225,12 +225,14 @@ def learn_ridge(
     """
     row, weights = np.ones(len(rotated)), np.zeros(len(rotated))
     for t in range(len(labels)):
+        # The row, the constant first, and the regression on all rows before.
         row[0] = 1.0
         standardise(examples[t], moments, totals[COUNT], row[1:])
         solve_long(triangle, rotated, weights)
         value = 0.0
         for j in range(len(row)):
             value += weights[j] * row[j]
+        # Of classes the forecast is the margin, of numbers it is clipped to the labels seen.
         label = float(labels[t])
         if classes:
             forecasts[t] = value
@@ -240,6 +242,7 @@ def learn_ridge(
             first = totals[COUNT] == 0.0
             totals[LOW] = label if first else min(totals[LOW], label)
             totals[HIGH] = label if first else max(totals[HIGH], label)
+        # Learn the row, then its means and deviations.
         rotate(triangle, rotated, row, label)
         totals[COUNT] += 1.0
         add_moments(examples[t], moments, totals[COUNT])
@@ -387,6 +390,7 @@ def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> N
     for i in range(len(row)):
         if row[i] == 0.0:
             continue
+        # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
         radius = math.hypot(triangle[i, i], row[i])
         cosine, sine = triangle[i, i] / radius, row[i] / radius
         uppers, lowers = triangle[i, i:], row[i:]

@@ -202,6 +202,7 @@ def bet(
     """
     stakes = shares(first, running[CLIP])
     for row in range(len(differences)):
+        # The difference, clipped by what was known before the row.
         clip = running[CLIP]
         ratio = min(max(differences[row] / clip, -1.0), 1.0)
         if restarts:
@@ -209,9 +210,11 @@ def bet(
             for k in range(N_BETS):
                 challenger[k] = _added(challenger[k], entry)
                 champion[k] = _added(champion[k], entry)
+        # Each bet on either side.
         for k in range(N_BETS):
             challenger[k] += math.log1p(stakes[k] * ratio)
             champion[k] += math.log1p(-stakes[k] * ratio)
+        # The plain mean, and both mixtures with their peaks.
         running[COUNTED] += 1.0
         n = running[COUNTED]
         running[MEAN] += differences[row] / n - running[MEAN] / n
@@ -219,6 +222,7 @@ def bet(
         path[row, 1] = log_mean(champion)
         running[PEAK_CHALLENGER] = max(running[PEAK_CHALLENGER], path[row, 0])
         running[PEAK_CHAMPION] = max(running[PEAK_CHAMPION], path[row, 1])
+        # After a row that it has clipped the clip may double, for the rows to come.
         if abs(differences[row]) > clip:
             running[CLIPPED] += 1.0
             if growing:
