@@ -97,23 +97,15 @@ def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_ag
     assert of(log, Finished)[0].metrics["retired_arms"] == len(retired)
 
 
-@pytest.mark.parametrize("name", PATIENT)
-def test_when_all_arms_are_retired_the_run_ends(name):
-    bench = PullsBench(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
-    log = played(name, bench)
-
-    assert bench.pulls == [4, 3, 5]
-    assert log[-1].score == 0.7
-    assert log[-1].reason == ALGORITHM_STOPPED
-    assert log[-1].metrics["retired_arms"] == 3
-
-
-@pytest.mark.parametrize("name", PATIENT)
-def test_where_no_trial_ever_succeeds_the_job_says_why(name):
-    bench = PullsBench(Scripted(["no class 3"], ["no class 4"]), 100)
-
-    with pytest.raises(LeaseboardError, match="all 6 trials failed, 3 of them because 'no class"):
-        played(name, bench)
+def test_when_all_arms_are_retired_the_run_ends_and_says_why_where_no_trial_succeeded():
+    for name in PATIENT:
+        bench = PullsBench(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
+        end = played(name, bench)[-1]
+        assert (bench.pulls, end.score, end.reason) == ([4, 3, 5], 0.7, ALGORITHM_STOPPED), name
+        assert end.metrics["retired_arms"] == 3
+        hopeless = PullsBench(Scripted(["no class 3"], ["no class 4"]), 100)
+        with pytest.raises(LeaseboardError, match="all 6 trials failed, 3 of them because 'no c"):
+            played(name, hopeless)
 
 
 def test_without_a_retirement_an_arm_that_always_fails_is_pulled_on():
@@ -138,24 +130,17 @@ def test_the_end_of_the_budget_is_no_failure_of_an_arm():
     assert not of(log, Eliminated)
 
 
-@pytest.mark.parametrize("name", POLICIES)
-def test_simulations_retire_arms_too(name):
-    found = simulate(registry.build(name), Failing(), 60, 5, 0)
-
-    assert found.pulls[:, 0].max() <= 3
-    assert found.pulls.sum(axis=1).tolist() == [60] * 5
-
-
-@pytest.mark.parametrize("name", POLICIES)
-def test_who_has_no_arm_left_selects_none(name):
-    problem = Problem(1, 50)
-    policy = registry.build(name).start(problem, 0)
-    for _ in range(3):
-        failure = np.array(["boom"], dtype=object)
-        policy.update(policy.select(), np.zeros(1), np.ones(1), failure)
-
-    with pytest.raises(LeaseboardError, match="no arm is left"):
-        policy.select()
+def test_simulations_retire_arms_too_and_who_has_none_left_selects_none():
+    for name in POLICIES:
+        found = simulate(registry.build(name), Failing(), 60, 5, 0)
+        assert found.pulls[:, 0].max() <= 3, name
+        assert found.pulls.sum(axis=1).tolist() == [60] * 5
+        policy = registry.build(name).start(Problem(1, 50), 0)
+        for _ in range(3):
+            failure = np.array(["boom"], dtype=object)
+            policy.update(policy.select(), np.zeros(1), np.ones(1), failure)
+        with pytest.raises(LeaseboardError, match="no arm is left"):
+            policy.select()
 
 
 def test_average_shares_what_a_retired_arm_leaves():
@@ -218,20 +203,11 @@ class Chooser:
     """Stands for the class of a policy."""
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [
-        np.array([0, 3, 1]),
-        np.array([0, 3, 1], dtype=np.uint8),
-        np.array([0, 3, 1], dtype=np.int32),
-        [0, 3, 1],
-    ],
-)
-def test_integers_from_0_to_k_are_taken_as_they_are(choice):
-    taken = chosen(choice, RUNS, ARMS, Chooser)
-
-    assert taken.tolist() == [0, 3, 1]
-    assert taken is choice or isinstance(choice, list)
+def test_integers_from_0_to_k_are_taken_as_they_are():
+    for choice in (*(np.array([0, 3, 1], dtype=t) for t in "lBi"), [0, 3, 1]):
+        taken = chosen(choice, RUNS, ARMS, Chooser)
+        assert taken.tolist() == [0, 3, 1]
+        assert taken is choice or isinstance(choice, list)
 
 
 @pytest.mark.parametrize(
