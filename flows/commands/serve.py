@@ -58,19 +58,14 @@ def serve(
     from leaseboard.tasks.keep.settings import read_keep
     from leaseboard.tasks.machine import paths
     from leaseboard.tasks.serve.admission import TOKEN, Admission, check_place
-    from leaseboard.tasks.serve.app import application
+    from leaseboard.tasks.serve.app import PatientProtocol, application
     from leaseboard.tasks.serve.champion import Follower
-    from leaseboard.tasks.serve.protocol import PatientProtocol
-    from leaseboard.tasks.serve.rules import RulesFile
     from leaseboard.tasks.serve.service import ForecastService
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
     keep = read_keep(file)
-    rules = RulesFile(keep.contract, keep.data)
-    follower = Follower(
-        paths.tracking_uri(tracking_uri), keep.name, rules, lambda text: say(text, err=True)
-    )
+    follower = Follower(paths.tracking_uri(tracking_uri), keep, lambda text: say(text, err=True))
     state = state_of(keep, home_of(keep.name, out), STATE_PATIENCE)
     with _listening(host, port) as listener:
         follower.start()

@@ -1,4 +1,7 @@
-"""The server's paths: ``/predict``, ``/labels``, ``/health`` and ``/metrics``."""
+"""The server's paths: ``/predict``, ``/labels``, ``/health`` and ``/metrics``.
+
+Callers may be slow, or mean harm: heads and bodies of requests are bounded in bytes and seconds.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.routing import Route
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from leaseboard.algorithms.errors import LeaseboardError, short
 from leaseboard.tasks.serve.admission import Admission, RefusedError
@@ -21,17 +26,17 @@ from leaseboard.tasks.serve.service import ForecastService
 MOST_BYTES = 2_000_000
 """Of a request's body."""
 PATIENCE = 10.0
-"""Seconds until a request's body must be here."""
+"""Seconds until the head of a request must be here, and after it until its body must."""
 
 Answer = tuple[int, dict[str, Any] | bytes]
 """The status, and what is told."""
 
 
-def application(service: ForecastService, admission: Admission) -> FastAPI:
+def application(service: ForecastService, admission: Admission) -> Starlette:
     """The paths of the server."""
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         await asyncio.to_thread(service.stop)
 
@@ -48,22 +53,20 @@ def application(service: ForecastService, admission: Admission) -> FastAPI:
     async def metrics(_: Request) -> Answer:
         return 200, await asyncio.to_thread(service.metrics)
 
-    app = FastAPI(
-        docs_url=None, redoc_url=None, openapi_url=None, lifespan=lifespan, redirect_slashes=False
-    )
-    paths = {"/predict": ("POST", predict), "/labels": ("POST", labels),
-             "/health": ("GET", health), "/metrics": ("GET", metrics)}  # fmt: skip
-    for path, (method, answer) in paths.items():
-        # Requests are read by hand, within bounds: a route of FastAPI has nothing to add.
-        route = Route(path, _route(service, admission, path, answer), methods=[method])
-        app.router.routes.append(route)
-
-    @app.exception_handler(HTTPException)
-    async def nowhere(request: Request, error: HTTPException) -> Response:
+    async def nowhere(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
         offered = ", ".join(f"{method} {path}" for path, (method, _) in paths.items())
         said = f"{request.method} {short(request.url.path, 100)!r} is none of {offered}"
         return _response(error.status_code, {"error": said})
 
+    paths = {"/predict": ("POST", predict), "/labels": ("POST", labels),
+             "/health": ("GET", health), "/metrics": ("GET", metrics)}  # fmt: skip
+    routes = [
+        Route(path, _route(service, admission, path, answer), methods=[method])
+        for path, (method, answer) in paths.items()
+    ]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: nowhere})
+    app.router.redirect_slashes = False
     return app
 
 
@@ -134,3 +137,35 @@ async def _body(request: Request) -> bytes:
         said = f"the body was not here after {PATIENCE:g} seconds: send it at once"
         raise RefusedError(408, "slow", said) from None
     return b"".join(parts)
+
+
+class PatientProtocol(H11Protocol):
+    """Closes a connection on which no whole head of a request has come in `PATIENCE`.
+
+    Between two requests uvicorn has a limit of its own, until the first byte of the second.
+    """
+
+    _limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for the first head."""
+        super().connection_made(transport)
+        self._limit = self.loop.call_later(PATIENCE, transport.close)
+
+    def data_received(self, data: bytes) -> None:
+        """Wait no longer if a head is whole now; go on waiting for one that has begun."""
+        super().data_received(data)
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._wait_no_more()
+        elif self._limit is None and not self.transport.is_closing():
+            self._limit = self.loop.call_later(PATIENCE, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._wait_no_more()
+        super().connection_lost(exc)
+
+    def _wait_no_more(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+            self._limit = None

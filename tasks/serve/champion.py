@@ -1,21 +1,26 @@
-"""The champion of a keep, as the registry's alias says from second to second."""
+"""The champion and the contract of a live model, as they are from second to second."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import LeaseboardError, short
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.tasks.keep.conform import row_check
+from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
+from leaseboard.tasks.keep.rows import reader_of
+from leaseboard.tasks.keep.settings import DataSettings, Keep
 from leaseboard.tasks.keep.shadow import CHAMPION
 from leaseboard.tasks.keep.snapshot import Snapshot
 from leaseboard.tasks.models.load import load
 from leaseboard.tasks.models.logged import KEY, SAVED
+from leaseboard.tasks.models.plain_columns import text_of
 from leaseboard.tasks.models.registry import LINEAGE
-from leaseboard.tasks.serve.rules import RulesFile
+from leaseboard.tasks.store.live_tables import LONGEST_ID
 from leaseboard.tasks.track.store import open_store, reported
 
 if TYPE_CHECKING:
@@ -50,23 +55,69 @@ class Champion:
                 "digest": self.digest[:16]}  # fmt: skip
 
 
+class RowRules:
+    """The contract as it is for single rows."""
+
+    def __init__(self, contract: Contract, data: DataSettings) -> None:
+        columns = dict(contract.columns)
+        target = columns.pop(data.target)
+        needed = {data.target: target.model_copy(update={"missing": 0.0, "required": True})}
+        self._data, self._read_label = data, reader_of(target.kind)
+        self._read_id: Callable[[Any], Any] | None = None
+        if data.id is not None:
+            rule = needed[data.id] = columns[data.id]
+            self._read_id = text_of if rule.kind in NUMBERS else reader_of(rule.kind)
+        self._check_row = row_check(Contract(columns=columns))
+        self._check_label = row_check(Contract(columns=needed))
+
+    def row_fault(self, row: Mapping[str, Any]) -> str | None:
+        """Why a row without its label breaks the contract; None if it does not."""
+        return self._check_row(row) or self._id_fault(row)
+
+    def label_fault(self, row: Mapping[str, Any]) -> str | None:
+        """The same of a row that is an id and a label."""
+        return self._check_label(row) or self._id_fault(row)
+
+    def label(self, row: Mapping[str, Any]) -> Any:
+        """The label of a row, as an update reads it."""
+        return self._read_label(row[self._data.target])
+
+    def identity(self, row: Mapping[str, Any]) -> str | None:
+        """What an update calls the row; None where rows have no id."""
+        if self._data.id is None or self._read_id is None:
+            return None
+        return text_of(self._read_id(row[self._data.id]))
+
+    def _id_fault(self, row: Mapping[str, Any]) -> str | None:
+        """Why the state could not find a row by its id."""
+        identity = self.identity(row)
+        if identity is None or (0 < len(identity) <= LONGEST_ID and "\0" not in identity):
+            return None
+        return (
+            f"{self._data.id} {short(repr(identity), 60)} is no id: write 1 to {LONGEST_ID}"
+            " characters without NUL"
+        )
+
+
 class Follower:
-    """Holds the champion, and takes up another when the alias points there.
+    """Holds the champion and the rules, and takes up others when alias or contract change.
 
     - `uri`: of the MLflow store.
-    - `name`: of the registered model.
-    - `rules`: of the contract, which may be edited.
-    - `tell`: is told each new fault once. What was there before goes on.
+    - `keep`: whose model it is, and whose contract.
+    - `tell`: gets each new fault once. What was there before goes on.
+
+    Raises UsageError if the contract cannot be read.
     """
 
-    def __init__(self, uri: str, name: str, rules: RulesFile, tell: Callable[[str], None]) -> None:
+    def __init__(self, uri: str, keep: Keep, tell: Callable[[str], None]) -> None:
         self.champion: Champion | None = None
-        self.rules = rules.read()
+        self._uri, self._keep, self._name = uri, keep, keep.name
+        self._stamp: tuple[int, ...] = ()
+        self._read_rules()
         self.fault = ""
         self.tell = tell
         self._faults: list[str] = []
         self._looked = threading.Event()
-        self._uri, self._name, self._file = uri, name, rules
         self._client: MlflowClient | None = None
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, name="follow", daemon=True)
@@ -96,7 +147,16 @@ class Follower:
             self.look()
 
     def _read_rules(self) -> None:
-        self.rules = self._file.read()
+        """Read the contract if it was replaced or edited."""
+        path = self._keep.contract
+        try:
+            found = path.stat()
+        except OSError as error:
+            raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        stamp = found.st_ino, found.st_mtime_ns, found.st_size
+        if stamp != self._stamp:
+            self.rules = RowRules(read_contract(path, self._keep.data), self._keep.data)
+            self._stamp = stamp
 
     def _take_up(self) -> None:
         from mlflow.exceptions import MlflowException

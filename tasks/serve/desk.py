@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
-import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from leaseboard.algorithms.errors import LeaseboardError
@@ -28,7 +28,7 @@ class WaitingRows:
     rows: Sequence[Values]
     level: float | None
     """Of the intervals; None where the champion tells none."""
-    answer: asyncio.Future[list[Told]]
+    answer: Future[list[Told]] = field(default_factory=Future)
 
 
 class Desk:
@@ -48,19 +48,19 @@ class Desk:
         self.fault = ""
         """Why the state could not be written the last time; empty if it was."""
         self._state, self._clock, self._tell = state, clock, tell
-        self._queue: queue.SimpleQueue[WaitingRows | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="forecast", daemon=True)
-        self._thread.start()
+        self._queue: queue.SimpleQueue[WaitingRows] = queue.SimpleQueue()
+        self._thread = ThreadPoolExecutor(1, "forecast")
 
     async def ask(
         self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float | None
     ) -> list[Told]:
         """What the champion forecasts of rows, once that is logged."""
-        answer: asyncio.Future[list[Told]] = asyncio.get_running_loop().create_future()
+        request = WaitingRows(champion, ids, rows, level)
         self.waiting += len(rows)
         try:
-            self._queue.put(WaitingRows(champion, ids, rows, level, answer))
-            return await answer
+            self._queue.put(request)
+            self._thread.submit(self._answer)
+            return await asyncio.wrap_future(request.answer)
         finally:
             self.waiting -= len(rows)
 
@@ -73,34 +73,13 @@ class Desk:
 
     def stop(self) -> None:
         """Answer what waits, and end."""
-        self._queue.put(None)
-        self._thread.join()
+        self._thread.shutdown()
 
-    def _work(self) -> None:
-        while True:
-            group, goes_on = self._next()
-            if group:
-                self._answer(group)
-            if not goes_on:
-                return
-
-    def _next(self) -> tuple[list[WaitingRows], bool]:
-        """All that waits, and whether more may come."""
+    def _answer(self) -> None:
+        """Answer all that waits, or about `TOGETHER` rows; the next calls find the rest."""
         group: list[WaitingRows] = []
-        rows = 0
-        found = self._queue.get()
-        while found is not None:
-            group.append(found)
-            rows += len(found.rows)
-            if rows >= TOGETHER:
-                return group, True
-            try:
-                found = self._queue.get_nowait()
-            except queue.Empty:
-                return group, True
-        return group, False
-
-    def _answer(self, group: Sequence[WaitingRows]) -> None:
+        while not self._queue.empty() and sum(len(each.rows) for each in group) < TOGETHER:
+            group.append(self._queue.get_nowait())
         told: list[list[Told] | Exception] = []
         for request in group:
             try:
@@ -123,8 +102,13 @@ class Desk:
         except Exception as error:  # noqa: BLE001  (nothing is told that is not logged)
             self.note(error)
             told = [error if isinstance(each, list) else each for each in told]
-        loop = group[0].answer.get_loop()
-        loop.call_soon_threadsafe(_hand_over, group, told)
+        for request, found in zip(group, told, strict=True):
+            if not request.answer.set_running_or_notify_cancel():
+                continue  # its caller waits no more
+            if isinstance(found, Exception):
+                request.answer.set_exception(found)
+            else:
+                request.answer.set_result(found)
 
 
 def _forecasts(request: WaitingRows) -> list[Told]:
@@ -136,13 +120,3 @@ def _forecasts(request: WaitingRows) -> list[Told]:
             " yet: take a turn with `leaseboard keep`"
         )
     return told
-
-
-def _hand_over(group: Sequence[WaitingRows], told: Sequence[list[Told] | Exception]) -> None:
-    for request, found in zip(group, told, strict=True):
-        if request.answer.done():  # its caller waits no more
-            continue
-        if isinstance(found, Exception):
-            request.answer.set_exception(found)
-        else:
-            request.answer.set_result(found)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import math
 import uuid
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any
 
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError, short
@@ -19,13 +21,13 @@ from leaseboard.tasks.models.continued import LEVEL, Told
 from leaseboard.tasks.serve.admission import RefusedError
 from leaseboard.tasks.serve.champion import Champion, Follower
 from leaseboard.tasks.serve.desk import Desk
-from leaseboard.tasks.serve.meters import Meters
 from leaseboard.tasks.store.live_model import State
 
 MOST_ROWS = 1000
 """Of a request."""
 MOST_WAITING = 20_000
 """Rows of all requests that wait."""
+_SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class WantedForecasts(BaseModel):
@@ -50,6 +52,42 @@ _WANTED: TypeAdapter[Any] = TypeAdapter(WantedForecasts)
 _POSTED: TypeAdapter[Any] = TypeAdapter(
     Annotated[list[PostedLabel], Field(min_length=1, max_length=MOST_ROWS)]
 )
+
+
+class Meters:
+    """What Prometheus reads of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        counter, gauge = (partial(each, registry=self._registry) for each in (Counter, Gauge))
+        self.requests = counter(
+            "leaseboard_requests", "Requests, by path and status.", ["path", "status"]
+        )
+        self.seconds = Histogram(
+            "leaseboard_request_seconds", "How long requests took.", ["path"],
+            buckets=_SECONDS, registry=self._registry,
+        )  # fmt: skip
+        self.refusals = counter(
+            "leaseboard_refusals", "Requests that were refused, by reason.", ["reason"]
+        )
+        self.forecasts = counter("leaseboard_forecasts", "Rows that were forecast.")
+        self.labels = counter("leaseboard_labels", "Labels that were posted.")
+        self.errors = counter("leaseboard_errors", "Requests that failed by our fault.")
+        self.champion = gauge(
+            "leaseboard_snapshot", "1 for the snapshot that forecasts.",
+            ["model", "version", "lineage", "digest"],
+        )  # fmt: skip
+        self.fault = gauge("leaseboard_fault", "1 while /health tells a fault.")
+        self.age = gauge("leaseboard_snapshot_age_seconds", "Since the snapshot was made.")
+        self.lag = gauge("leaseboard_label_lag_seconds", "Since a turn took in a label.")
+        self.posted = gauge("leaseboard_labels_waiting", "Posted labels that wait for a turn.")
+
+    def text(self, champion: Champion | None) -> bytes:
+        """All of them, as Prometheus reads them."""
+        self.champion.clear()
+        if champion is not None:
+            self.champion.labels(**champion.told()).set(1)
+        return generate_latest(self._registry)
 
 
 class ForecastService:
@@ -213,7 +251,7 @@ def _refuse_broken(
 
 def _refuse_twice(ids: Sequence[str]) -> None:
     """RefusedError if two rows of a request have one id."""
-    identity, times = Counter(ids).most_common(1)[0]
+    identity, times = collections.Counter(ids).most_common(1)[0]
     if times > 1:
         rows = [row for row, each in enumerate(ids, 1) if each == identity]
         said = f"id {short(repr(identity), 60)} is that of rows {rows[0]} and {rows[1]}: send one"

@@ -9,7 +9,6 @@ from leaseboard.tasks.keep.publication import publish
 from leaseboard.tasks.serve.admission import Admission
 from leaseboard.tasks.serve.app import application
 from leaseboard.tasks.serve.champion import Follower
-from leaseboard.tasks.serve.rules import RulesFile
 from leaseboard.tasks.serve.service import ForecastService
 from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.conftest import shop, uri  # noqa: F401  (fixtures)
@@ -30,8 +29,7 @@ class Asker:
         if learned:
             made.turn().turn()
             publish(address, kept)
-        rules = RulesFile(kept.keep.contract, kept.keep.data)
-        self.follower = Follower(address, "sales", rules, self.said.append)
+        self.follower = Follower(address, kept.keep, self.said.append)
         self.follower.start()
         own = State(kept.state.place, "sales", patience)
         self.service = ForecastService(kept.keep.data, self.follower, own, lambda: NOW)

@@ -9,7 +9,6 @@ import pytest
 from leaseboard.tasks.keep.publication import publish
 from leaseboard.tasks.serve import champion as following
 from leaseboard.tasks.serve.champion import Follower
-from leaseboard.tasks.serve.rules import RulesFile
 from leaseboard.tasks.track.store import open_store
 
 
@@ -17,7 +16,7 @@ from leaseboard.tasks.track.store import open_store
 def follower(shop_published, uri):
     """One that looks when it is told to."""
     kept, said = shop_published.kept, []
-    made = Follower(uri, "sales", RulesFile(kept.keep.contract, kept.keep.data), said.append)
+    made = Follower(uri, kept.keep, said.append)
     made.said = said
     return made
 
@@ -101,8 +100,7 @@ def test_a_registry_that_is_away_holds_up_no_start(shop, monkeypatch):
     monkeypatch.setattr(following, "FIRST_LOOK", 0.01)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         uri = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        rules = RulesFile(shop.kept.keep.contract, shop.kept.keep.data)
-        follower = Follower(uri, "sales", rules, lambda _: None)
+        follower = Follower(uri, shop.kept.keep, lambda _: None)
         follower.start()
         assert follower.champion is None
         monkeypatch.setattr(following, "LAST_LOOK", 0.01)

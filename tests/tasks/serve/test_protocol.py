@@ -7,8 +7,8 @@ import asyncio
 import pytest
 import uvicorn
 
-from leaseboard.tasks.serve import protocol
-from leaseboard.tasks.serve.protocol import PatientProtocol
+from leaseboard.tasks.serve import app
+from leaseboard.tasks.serve.app import PatientProtocol
 
 ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
@@ -25,7 +25,7 @@ def talk(monkeypatch):
     """A function that says something and returns all that is answered until the end."""
 
     def run(*said, patience):
-        monkeypatch.setattr(protocol, "PATIENCE", patience)
+        monkeypatch.setattr(app, "PATIENCE", patience)
 
         async def conversation():
             config = uvicorn.Config(_app, http=PatientProtocol, lifespan="off", port=0,

@@ -8,8 +8,8 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.keep.contract import ColumnRule, Contract
-from leaseboard.tasks.keep.settings import DataSettings
-from leaseboard.tasks.serve.rules import RowRules, RulesFile
+from leaseboard.tasks.keep.settings import DataSettings, Keep
+from leaseboard.tasks.serve.champion import Follower, RowRules
 from tests.tasks.keep.shops import CONTRACT
 
 DATA = DataSettings(source="folder:*.csv", id="order", target="revenue")
@@ -40,20 +40,22 @@ def test_an_id_is_short_and_something():
         assert len(fault) < 200
 
 
-def test_the_file_is_read_again_when_it_was_edited(tmp_path):
+def test_the_contract_is_read_again_when_it_was_edited(tmp_path):
     path = tmp_path / "contract.yaml"
     path.write_text(CONTRACT.to_yaml())
-    file = RulesFile(path, DATA)
-    first = file.read()
-    assert file.read() is first
+    follower = Follower("", Keep(name="sales", data=DATA, contract=path), lambda _: None)
+    first = follower.rules
+    follower._read_rules()
+    assert follower.rules is first
     other = Contract(columns={**CONTRACT.columns, "more": ColumnRule(kind="number")})
     path.write_text(other.to_yaml())
     os.utime(path, ns=(1, 1))
-    assert "no column 'more'" in file.read().row_fault({**ROW, "rain": 1, "shop": "x"})
+    follower._read_rules()
+    assert "no column 'more'" in follower.rules.row_fault({**ROW, "rain": 1, "shop": "x"})
     path.write_text("columns: {}")
     for _ in range(2):
         with pytest.raises(LeaseboardError, match=r"contract\.yaml"):
-            file.read()
+            follower._read_rules()
     path.unlink()
     with pytest.raises(LeaseboardError, match=r"contract\.yaml"):
-        file.read()
+        follower._read_rules()

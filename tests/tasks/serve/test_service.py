@@ -15,8 +15,8 @@ from leaseboard.tasks.keep.rows import features_of, row_reader
 from leaseboard.tasks.keep.settings import DataSettings
 from leaseboard.tasks.serve import service as serving
 from leaseboard.tasks.serve.admission import RefusedError
-from leaseboard.tasks.serve.rules import RowRules
-from leaseboard.tasks.serve.service import ForecastService
+from leaseboard.tasks.serve.champion import RowRules
+from leaseboard.tasks.serve.service import ForecastService, Meters
 from leaseboard.tasks.store.live_model import State
 from tests.tasks.keep.shops import CONTRACT
 
@@ -141,3 +141,22 @@ def test_more_rows_than_may_wait_are_refused(service, monkeypatch):
     with pytest.raises(RefusedError, match="0 rows wait already: try again in a second") as caught:
         asyncio.run(service.predict(json.dumps({"rows": [ROW]}).encode()))
     assert caught.value.status == 503
+
+
+def told_champion(version):
+    told = {"model": "sales", "version": version, "lineage": "1", "digest": "d"}
+    return SimpleNamespace(told=lambda: told)
+
+
+def test_the_snapshot_that_forecasts_is_the_only_one():
+    meters = Meters()
+    assert b"leaseboard_snapshot{" not in meters.text(None)
+    meters.text(told_champion("1"))
+    text = meters.text(told_champion("2"))
+    assert text.count(b"leaseboard_snapshot{") == 1
+    assert b'version="2"} 1.0' in text
+
+
+def test_each_server_counts_its_own():
+    Meters().forecasts.inc()
+    assert b"leaseboard_forecasts_total 0.0" in Meters().text(None)
