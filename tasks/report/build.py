@@ -63,7 +63,7 @@ def build(
 
 
 def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
-    """`build` the page, unless it is there and would come out the same."""
+    """Build the page, unless it is there and would come out the same."""
     page = out / PAGE
     if not is_stamped(page, stamp(out, suite)):
         return build(out, suite, found)
@@ -78,7 +78,7 @@ def figures(found: Compared) -> str:
 
 
 def suite_of(out: Path) -> Suite | None:
-    """The suite that `build` stored beside an earlier page, None if there is none."""
+    """Return the suite that `build` stored beside an earlier page, None if there is none."""
     path = out / SUITE_FILE
     if not path.is_file():
         return None
@@ -138,7 +138,7 @@ _HEAD = 4096
 
 
 def stamp(out: Path, suite: Suite | None) -> str:
-    """A digest of all that the page of `out` shows: results, suite, our code, the packages.
+    """Return a digest of all that the page of `out` shows: results, suite, our code, the packages.
 
     The event logs count by their digests, which the sealed results hold.
     """
@@ -155,7 +155,7 @@ def stamp(out: Path, suite: Suite | None) -> str:
 
 
 def is_stamped(page: Path, with_stamp: str) -> bool:
-    """Whether the page is there and was made from what `with_stamp` stands for."""
+    """Return whether the page is there and was made from what `with_stamp` stands for."""
     if not page.is_file():
         return False
     with page.open("rb") as file:

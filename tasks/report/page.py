@@ -47,8 +47,8 @@ def cell(value: Any, kind: str = "") -> Cell:
 
     Examples
     --------
-    >>> cell(1234).text, cell(0.12345).text, cell(None).text, cell(True).text
-    ('1,234', '0.1234', '–', 'yes')
+    >>> cell(1234).text, cell(0.25).text, cell(None).text, cell(True).text
+    ('1,234', '0.25', '–', 'yes')
     """
     match value:
         case Cell():

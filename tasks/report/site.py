@@ -87,7 +87,7 @@ def publish(runs: Iterable[Path], out: Path) -> Site:
 
 
 def board_id(rows: Iterable[Mapping[str, Any]], suite: Suite | None) -> str:
-    """The permanent id of a board, whatever the order of its results.
+    """Return the permanent id of a board, whatever the order of its results.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def board_id(rows: Iterable[Mapping[str, Any]], suite: Suite | None) -> str:
 
 
 def _board(run: Path) -> tuple[BoardRecord, bytes]:
-    """The record and the page of a run's board."""
+    """Return the record and the page of a run's board."""
     frame, suite = as_frame(shown_at(run)), suite_of(run)
     id_ = board_id(frame.to_dict("records"), suite)
     try:

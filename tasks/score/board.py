@@ -30,7 +30,7 @@ TESTED = "Test: the same of the test score, which no algorithm saw."
 
 
 def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
-    """The board's columns by name: what each shows of a row.
+    """Return the board's columns by name: what each shows of a row.
 
     On a board of one data set the score is the mean score itself, so a row without any has none;
     and nothing is ranked. Where the board ranks by validation, the test stands beside it.
@@ -78,7 +78,7 @@ def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
 
 
 def legend(found: Compared) -> str:
-    """What the columns mean."""
+    """Return what the columns mean."""
     parts = [] if found.board.one_set else [RANKED]
     if not found.board.one_set and any(_fewer(row, found.board) for row in found.board.rows):
         parts.append(FEWER)
@@ -88,7 +88,7 @@ def legend(found: Compared) -> str:
 
 
 def notes(found: Compared) -> list[str]:
-    """The legend, and the rules that count on this board."""
+    """Return the legend, and the rules that count on this board."""
     rows = found.board.rows
     said = [legend(found)]
     if any(row.n_ok < row.n_jobs for row in rows):
@@ -101,29 +101,29 @@ def notes(found: Compared) -> list[str]:
 
 
 def texts(found: Compared) -> list[tuple[str, ...]]:
-    """The board's rows as text, best first, in the order of `columns`."""
+    """Return the board's rows as text, best first, in the order of `columns`."""
     shown = columns(found).values()
     return [tuple(show(row) for show in shown) for row in found.board.rows]
 
 
 def name_of(row: Row) -> str:
-    """What a row is called on a board; who declares hindsight is called so."""
+    """Return what a row is called on a board; who declares hindsight is called so."""
     return f"{row.label} (hindsight)" if row.hindsight else row.label
 
 
 def _fewer(row: Row, board: Board) -> str:
-    """On how many of the data sets a row is ranked, where others are on more."""
+    """Return on how many of the data sets a row is ranked, where others are on more."""
     everywhere = board.n_ranked
     return f" ({row.n_ranked}/{everywhere})" if 0 < row.n_ranked < everywhere else ""
 
 
 def jobs_text(row: Row) -> str:
-    """How many of a row's jobs are ok, and what became of the others."""
+    """Return how many of a row's jobs are ok, and what became of the others."""
     return ", ".join([f"{row.n_ok} ok", *(f"{n} {how}" for how, n in row.unfinished.items() if n)])
 
 
 def score_name(board: Board) -> str:
-    """What the score column holds."""
+    """Return what the score column holds."""
     if board.one_set:
         better = "less" if board.less_is_better else "more"
         return f"mean {board.metric}, {better} is better"
@@ -131,7 +131,7 @@ def score_name(board: Board) -> str:
 
 
 def leaderboard(found: Compared) -> Group:
-    """The board as something that `rich` prints; names are shown literally."""
+    """Return the board as something that `rich` prints; names are shown literally."""
     from rich.console import Group
     from rich.table import Table
 
@@ -162,7 +162,7 @@ def leaderboard(found: Compared) -> Group:
 
 
 def plain(found: Compared, width: int = 120) -> str:
-    """The board as text without colours."""
+    """Return the board as text without colours."""
     import io
 
     from rich.console import Console
@@ -209,7 +209,7 @@ _MARKDOWN = str.maketrans(
 
 
 def as_csv(found: Compared) -> str:
-    """The board with a row an algorithm, best first; what a row has not is empty.
+    """Return the board with a row an algorithm, best first; what a row has not is empty.
 
     A text that a spreadsheet would run begins with an apostrophe. On a board of one data set the
     score is the mean score itself, and nothing is ranked.
@@ -223,7 +223,7 @@ def as_csv(found: Compared) -> str:
 
 
 def latex(found: Compared) -> str:
-    """The board as a ``tabular``, which needs no package; title and legend stand as comments."""
+    """Return the board as a ``tabular``, which needs no package; the legend is a comment."""
     names = list(columns(found))
     align = "".join("l" if name in _LEFT else "r" for name in names)
     rows = (f"{{}}{' & '.join(map(_tex, row))} \\\\" for row in texts(found))
@@ -243,7 +243,7 @@ def latex(found: Compared) -> str:
 
 
 def markdown(found: Compared) -> str:
-    """The board for a description or a comment; names are escaped."""
+    """Return the board for a description or a comment; names are escaped."""
     heads = {name: name in _LEFT for name in columns(found)}
     lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
     lines += markdown_table(heads, (map(literal, row) for row in texts(found)))
@@ -271,7 +271,7 @@ FORMATS: Mapping[str, Callable[[Compared], str]] = {
 
 
 def _fields(row: Row, found: Compared) -> dict[str, str | int]:
-    """A row of the csv."""
+    """Return a row of the csv."""
     one_set, tested = found.board.one_set, found.tested
     score = row.raw if one_set else row.score
     numbers = {
@@ -319,7 +319,7 @@ def _inert(text: str) -> str:
 
 
 def _tex(text: str) -> str:
-    r"""`text` as LaTeX sets it, not as its commands.
+    r"""Return `text` as LaTeX sets it, not as its commands.
 
     Examples
     --------

@@ -123,7 +123,7 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
 
 
 def _on_test(a: pd.DataFrame, b: pd.DataFrame) -> Interval | None:
-    """The change of the test score of what was chosen by validation; rows are paired."""
+    """Return the change of the test score of what was chosen by validation; rows are paired."""
     if not a["bench"].isin(choosing("arm")).all():
         return None
     tests = [np.array([row.get(METRIC, np.nan) for row in of["metrics"]], float) for of in (a, b)]
@@ -147,7 +147,7 @@ def _overall(label: str, mine: Sequence[Difference]) -> Overall | None:
 
 
 def percent(found: Interval) -> str:
-    """A relative change with its interval, if it has one."""
+    """Return a relative change with its interval, if it has one."""
     if math.isnan(found.lower):
         return f"{100 * found.value:+.2f} %".replace("-", "−")
     low, high = (f"{100 * end:+.2f}" for end in (found.lower, found.upper))
@@ -155,7 +155,7 @@ def percent(found: Interval) -> str:
 
 
 def renderable(found: Differences, names: tuple[str, str]) -> Group:
-    """The comparison as something that `rich` prints; what is unchanged is only counted."""
+    """Return the comparison as something that `rich` prints; what is unchanged is only counted."""
     from rich.console import Group, RenderableType
     from rich.table import Table
 
@@ -192,7 +192,7 @@ def renderable(found: Differences, names: tuple[str, str]) -> Group:
 
 
 def as_json(found: Differences) -> str:
-    """The whole comparison as JSON; numbers that do not exist are null."""
+    """Return the whole comparison as JSON; numbers that do not exist are null."""
     payload = {
         "compared": found.n_compared,
         "overall": [
@@ -223,7 +223,7 @@ def _plain(found: Interval) -> dict[str, float | None]:
 
 
 def _moved(found: Difference) -> bool:
-    """Whether its test score changed."""
+    """Return whether its test score changed."""
     return found.on_test is not None and found.on_test.value != 0
 
 

@@ -96,7 +96,7 @@ NAMED = 5
 
 
 def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
-    """One sentence on the best row that is no baseline; empty where nothing can be compared.
+    """Return a sentence on the best row that is no baseline; empty if nothing can be compared.
 
     Who declares hindsight competes with nobody. A tie beats nothing.
 
@@ -156,7 +156,7 @@ class Tested:
 def on_test(
     frame: pd.DataFrame, board: Board, zero: str | None = None, one: str | None = None
 ) -> Tested | None:
-    """What the test says; None where no job has chosen by a validation score and was tested.
+    """Return what the test says; None where no job chose by a validation score and was tested.
 
     - `frame`: the results of `board`.
     - `zero`, `one`: of the board's scale.
@@ -180,7 +180,7 @@ def on_test(
 
 
 def _verdict(board: Board, table: ScoreTable, places: Mapping[str, float]) -> str:
-    """`places`: less is better."""
+    """Return whether both agree; of `places` less is better."""
     leaders = [row.label for row in board.rows if row.place == 1 and row.label in places]
     if not leaders or len(places) < 2:
         return ""
@@ -206,7 +206,7 @@ def _verdict(board: Board, table: ScoreTable, places: Mapping[str, float]) -> st
 
 
 def _how_sure(table: ScoreTable, first: str, ahead: Sequence[str]) -> str:
-    """Whether those ahead on test are so beyond chance."""
+    """Return whether those ahead on test are so beyond chance."""
     errors = [standard_errors(table, label, first) for label in ahead]
     if not np.isfinite(errors).any():
         return "one run each has no standard error to judge by"
@@ -218,7 +218,7 @@ def _how_sure(table: ScoreTable, first: str, ahead: Sequence[str]) -> str:
 
 
 def standard_errors(table: ScoreTable, one: str, other: str) -> float:
-    """By how many standard errors `one` is better than `other`.
+    """Return by how many standard errors `one` is better than `other`.
 
     Of the differences that are paired over data sets and repetitions; NaN for fewer than two
     pairs, infinite where all differences are alike and not 0.
@@ -236,7 +236,7 @@ def standard_errors(table: ScoreTable, one: str, other: str) -> float:
 
 
 def ordinal(n: int) -> str:
-    """A place in words.
+    """Return a place in words.
 
     Examples
     --------

@@ -21,12 +21,12 @@ MAPPINGS = ("metrics", "champion", "settings", "bench_options")
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
-    """One row a result, in order; mappings stay mappings."""
+    """Return one row a result, in order; mappings stay mappings."""
     return pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
 
 
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
-    """A checked frame with every column of `Result`, its mappings decoded.
+    """Return a checked frame with every column of `Result`, its mappings decoded.
 
     Raises UsageError if a column is missing, or two results claim the same algorithm, data and
     repetition.
@@ -54,12 +54,12 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
 
 
 def finished(frame: pd.DataFrame) -> pd.Series:
-    """Which rows have a score that others can be compared with: ok, and not ended early."""
+    """Return which rows have a score that others can be compared with: ok, and not ended early."""
     return (frame["status"] == "ok") & frame["complete"].astype(bool)
 
 
 def scoreless(frame: pd.DataFrame) -> pd.Series:
-    """Which rows have no such score although their jobs were run."""
+    """Return which rows have no such score although their jobs were run."""
     return ~finished(frame) & (frame["status"] != "skipped")
 
 
@@ -93,7 +93,7 @@ def _decoded(value: Any) -> Any:
 
 
 def told(metrics: Mapping[str, float], best: str = "") -> str:
-    """The measures among `metrics` in one line; empty if there are none.
+    """Return the measures among `metrics` in one line; empty if there are none.
 
     `best`: the baseline over which the skill is.
 
@@ -145,14 +145,14 @@ def described(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
 
 
 def check_measure(name: str) -> str:
-    """`name`; UsageError with the nearest one if it is no measure of streams."""
+    """Return `name`; UsageError with the nearest one if it is no measure of streams."""
     if name not in DIRECTIONS:
         raise unknown("metric", name, DIRECTIONS)
     return name
 
 
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """The frame of results with a measure in the place of the score.
+    """Return the frame of results with a measure in the place of the score.
 
     Skill is over the best of the results' own baselines, on the same data and repetition. Data
     sets where no job has the measure, such as those of classes by ``rmse``, are left out.

@@ -46,7 +46,7 @@ class Interval:
         return self.lower > 0 or self.upper < 0
 
     def times(self, factor: float) -> Interval:
-        """The interval of as many times the estimate; a negative factor swaps the ends."""
+        """Return the interval of as many times the estimate; a negative factor swaps the ends."""
         lower, upper = sorted((factor * self.lower, factor * self.upper))
         return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
 
@@ -75,7 +75,7 @@ def paired_mean(differences: Floats, level: float = LEVEL) -> Interval:
 
 
 def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
-    """Means over data sets and repetitions of `n_resamples` two-level bootstrap samples.
+    """Return means over data sets and repetitions of `n_resamples` two-level bootstrap samples.
 
     A sample draws data sets with replacement, then repetitions of each with replacement, and
     all algorithms share the draws: differences between rows are paired.
@@ -108,7 +108,7 @@ def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
 
 
 def interval(value: float, samples: Floats, level: float = LEVEL) -> Interval:
-    """The percentile interval of bootstrap `samples` around an estimate."""
+    """Return the percentile interval of bootstrap `samples` around an estimate."""
     finite = samples[np.isfinite(samples)]
     if not np.isfinite(value) or not finite.size:
         return Interval(value, np.nan, np.nan)
@@ -247,7 +247,7 @@ class Comparison:
 
 
 def compare_all(table: ScoreTable) -> Comparison:
-    """Every test on the mean scores of `table`, failures counted by its missing rule."""
+    """Return every test on the mean scores of `table`, failures counted by its missing rule."""
     ranks = table.ranks()
     counted = np.isfinite(ranks).any(axis=0)
     full = np.isfinite(ranks[:, counted]).sum(axis=1) == counted.sum()
@@ -274,7 +274,7 @@ def compare_all(table: ScoreTable) -> Comparison:
 
 
 def friedman(ranks: Floats) -> float:
-    """The p-value of Friedman's test that all rows rank alike; 1.0 if all ranks are tied.
+    """Return the p-value of Friedman's test that all rows rank alike; 1.0 if all ranks are tied.
 
     `ranks`, shape (n_labels, n_problems)
     """
@@ -286,7 +286,7 @@ def friedman(ranks: Floats) -> float:
 
 
 def nemenyi(k: int, n: int) -> float:
-    """The critical difference of mean ranks, ``q sqrt(k (k + 1) / (6 n))``.
+    """Return the critical difference of mean ranks, ``q sqrt(k (k + 1) / (6 n))``.
 
     Examples
     --------
@@ -302,7 +302,7 @@ def nemenyi(k: int, n: int) -> float:
 
 
 def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
-    """Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
+    """Return Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
 
     `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
     differences' signs and sizes.
@@ -317,7 +317,7 @@ def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
 
 
 def holm(p_values: list[float]) -> list[float]:
-    """Holm's step-down adjustment.
+    """Return Holm's step-down adjustment.
 
     Examples
     --------
@@ -334,7 +334,7 @@ def holm(p_values: list[float]) -> list[float]:
 
 
 def cliques(labels: tuple[str, ...], pairs: tuple[Pair, ...]) -> tuple[tuple[str, ...], ...]:
-    """Maximal runs of neighbours (by mean rank) of which no pair differs."""
+    """Return maximal runs of neighbours (by mean rank) of which no pair differs."""
     differ = {frozenset((pair.first, pair.second)) for pair in pairs if pair.different}
     runs: list[tuple[str, ...]] = []
     for start in range(len(labels)):

@@ -131,7 +131,7 @@ def leaderboard(
     meaningless: tuple[str, ...] = (),
     metric: str = "score",
 ) -> Board:
-    """The board of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
+    """Return the board of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
 
     - `zero`, `one`: the algorithms whose scores are 0 and 1 on the common scale; without them the
       worst (and whatever failed) and the best algorithm of each data set are.
@@ -211,7 +211,7 @@ def leaderboard(
 
 
 def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
-    """Wins, ties and losses of each row against every other, over the columns both have.
+    """Return wins, ties and losses of each row against every other, over the columns both have.
 
     `ranks`, shape (n_labels, n_problems)
 

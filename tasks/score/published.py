@@ -36,12 +36,9 @@ class Agreement:
 
 
 def published_against_measured(
-    frame: pd.DataFrame,
-    claims: Sequence[Printed],
-    zero: str | None = None,
-    one: str | None = None,
+    frame: pd.DataFrame, claims: Sequence[Printed], zero: str | None = None, one: str | None = None
 ) -> list[Agreement]:
-    """Each claim with its measurement, in order.
+    """Return each claim with its measurement, in order.
 
     `claims`: a metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
     or a name in the results' `metrics`.
@@ -59,7 +56,7 @@ def _values(
     one: str | None,
     tables: dict[str, Floats],
 ) -> Floats:
-    """The finished repetitions' values of what `claim` is about."""
+    """Return the finished repetitions' values of what `claim` is about."""
     if claim.algorithm not in table.labels or claim.data not in table.problems:
         return np.empty(0)
     if claim.metric not in tables:
@@ -90,7 +87,7 @@ def _agreement(claim: Printed, values: Floats) -> Agreement:
 
 
 def printed_decimals(claim: Printed) -> int:
-    """With how many decimals the paper prints the number, at least two.
+    """Return with how many decimals the paper prints the number, at least two.
 
     YAML keeps no trailing zeros: a 0.1 was most likely printed as 0.10.
     """
@@ -124,7 +121,7 @@ class Relative:
 
 
 def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
-    """Equation 2 over mean errors and mean CPU seconds of the finished repetitions.
+    """Return equation 2 over mean errors and mean CPU seconds of the finished repetitions.
 
     - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it; scores are losses.
     - `baselines`: labels; times are relative to the first.
@@ -152,13 +149,13 @@ def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
 
 
 def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Sorted finite values, and how many of them are at most each: a CDF over data sets."""
+    """Return sorted finite values, and how many of them are at most each: a CDF over data sets."""
     found = np.sort(values[np.isfinite(values)])
     return found, np.arange(1, len(found) + 1, dtype=np.float64)
 
 
 def _families(labels: Sequence[str]) -> dict[str, list[int]]:
-    """Places of the labels ``name(...)`` by name, of names that have more than one."""
+    """Return places of the labels ``name(...)`` by name, of names that have more than one."""
     families: dict[str, list[int]] = {}
     for place, label in enumerate(labels):
         if match := re.fullmatch(r"(.+)\(.+\)", label):

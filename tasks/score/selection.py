@@ -52,7 +52,7 @@ class Truth:
             self.seconds[names[probe.configuration]] = probe.cpu_seconds
 
     def by_number(self, events: Sequence[Event]) -> dict[int, float]:
-        """The real accuracies by the numbers that a log gives its configurations."""
+        """Return the real accuracies by the numbers that a log gives its configurations."""
         names = configurations(events)
         return {
             number: self.accuracy[name] for number, name in names.items() if name in self.accuracy
@@ -90,7 +90,7 @@ class Selection:
 
 
 def configurations(events: Sequence[Event]) -> dict[int, str]:
-    """Every admitted configuration's hyperparameters as text, by number."""
+    """Return every admitted configuration's hyperparameters as text, by number."""
     return {
         event.configuration: json.dumps(dict(event.parameters), sort_keys=True, default=str)
         for event in of(events, ConfigurationAdmitted)
@@ -106,7 +106,7 @@ def compare(
     data: str = "",
     algorithm: str = "",
 ) -> Selection | None:
-    """One run's log beside the truth; None for an unfinished log or without any truth."""
+    """Return one run's log beside the truth; None for an unfinished log or without any truth."""
     started = next(iter(of(events, Started)), None)
     finished = next(iter(of(events, Finished)), None)
     if started is None or finished is None or not truth.rows:
@@ -143,7 +143,7 @@ def compare(
 
 
 def decided(events: Iterable[Event], full: int) -> bool:
-    """Whether all configurations but one left, unless they were trained on all `full` rows.
+    """Return whether all configurations but one left, unless they were trained on all `full` rows.
 
     A run that a time limit or a budget ended before that has guessed.
     """
@@ -156,7 +156,7 @@ def decided(events: Iterable[Event], full: int) -> bool:
 
 
 def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFrame:
-    """The frame with ``speedup``, ``speedup_trained``, ``loss`` and ``relative_loss`` as metrics.
+    """Return the frame with speed-ups and losses of selections as metrics.
 
     So a suite's published numbers can name them.
     """
@@ -176,7 +176,7 @@ def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFram
 
 
 def champion_of(events: Sequence[Event]) -> int | None:
-    """The last champion of a log."""
+    """Return the last champion of a log."""
     changes = of(events, ChampionChanged)
     return changes[-1].configuration if changes else None
 
@@ -241,7 +241,7 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """The jobs beside Full-run's; None where they are no selections of one size beside it."""
+    """Return the jobs beside Full-run's; None if they are no selections of one size."""
     fine = finished(frame)
     done = frame[fine]
     if not len(done) or not done["bench"].isin(choosing("configuration")).all():
@@ -268,7 +268,7 @@ def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
 
 
 def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
-    """The mean ranks of each label, a column for each of `TOLERATED`, ``loss`` and ``seconds``."""
+    """Return the mean ranks of each label by each of `TOLERATED`, ``loss`` and ``seconds``."""
     cells = (
         runs.groupby(["label", "data"], sort=False)
         .agg(
@@ -293,7 +293,7 @@ def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
-    """On each data set by `first`, equals by `then`, of which none is the last; ties shared."""
+    """Return ranks on each data set by `first`, then by `then`, missing last; ties shared."""
     order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
     places = order.groupby(["first", "then"]).ngroup()
     return places.groupby(cells["data"]).rank()

@@ -27,12 +27,12 @@ class Answer:
     missing: str = ""
 
     def lines(self) -> tuple[str, ...]:
-        """All that there is to say, in order."""
+        """Return all that there is to say, in order."""
         return tuple(filter(None, astuple(self)))
 
 
 def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
-    """The answer that a board and its tests give.
+    """Return the answer that a board and its tests give.
 
     `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` says of them.
     """
@@ -47,19 +47,17 @@ def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: s
         relative=_relative(board),
         by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
         # A mean score of one data set says itself what it is.
-        meaning="" if board.one_set or not _is_scaled(board) else board.meaning,
+        meaning=""
+        if board.one_set or not np.isfinite(board.rows[0].score.value)
+        else board.meaning,
         how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
         cost=_cost(leaders[0]),
         missing=missing,
     )
 
 
-def _is_scaled(board: Board) -> bool:
-    return bool(np.isfinite(board.rows[0].score.value))
-
-
 def short(value: float, digits: int = 4) -> str:
-    """A number for a table: `digits` significant digits, a dash for none."""
+    """Return a number for a table: `digits` significant digits, a dash for none."""
     if not np.isfinite(value):
         return "–"
     text = f"{value:.{digits}g}"
@@ -69,7 +67,7 @@ def short(value: float, digits: int = 4) -> str:
 
 
 def fixed(value: float, decimals: int = 3) -> str:
-    """A number on the common scale or a rank: with `decimals` decimals, a dash for none."""
+    """Return a number on the common scale or a rank: with `decimals` decimals, a dash for none."""
     if not np.isfinite(value):
         return "–"
     if abs(value) >= 1000:
@@ -78,7 +76,7 @@ def fixed(value: float, decimals: int = 3) -> str:
 
 
 def bracket(found: Interval, digits: int | None = None) -> str:
-    """An interval as ``[lower, upper]``, three decimals or `digits` significant ones."""
+    """Return an interval as ``[lower, upper]``, three decimals or `digits` significant ones."""
     if not np.isfinite(found.lower):
         return ""
     low, high = (
@@ -97,7 +95,7 @@ def _best(leaders: list[Row], board: Board) -> str:
 
 
 def _relative(board: Board) -> str:
-    """The relative loss of the first row, and what it is."""
+    """Return the relative loss of the first row, and what it is."""
     first = board.rows[0]
     if not np.isfinite(first.relative.value):
         return ""
@@ -116,13 +114,16 @@ def _by_how_much(board: Board) -> str:
         text = f"{_whose(board)} {board.scale.partition(':')[0]} is {fixed(first.score.value)}"
         text += f" {bracket(first.score)}".rstrip()
         if board.lead is not None and np.isfinite(board.lead.value):
-            text += f", {_gap(board.lead.value)} {board.rows[1].label}, the next by rank"
+            lead = board.lead.value
+            gap = f"{fixed(abs(lead))} {'ahead of' if lead > 0 else 'behind'}"
+            gap = "level with" if abs(lead) < 5e-4 else gap
+            text += f", {gap} {board.rows[1].label}, the next by rank"
         text += "."
     return text
 
 
 def _best_score(board: Board) -> str:
-    """Of one data set: the best mean score, and the next."""
+    """Return the best mean score of one data set, and the next."""
     leaders = [row for row in board.rows if row.place == 1]
     first, behind = board.rows[0], board.rows[len(leaders) :]
     verb = "has" if len(leaders) == 1 else "share"
@@ -133,7 +134,7 @@ def _best_score(board: Board) -> str:
 
 
 def _how_sure_of_one(board: Board) -> str:
-    """Of one data set: whether repetitions tell the first two apart."""
+    """Return whether repetitions of one data set tell the first two apart."""
     if board.lead is None or not np.isfinite(board.lead.value):
         return ""
     first, second = board.rows[:2]
@@ -149,15 +150,9 @@ def _how_sure_of_one(board: Board) -> str:
 
 
 def _whose(board: Board) -> str:
-    """Whose numbers are told: the first row's, by name where it shares the first place."""
+    """Return whose numbers are told: the first row's, by name where it shares the first place."""
     alone = sum(row.place == 1 for row in board.rows) == 1
     return "Its" if alone else f"{board.rows[0].label}'s"
-
-
-def _gap(lead: float) -> str:
-    if abs(lead) < 5e-4:
-        return "level with"
-    return f"{fixed(abs(lead))} {'ahead of' if lead > 0 else 'behind'}"
 
 
 def _how_sure(board: Board, tests: Comparison) -> str:

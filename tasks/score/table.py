@@ -84,7 +84,7 @@ class ScoreTable:
     def gains(self) -> Floats:
         """Scores turned so that more is better, failures imputed by `MISSING_RULE`."""
         gains = self.scores * self.signs[None, :, None]
-        worst = np.array([_least(gains[:, p]) for p in range(len(self.problems))])
+        worst = np.fmin.reduce(gains, axis=(0, 2), initial=np.nan)
         failed = np.isin(self.states, (FAILED, EARLY))
         return np.where(failed, worst[None, :, None], gains)
 
@@ -100,7 +100,7 @@ class ScoreTable:
         return np.where(failed & ~ok, -np.inf, cells)
 
     def ranks(self) -> Floats:
-        """Rank of each algorithm's mean on each data set, 1 the best, ties shared.
+        """Return the rank of each algorithm's mean on each data set, 1 the best, ties shared.
 
         NaN where the algorithm was skipped, or where nobody has a score.
         """
@@ -117,7 +117,7 @@ class ScoreTable:
         return replace(self, scores=self.scores - self.scores[self.labels.index(label)])
 
     def select(self, problems: Sequence[str]) -> ScoreTable:
-        """The table of some of its data sets."""
+        """Return the table of some of its data sets."""
         keep = [self.problems.index(problem) for problem in problems]
         return ScoreTable(
             self.labels,
@@ -129,7 +129,7 @@ class ScoreTable:
 
 
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
-    """The table of a column (``score``, ``cpu_seconds``) or of one of the results' `metrics`.
+    """Return the table of a column (``score``, ``cpu_seconds``) or of one of the `metrics`.
 
     `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
     """
@@ -158,7 +158,7 @@ def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
 
 
 def ranked(values: Floats) -> Floats:
-    """The rank of each of `values`, shape (n,), 1 the least; equal ones share their mean rank.
+    """Return the rank of each of `values`, 1 the least; equal ones share their mean rank.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def ranked(values: Floats) -> Floats:
 
 
 def significant(values: Floats, digits: int = 9) -> Floats:
-    """`values` rounded to `digits` significant digits, so that rounding errors are ties."""
+    """Return `values` rounded to `digits` significant digits, so that rounding errors are ties."""
     finite = np.isfinite(values) & (values != 0)
     scale = np.ones_like(values)
     scale[finite] = 10.0 ** (digits - 1 - np.floor(np.log10(np.abs(values[finite]))))
@@ -179,15 +179,10 @@ def significant(values: Floats, digits: int = 9) -> Floats:
 
 
 def nanmean(values: Floats, axis: int) -> Floats:
-    """The mean of the numbers that are there; NaN, without a warning, where there are none."""
+    """Return the mean of the numbers that are there; NaN, without a warning, of none."""
     n = np.isfinite(values).sum(axis=axis)
     total = np.where(np.isfinite(values), values, 0.0).sum(axis=axis)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
-
-
-def _least(values: Floats) -> float:
-    finite = values[np.isfinite(values)]
-    return float(finite.min()) if finite.size else np.nan
 
 
 def _directions(frame: pd.DataFrame, problems: tuple[str, ...]) -> tuple[str, ...]:
@@ -225,7 +220,7 @@ def on_scale(
     meaningless: Collection[str] = (),
     metric: str = "score",
 ) -> tuple[Floats, str, str]:
-    """The values on the common scale, what the scale is called, and what a number on it says.
+    """Return values on the common scale, its name, and what a number on it says.
 
     It is `normalised` where `zero` and `one` are named, else `scaled`; NaN on the data sets that
     are `meaningless` on it.
@@ -243,7 +238,7 @@ def on_scale(
 
 
 def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
-    """ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
+    """Return ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
 
     ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the data
     set; above 1 is better than `one` (Wu et al. 2021, section 5).
@@ -266,7 +261,7 @@ def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
 
 
 def scaled(table: ScoreTable) -> Floats:
-    """In each repetition on a data set 1 is the best algorithm, 0 the worst; equals are all 1.
+    """Return 1 for the best algorithm of each repetition, 0 for the worst; equals are all 1.
 
     A repetition that failed or ended early is 0, also where all that finished are equal.
 
@@ -289,7 +284,7 @@ def scaled(table: ScoreTable) -> Floats:
 
 
 def relative_losses(table: ScoreTable, references: Sequence[str]) -> Floats:
-    """Score over the best mean score of `references`, of datasets with a loss (``min``).
+    """Return score over the best mean score of `references`, of datasets with a loss (``min``).
 
     Below 1 is better than the best of them. A repetition that failed counts by `MISSING_RULE`.
 

@@ -45,7 +45,7 @@ def trend(
     one: str | None = None,
     meaningless: Collection[str] = (),
 ) -> Trend | None:
-    """The results as they stood at the end of each day on which jobs ran.
+    """Return the results as they stood at the end of each day on which jobs ran.
 
     None for a single day, and where no algorithm has a score.
 
@@ -89,7 +89,7 @@ def trend(
 
 
 def _dated(now: pd.DataFrame) -> pd.DataFrame:
-    """The jobs that ran, each with its moment: those that failed before they began, the last one.
+    """Return the jobs that ran, each with its moment: the last one if it failed at once.
 
     What was skipped never ran, and stands nowhere.
     """
@@ -104,7 +104,7 @@ def _values(
     meaningless: Collection[str],
     only: str | None,
 ) -> Floats:
-    """The score of each label over all data sets that count."""
+    """Return the score of each label over all data sets that count."""
     if only is not None:
         if only not in table.problems:
             return np.full(len(table.labels), np.nan)

@@ -35,7 +35,7 @@ class Lately:
 
 
 def lately(story: Story) -> Lately | None:
-    """None without a champion, or without labels of its forecasts."""
+    """Return the last days with labels; None without a champion or labels of its forecasts."""
     champion = story.champion
     last = story.days.lately(champion.number) if champion else ""
     if champion is None or not last:
@@ -48,7 +48,7 @@ def lately(story: Story) -> Lately | None:
 
 
 def reign(story: Story) -> str:
-    """Who is champion, and since when."""
+    """Return who is champion, and since when."""
     champion = story.champion
     if champion is None:
         return "There is no champion yet: the first is made when enough labels have come."
@@ -61,7 +61,7 @@ def reign(story: Story) -> str:
 
 
 def quality(story: Story) -> str:
-    """The loss of the last days in the unit of the target, beside the best first try."""
+    """Return the loss of the last days in the unit of the target, beside the best first try."""
     found = lately(story)
     if found is None:
         return "No forecast of a champion has met its label yet."
@@ -85,7 +85,7 @@ def quality(story: Story) -> str:
 
 
 def challenge(story: Story) -> str:
-    """Who challenges, and the evidence so far."""
+    """Return who challenges, and the evidence so far."""
     parts = []
     for each in standoffs(story):
         rival = story.in_role(each.role)
@@ -98,7 +98,7 @@ def challenge(story: Story) -> str:
 
 
 def labels(story: Story) -> str:
-    """How many wait."""
+    """Return how many rows wait for their label."""
     total = sum(story.waiting.values())
     if not total:
         return "No row waits for its label."
@@ -107,7 +107,7 @@ def labels(story: Story) -> str:
 
 
 def trouble(story: Story) -> str:
-    """How many incidents are open."""
+    """Return how many incidents are open."""
     count = len(story.open)
     if not count:
         return "No incident is open."
@@ -115,7 +115,7 @@ def trouble(story: Story) -> str:
 
 
 def turn(story: Story) -> str:
-    """The last one."""
+    """Return what the last turn did."""
     if story.turn is None:
         return "No turn has been taken yet."
     began = story.turn["began"][:16].replace("T", " ")
@@ -141,7 +141,7 @@ def _counts(summary: dict[str, object]) -> list[tuple[str, int]]:
 
 
 def status(state: State, keep: Keep, now: datetime) -> str:
-    """What `leaseboard keep --status` prints."""
+    """Return what `leaseboard keep --status` prints."""
     story = read_story(state, keep, now)
     told = {
         "champion": reign(story),

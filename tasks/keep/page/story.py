@@ -44,7 +44,7 @@ class Stay:
 
 
 def stays(history: Sequence[Happened], lineages: Mapping[int, Lineage], end: str) -> list[Stay]:
-    """All stays in the order in which they began; those that go on stop at `end`."""
+    """Return all stays in the order in which they began; those that go on stop at `end`."""
     found: list[Stay] = []
     now: dict[int, int] = {}
     for each in moves(history, lineages):
@@ -63,7 +63,7 @@ def stays(history: Sequence[Happened], lineages: Mapping[int, Lineage], end: str
 
 
 def moves(history: Sequence[Happened], lineages: Mapping[int, Lineage]) -> list[Happened]:
-    """What happened to lineages, the oldest first."""
+    """Return what happened to lineages, the oldest first."""
     kinds = {BORN, ROLLED_BACK, RETIRED, *ROLES}
     numbers = {str(number) for number in lineages}
     return [each for each in history if each.kind in kinds and each.subject in numbers]
@@ -101,7 +101,7 @@ class Story:
         return [each for each in self.lineages.values() if each.role == REFERENCE]
 
     def in_role(self, role: str) -> Lineage | None:
-        """The lineage in a role of which there is one."""
+        """Return the lineage in a role of which there is one."""
         return next((each for each in self.lineages.values() if each.role == role), None)
 
     @cached_property
@@ -117,7 +117,7 @@ class Story:
 
 
 def read_story(state: State, keep: Keep, now: datetime) -> Story:
-    """What `state` holds; of days that are far ahead only how many rows wait."""
+    """Return what `state` holds; of days that are far ahead only how many rows wait."""
     last = (now + AHEAD).date().isoformat()
     return Story(
         keep=keep,
@@ -141,7 +141,7 @@ def moment(at: str) -> Cell:
 
 
 def called(lineage: Lineage) -> str:
-    """What a reader knows a lineage by.
+    """Return what a reader knows a lineage by.
 
     Examples
     --------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -213,6 +213,7 @@ def repeat(made: Material) -> Section:
     first = next(made.frame.itertuples(), None)
     command = "" if first is None else command_of(first, commands_of(made.suite))
     names = made.suite.stands_for() if made.suite else []
+    items = Markup("").join(Markup("<li>{}</li>").format(line) for line in names)
     installed = ", ".join(map(" ".join, packages().items()))
     text = [
         Markup("<p>The whole board: <code>leaseboard run {}</code>. Each number is one job; its"
@@ -221,7 +222,7 @@ def repeat(made: Material) -> Section:
         Markup("<p>The same seed gives the same events, byte for byte. Data from a mirror need"
                " <code>--mirror</code>. This page was built from <code>results.parquet</code> and"
                " the event logs beside it by <code>leaseboard report</code>.</p>"),
-        Markup("<h3>Names</h3><ul>{}</ul>").format(_items(names)) if names else "",
+        Markup("<h3>Names</h3><ul>{}</ul>").format(items) if names else "",
         Markup("<h3>Versions</h3>"),
         f"Installed when this page was built: {installed}. {CODE}",
     ]  # fmt: skip
@@ -229,10 +230,6 @@ def repeat(made: Material) -> Section:
     table = Table("data-sets-table", "Data sets of the run", frame, title="Data")
     shown = [paragraph for paragraph in text if paragraph]
     return Section("repeat", "How to repeat it", nav="Repeat it", text=shown, tables=[table])
-
-
-def _items(lines: Iterable[str]) -> Markup:
-    return Markup("").join(Markup("<li>{}</li>").format(line) for line in lines)
 
 
 def data_sets(frame: pd.DataFrame, names: Names) -> list[dict[str, str]]:

@@ -105,7 +105,7 @@ class Baseline:
             seen.add(same)
 
     def to_json(self) -> str:
-        """The file's text; equal baselines give equal bytes."""
+        """Return the file's text; equal baselines give equal bytes."""
         payload = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         payload["scenarios"] = [dataclasses.asdict(scenario) for scenario in self.scenarios]
         payload["promises"] = [one.model_dump(exclude_defaults=True) for one in self.promises]
@@ -127,7 +127,7 @@ class Baseline:
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str = "baseline") -> Baseline:
-        """The baseline that `to_json` wrote; UsageError if it is not one."""
+        """Return the baseline that `to_json` wrote; UsageError if it is not one."""
         try:
             return TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
@@ -146,7 +146,7 @@ def accept(
     before: Baseline | None = None,
     quantities: Sequence[Quantity] = (),
 ) -> Baseline:
-    """The baseline that a frame of results makes (see `leaseboard.tasks.score.frame.as_frame`).
+    """Return the baseline of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
 
     Raises UsageError if a job failed or ended early, if no job is ok, or if a promise is broken or
     cannot be measured: none of them can be a standard for others.
@@ -201,7 +201,7 @@ def accept(
 
 
 def dropped(before: Baseline | None, after: Baseline) -> list[str]:
-    """The names of what was accepted `before` and is not any more: scenarios, then promises."""
+    """Return what was accepted `before` and is not any more: scenarios, then promises."""
     if before is None:
         return []
     scores = {scenario.name for scenario in after.scenarios}
@@ -213,7 +213,7 @@ def dropped(before: Baseline | None, after: Baseline) -> list[str]:
 
 
 def read_baseline(path: Path) -> Baseline | None:
-    """The accepted baseline at `path`, None if there is none."""
+    """Return the accepted baseline at `path`, None if there is none."""
     if not path.is_file():
         return None
     return Baseline.from_json(path.read_bytes(), str(path))

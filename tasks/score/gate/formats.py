@@ -30,7 +30,7 @@ _ORDER = (
 
 
 def headline(verdict: Verdict) -> str:
-    """The verdict in one line."""
+    """Return the verdict in one line."""
     scores = _counted(_ORDER, [check.verdict for check in verdict.checks])
     promises = _counted(_PROMISES, [kept.verdict for kept in verdict.promises])
     opening = {
@@ -53,7 +53,7 @@ def _counted(kinds: tuple[str, ...], verdicts: list[str]) -> str:
 
 
 def markdown(verdict: Verdict) -> str:
-    """A comment for a pull request: what fails first, what is unchanged only counted."""
+    """Return a comment for a pull request: what fails first, what is unchanged only counted."""
     lines = [MARK, f"### {literal(headline(verdict))}", ""]
     shown = sorted(
         (check for check in verdict.checks if check.verdict != "same"),
@@ -83,7 +83,7 @@ def markdown(verdict: Verdict) -> str:
 
 
 def junit(verdict: Verdict) -> str:
-    """JUnit XML: a case a scenario or promise; ``failure`` if it fails, ``error`` at a crash."""
+    """Return JUnit XML: a case a scenario or promise, ``failure`` or ``error`` (at a crash)."""
     everything = (*verdict.checks, *verdict.promises)
     suite = ET.Element(
         "testsuite",
@@ -126,7 +126,7 @@ def _case(
 
 
 def as_json(verdict: Verdict) -> str:
-    """The whole verdict as JSON; numbers that do not exist are null."""
+    """Return the whole verdict as JSON; numbers that do not exist are null."""
     payload = {
         "suite": verdict.suite,
         "accepted_on": verdict.accepted_on,
@@ -228,5 +228,5 @@ def _value(value: float) -> str:
 
 
 def _clean(text: str) -> str:
-    """`text` without the control characters that XML cannot hold."""
+    """Return `text` without the control characters that XML cannot hold."""
     return "".join(c for c in text if c in "\t\n" or ord(c) >= 0x20)

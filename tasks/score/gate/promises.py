@@ -54,7 +54,7 @@ class Quantity:
 
 
 def measure(promise: Promise, run: Evidence) -> Quantity:
-    """The values of a promise in a run, in the order of the repetitions."""
+    """Return the values of a promise in a run, in the order of the repetitions."""
     rows = _rows(run.frame, promise.algorithm, promise.data)
     others = _rows(run.frame, promise.over, promise.data) if promise.over else {}
     labels = [promise.algorithm, *([promise.over] if promise.over else [])]
@@ -103,7 +103,7 @@ def _of_job(metric: str, row: Any, run: Evidence) -> float:
 
 
 def _worst_ratio(events: Sequence[Event], others: Sequence[Event], direction: str) -> float:
-    """The greatest ratio of two losses, or the least of two rewards, at any moment of both."""
+    """Return the greatest ratio of two losses, or the least of two rewards, at any moment."""
     curve, other = ({e.at: e.value for e in of(log, Measured)} for log in (events, others))
     ratios = [_ratio(curve[at], other[at]) for at in curve.keys() & other.keys()]
     if not ratios:
@@ -114,14 +114,14 @@ def _worst_ratio(events: Sequence[Event], others: Sequence[Event], direction: st
 
 
 def _ratio(value: float, other: float) -> float:
-    """Equal values, two zeros among them, are 1."""
+    """Return the ratio; equal values, two zeros among them, give 1."""
     if value == other:
         return 1.0
     return value / other if other else math.copysign(math.inf, value)
 
 
 def _selected(metric: str, row: Any, run: Evidence) -> float:
-    """Against Full-run on the same data, split and configurations."""
+    """Return a metric against Full-run on the same data, split and configurations."""
     frame = run.frame
     same = (frame["data"] == row.data) & (frame["environment_seed"] == row.environment_seed)
     truth = Truth()
@@ -138,7 +138,7 @@ def _selected(metric: str, row: Any, run: Evidence) -> float:
 
 
 def _recorded(metric: str, events: Sequence[Event], logged: Logged) -> float:
-    """The share of configurations of which MLflow has what the log says."""
+    """Return the share of configurations of which MLflow has what the log says."""
     said: dict[int, set[tuple[float, ...]]] = {}
     if metric == "recorded.lease":
         for lease in of(events, LeaseGranted):

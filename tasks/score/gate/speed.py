@@ -110,7 +110,7 @@ def compare(
 
 
 def _in_turns(trees: Sequence[_Tree], job: Job) -> np.ndarray:
-    """CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
+    """Return CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
     slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
     times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
     pairs = np.empty((TURNS, 2))
@@ -121,7 +121,7 @@ def _in_turns(trees: Sequence[_Tree], job: Job) -> np.ndarray:
 
 
 def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
-    """The verdict on CPU seconds of shape (n_turns, 2): the other commit's, this tree's."""
+    """Return the verdict on CPU seconds of shape (n_turns, 2): the other commit's, this tree's."""
     before, after = (statistics.median(column) for column in pairs.T.tolist())
     ratio = dataclasses.replace(paired_ratio(pairs[:, 0], pairs[:, 1]), value=after / before)
     slower = ratio.value > 1 + tolerance and ratio.lower > 1
@@ -129,7 +129,7 @@ def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
 
 
 def timed(jobs: Sequence[Job]) -> list[Job]:
-    """The first repetition of every job whose CPU time is spent anew in every run."""
+    """Return the first repetition of every job whose CPU time is spent anew in every run."""
     return [
         job
         for job in jobs
@@ -138,7 +138,7 @@ def timed(jobs: Sequence[Job]) -> list[Job]:
 
 
 def markdown(found: Sequence[Speed], incomparable: Sequence[str], commit: str) -> str:
-    """The comparison as a table for a pull request, and below it what `compare` could not."""
+    """Return the comparison as a table for a pull request, and what `compare` could not do."""
     slower = sum(speed.slower for speed in found)
     heads = {
         "verdict": True, "algorithm": True, "data": True, "before, CPU s": False,
@@ -167,7 +167,7 @@ def markdown(found: Sequence[Speed], incomparable: Sequence[str], commit: str) -
 
 @contextmanager
 def exported(root: Path, commit: str) -> Iterator[Path]:
-    """The files of `commit` in a temporary folder of which the checkout knows nothing.
+    """Yield the files of `commit` in a temporary folder of which the checkout knows nothing.
 
     A worktree would stay in the checkout's records when the process is killed.
     """
@@ -181,7 +181,7 @@ def exported(root: Path, commit: str) -> Iterator[Path]:
 
 
 def resolved(commit: str, root: Path = IMPORTED_FROM) -> str:
-    """The full name of `commit`; UsageError if the checkout `root` does not know it."""
+    """Return the full name of `commit`; UsageError if the checkout `root` does not know it."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
     found = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
     return found.decode().strip()
@@ -238,10 +238,7 @@ def relocated(job: Job, old: Path, new: Path) -> Job:
         return value
 
     return dataclasses.replace(
-        job,
-        algorithm=moved(job.algorithm),
-        settings=moved(job.settings),
-        bench=moved(job.bench),
+        job, algorithm=moved(job.algorithm), settings=moved(job.settings), bench=moved(job.bench)
     )
 
 
@@ -286,7 +283,7 @@ class _Tree:
         self._scratch.cleanup()
 
     def run(self, job: Job, times: int) -> float:
-        """The mean CPU seconds of a job, run so many times."""
+        """Return the mean CPU seconds of a job, run so many times."""
         return math.fsum(self._once(job) for _ in range(times)) / times
 
     def _once(self, job: Job) -> float:

@@ -151,7 +151,7 @@ def _check(scenario: Scenario, rows: pd.DataFrame | None) -> Check | _Compared:
 
 
 def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
-    """What makes a result another scenario: its name, what it is, what was accepted.
+    """Yield what makes a result another scenario: its name, what it is, what was accepted.
 
     A setting that only one of both knows is none: code may gain and lose settings.
     """

@@ -175,12 +175,7 @@ class Life:
 
     def _incidents(self, day: int, changes: Changes) -> None:
         for begins, kind, what, ends in (
-            (
-                12,
-                "rows set aside",
-                "5 of 45 rows set aside: price 9000 is above 120",
-                14,
-            ),
+            (12, "rows set aside", "5 of 45 rows set aside: price 9000 is above 120", 14),
             (33, "drift", "price has moved <b>", 40),
             (58, "labels late", "40 rows wait for their 'revenue', the oldest for 9 days", 99),
         ):

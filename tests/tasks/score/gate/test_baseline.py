@@ -95,8 +95,7 @@ def test_a_file_whose_scenarios_were_taken_out_is_refused(accepted):
 
 
 @pytest.mark.parametrize(
-    ("field", "name"),
-    [("scenarios", "chacha on x"), ("promises", "score of chacha on x")],
+    ("field", "name"), [("scenarios", "chacha on x"), ("promises", "score of chacha on x")]
 )
 def test_what_stands_twice_is_refused(accepted, field, name):
     payload = json.loads(accepted.to_json())

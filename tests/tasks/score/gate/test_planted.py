@@ -21,12 +21,7 @@ DATA = (
     {"data": "synthetic:fried?rows=2000&seed=0"},
     {"data": "synthetic:2dplanes?rows=2000&seed=0"},
 )
-RACE = Suite(
-    title="ChaCha, small",
-    data=list(DATA),
-    algorithms=["chacha-paper"],
-    repetitions=12,
-)
+RACE = Suite(title="ChaCha, small", data=list(DATA), algorithms=["chacha-paper"], repetitions=12)
 
 
 @pytest.fixture(scope="module")
