@@ -19,22 +19,22 @@ from benchmarks.timing import Timing, Way, measure
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.lane_update import learn_live
-from leaseboard.algorithms.online.live import Pool
+from leaseboard.algorithms.online.live import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 
 N_EXAMPLES = 4_000
 NAMES = "abcdefghij"
 
 
-def pool_of(n_models: int) -> Pool:
+def models_of(n_models: int) -> KernelModels:
     """Models of ten features and up to three of their pairs."""
     schema = Schema(tuple(NAMES), tuple((k,) for k in range(10)), tuple(map(str, range(10))))
     random, pairs = np.random.default_rng(0), [*itertools.combinations(NAMES, 2)]
-    pool = Pool(schema, n_models)
+    models = KernelModels(schema, n_models)
     for slot in range(n_models):
         chosen = random.choice(len(pairs), slot % 4, replace=False)
-        pool.start(slot, VWConfiguration(tuple(pairs[k] for k in sorted(chosen))))
-    return pool
+        models.start(slot, VWConfiguration(tuple(pairs[k] for k in sorted(chosen))))
+    return models
 
 
 @njit(cache=True, error_model="numpy")
@@ -55,17 +55,18 @@ def run(widths: Sequence[int], repeats: int) -> list[Timing]:
     def way(n_models: int, *, beside: bool) -> Way:
         slots = np.arange(n_models)
         groups = [slots] if beside else list(slots[:, None])
-        pool, predictions = pool_of(n_models), np.zeros((N_EXAMPLES, n_models), dtype=np.float32)
+        models = models_of(n_models)
+        predictions = np.zeros((N_EXAMPLES, n_models), dtype=np.float32)
 
         def work() -> float:
-            for learned in (pool.tables, pool.sums, pool.labels):
+            for learned in models.pool[:3]:
                 learned[:] = 0
             for live in groups:
-                learn_live(examples, labels, ones, live, *pool.learning, predictions)
+                learn_live(examples, labels, ones, live, models.handle, models.loss, predictions)
             return float(np.mean((predictions - labels[:, None]) ** 2))
 
         name = f"{n_models} models, {'side by side' if beside else 'one by one'}"
-        return Way(name, N_EXAMPLES * int(pool.n_terms.sum()), work)
+        return Way(name, N_EXAMPLES * int(models.pool.n_terms.sum()), work)
 
     one, other, found = random.uniform(0.5, 2.0, (3, 512)).astype(np.float32)
 

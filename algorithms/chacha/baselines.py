@@ -22,7 +22,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.engine import EngineName, VwOptions, make_learner
+from leaseboard.algorithms.online.learner import EngineName, VwOptions, make_learner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
@@ -55,7 +55,7 @@ class Vanilla(Published):
             return (yield from super().run(bench, seed))
         require_finite(stream, budget)
         configuration, n_classes = VWConfiguration(), len(stream.classes)
-        learner = make_one_against_all(
+        learn = make_one_against_all(
             self.engine, stream_schema(stream), configuration, n_classes, self.vw_options
         )
         parameters = {**configuration.parameters(), "oaa": n_classes}
@@ -65,7 +65,7 @@ class Vanilla(Published):
         for start in range(0, budget, BLOCK):
             rows = slice(start, min(start + BLOCK, budget))
             numbers = stream.labels[rows].astype(np.int64)
-            yield from bench.record(learner.learn_many(stream.features[rows], numbers))
+            yield from bench.record(learn(stream.features[rows], numbers))
         score = float(bench.score().value)
         yield ConfigurationScored(at=budget, configuration=0, value=score, units=budget)
         return None

@@ -16,7 +16,7 @@ from leaseboard.algorithms.chacha.racing import Racing
 from leaseboard.algorithms.chacha.safe.intervals import HIGHEST, LEVELS
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
-from leaseboard.algorithms.online.engine import choose_engine
+from leaseboard.algorithms.online.learner import choose_engine
 from leaseboard.algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
 from leaseboard.algorithms.online.schema import Schema
 

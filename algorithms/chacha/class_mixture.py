@@ -110,10 +110,13 @@ def _step_pool(
     curvature: Doubles,
 ) -> None:
     """Take into the weights that the class called `number` came, which had these `chances`."""
+    # Means and deviations of the logarithms under the pool's own chances.
     means = np.dot(logs, chances)
     away = logs - means.reshape(-1, 1)
     prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
+    # Take their covariance into the curvature, which forgets towards the prior.
     curvature[:] = FORGETTING * curvature + np.dot(worth * (away * chances), away.T) + prior
+    # A step of Newton's method.
     step = np.linalg.solve(curvature, worth * (logs[:, number] - means))
     weights[:] = np.minimum(np.maximum(weights + step, -5.0), 5.0)
 
@@ -213,6 +216,7 @@ def _chances(
     chances: Doubles,
 ) -> None:
     """Write the standardised row, after its constant, and the chances."""
+    # Logits of the standardised features.
     standardise(example, moments, seen, row[1:])
     largest, total = -math.inf, 0.0
     for k in range(len(chances)):
@@ -220,6 +224,7 @@ def _chances(
         for j in range(len(row)):
             chances[k] += weights[k, j] * row[j]
         largest = max(largest, chances[k])
+    # Their chances, scaled to 1.
     for k in range(len(chances)):
         chances[k] = math.exp(chances[k] - largest)
         total += chances[k]
@@ -242,6 +247,7 @@ def _step_softmax(
     row = np.ones(weights.shape[1])
     for t in range(len(classes)):
         _chances(examples[t], weights, moments, seen[0], row, chances[t])
+        # A step of AdaGrad on each weight of each class.
         importance = min(np.float64(importances[t]), 1.0)
         for k in range(len(weights)):
             error = importance * (chances[t, k] - (1.0 if k == classes[t] else 0.0))
@@ -250,6 +256,7 @@ def _step_softmax(
                 squares[k, j] += gradient * gradient
                 step = rate * gradient / math.sqrt(squares[k, j])
                 weights[k, j] -= step if squares[k, j] > 0.0 else 0.0
+        # Then the moments of the features, for the next example.
         seen[0] += 1.0
         add_moments(examples[t], moments, seen[0])
 
@@ -398,6 +405,7 @@ def _count(
     """See `ClassMixture.count`; returns the class that is now the last."""
     for t in range(len(classes)):
         number, importance = classes[t], np.float64(importances[t])
+        # What was known before, then the class itself.
         before[t, 0], before[t, 1] = counts[0], counts[1 + last]
         counts[0, number] += importance
         if last >= 0:

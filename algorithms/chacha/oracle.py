@@ -22,6 +22,9 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
 from leaseboard.algorithms.user_files import import_file
 
+Namespaces = tuple[str, ...]
+Random = np.random.RandomState
+
 LOWEST_RATE = 2e-10
 HIGHEST_RATE = 1.0
 """The range that the authors searched, on a logarithmic scale."""
@@ -117,10 +120,7 @@ class ConfigOracle(Protocol):
     """
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """Propose candidates, those to try first last. Known ones are passed over.
 
@@ -151,10 +151,7 @@ class InteractionOracle:
         self.max_order = max_order
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """The champion with each possible interaction added; with one it has, itself."""
         units = (*champion.interactions, *((name,) for name in namespaces))
@@ -173,10 +170,7 @@ class LearningRateOracle:
         self.search = LearningRateSearch(adaptive=adaptive)
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """The champion with a higher and with a lower learning rate."""
         rates = self.search.propose(champion.learning_rate)
@@ -206,10 +200,7 @@ class JointOracle:
         self.combined = combined
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """First what changes both, then interactions alone, then the learning rate alone."""
         crossed_configurations = self.interactions(champion, namespaces, random)
@@ -224,7 +215,7 @@ class JointOracle:
 
 
 def no_candidates(
-    champion: VWConfiguration, namespaces: tuple[str, ...], random: np.random.RandomState
+    champion: VWConfiguration, namespaces: Namespaces, random: Random
 ) -> list[VWConfiguration]:
     """The oracle of who has nothing to try."""
     return []
@@ -294,10 +285,7 @@ class RateLadder:
         self.rates = tuple(sorted(rates, reverse=True))
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """As many candidates as rates; the champion itself may be among them."""
         return [replace(champion, learning_rate=rate) for rate in self.rates]
@@ -323,10 +311,7 @@ class FrontierOracle:
         self.oracles = [oracle for name, oracle in oracles.items() if tune is None or name in tune]
 
     def __call__(
-        self,
-        champion: VWConfiguration,
-        namespaces: tuple[str, ...],
-        random: np.random.RandomState,
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """The candidates, the most promising last; the champion itself may be among them."""
         proposals = [oracle(champion, namespaces, random) for oracle in self.oracles]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from functools import lru_cache
 from types import FunctionType
 from typing import Any, ClassVar
@@ -12,6 +12,7 @@ import numpy as np
 
 from leaseboard.algorithms.benches.stream import next_log_point
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
+from leaseboard.algorithms.chacha.safe.naming import words_of
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
@@ -21,10 +22,9 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.layout import MAX_TERMS, fits
+from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.live import LiveModels, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill, fill_array, values_of
 
@@ -142,6 +142,10 @@ class Race(ABC):
         The number of the champion.
     holders : ndarray of int64, shape (b,)
         The number of the configuration in each slot, or `EMPTY`.
+    live : ndarray of int64
+        The occupied slots.
+    words : Words
+        What configurations are called.
     tallies : dict of int to (float, float)
         Examples that each configuration consumed in ended stays, and what it lost in the bench's
         own metric.
@@ -160,12 +164,13 @@ class Race(ABC):
     ) -> None:
         self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
         self.b = b
+        self.words = words_of(schema)
         self.at = self.champion = 0
         self.configurations: list[VWConfiguration] = []
         self.holders = np.full(b, EMPTY)
         self.tallies: dict[int, tuple[float, float]] = {}
         self._numbers: dict[VWConfiguration, int] = {}
-        self._live: Slots | None = None
+        self.live: Slots = np.zeros(0, dtype=np.int64)
         self._log_point = 1
 
     # -- the stream ---------------------------------------------------------------------------
@@ -220,51 +225,19 @@ class Race(ABC):
     def share(self, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
 
-    def grow(self, schema: Schema) -> list[Event]:
-        """Go on with a schema of more columns; what follows for the configurations.
-
-        `require_fit` says whether it can be. S grows by what new namespaces make possible.
-        """
-        self.models.grow(self._widened(schema))
-        widened = schema.namespaces != self.schema.namespaces
-        self.schema = schema
-        self._measure()
-        self._adapt(widened)
-        return list(self._widen()) if widened else []
-
-    def _widen(self) -> Iterator[Event]:
-        """S grows by what namespaces make possible."""
-        yield from self._consult_oracle()
-        yield from self._fill()
-
-    def _adapt(self, widened: bool) -> None:
-        """Let what else there is see more columns, in more namespaces if `widened`."""
-
+    @abstractmethod
     def require_fit(self, schema: Schema) -> None:
         """ValueError if live models cannot have the columns of `schema`.
 
         One would have too many terms, or the engine would take a new namespace for another.
         """
-        wide = self._widened(schema)
-        self.models.require_same_naming(wide)
-        if not all(fits(wide, self.configurations[n]) for n in self.holders[self.live]):
-            raise ValueError(
-                f"{schema.n_features} features give a live model's interactions more than"
-                f" {MAX_TERMS} terms: use fewer features a namespace"
-            )
 
-    def _widened(self, schema: Schema) -> Schema:
-        """The columns that models see of examples with those of `schema`."""
-        return schema
+    @abstractmethod
+    def grow(self, schema: Schema) -> list[Event]:
+        """Go on with a schema of more columns, see `require_fit`; what follows from that.
 
-    def _reshape(self, change: Callable[[VWConfiguration], VWConfiguration]) -> None:
-        """Make of each configuration what `change` says, which takes nothing from any."""
-        self.configurations = list(map(change, self.configurations))
-        self._numbers = {known: number for number, known in enumerate(self.configurations)}
-        assert isinstance(self.models, KernelModels)  # others have no representations to change
-        for slot in self.live.tolist():
-            self.models.extend(slot, self.configurations[self.holders[slot]])
-        self._measure()
+        S grows by what new namespaces make possible.
+        """
 
     def conclude(self) -> Iterator[Event]:
         """What everyone achieved; nothing may follow."""
@@ -276,26 +249,7 @@ class Race(ABC):
                     at=self.at, configuration=number, value=total / units, units=units
                 )
 
-    @abstractmethod
-    def _measure(self) -> None:
-        """Take the sizes of all configurations from the schema."""
-
-    @abstractmethod
-    def _consult_oracle(self) -> Iterator[Event]:
-        """``S ← S + ConfigOracle(C)``, as far as there is room."""
-
-    @abstractmethod
-    def _fill(self) -> Iterator[Event]:
-        """Give free slots to who waits."""
-
     # -- configurations and slots --------------------------------------------------------------
-
-    @property
-    def live(self) -> Slots:
-        """The occupied slots."""
-        if self._live is None:
-            self._live = np.flatnonzero(self.holders != EMPTY)
-        return self._live
 
     def slot_of(self, number: int) -> int:
         """Where the configuration is live, or `EMPTY`."""
@@ -311,8 +265,8 @@ class Race(ABC):
         return None if slot == EMPTY else self.models.learner(slot)
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """What a configuration chose as plain values, for people to read."""
-        return configuration.parameters()
+        """What a configuration chose as plain values, in the names of columns."""
+        return self.words.told(configuration)
 
     def standings(self) -> list[dict[str, Any]]:
         """The live models by slot: hyperparameters, examples learned, lease, loss."""
@@ -356,21 +310,19 @@ class Race(ABC):
             self.configurations.append(configuration)
         return number
 
-    def _proposals(self) -> list[VWConfiguration]:
-        champion = self.configurations[self.champion]
-        return self.oracle(champion, self.schema.namespaces, self.random)
-
     def _start(self, slot: int, number: int, parent: int | None = None) -> None:
         """Put a new model into `slot`, a branch of the one in slot `parent` if that is named."""
         self.models.start(slot, self.configurations[number], parent)
-        self.holders[slot] = number
-        self._live = None
+        self._hold(slot, number)
 
     def _vacate(self, slot: int) -> None:
         self._bank(slot)
         self.models.stop(slot)
-        self.holders[slot] = EMPTY
-        self._live = None
+        self._hold(slot, EMPTY)
+
+    def _hold(self, slot: int, number: int) -> None:
+        self.holders[slot] = number
+        self.live = np.flatnonzero(self.holders != EMPTY)
 
     def _pause(self, slot: int, reason: str) -> Iterator[Event]:
         number, (units, _) = int(self.holders[slot]), self._achieved(slot)
@@ -413,7 +365,7 @@ class Race(ABC):
         for configuration in configurations:
             self._number(configuration)
         fill(self, state["race"], self.kept)
-        self._live = None
+        self.live = np.flatnonzero(self.holders != EMPTY)
         numbers = self.holders[self.live].tolist()
         require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
         if len({*numbers}) < len(numbers) or self.configurations != configurations:

@@ -26,7 +26,7 @@ from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
 )
-from leaseboard.algorithms.online.engine import EngineName, VwOptions
+from leaseboard.algorithms.online.learner import EngineName, VwOptions
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 

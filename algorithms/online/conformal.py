@@ -64,10 +64,13 @@ References
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from leaseboard.algorithms.online.handles import quick
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
@@ -166,6 +169,7 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
     >>> scores.tolist()
     [2.0, 3.0, 4.0]
     """
+    # Find the old score, or the end while there is room.
     i, end = 0 if n == len(ordered) else n, n
     while i < end:
         middle = (i + end) // 2
@@ -173,6 +177,7 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
             i = middle + 1
         else:
             end = middle
+    # Move the others until the new one is in its place.
     while i > 0 and ordered[i - 1] > new:
         ordered[i] = ordered[i - 1]
         i -= 1
@@ -182,31 +187,53 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
     ordered[i] = new
 
 
-@njit(cache=True, nogil=True)
-def ask(
-    forecast: float,
-    alphas: Doubles,
-    most: Doubles,
-    ordered: Doubles,
-    levels: Doubles,
-    running: Doubles,
-    weights: Doubles,
-    regressed: Doubles,
-    halves: Doubles,
-) -> None:
+class Conformal(NamedTuple):
+    """The state of intervals at several levels around one forecaster.
+
+    Attributes
+    ----------
+    alphas, most : ndarray of float64, shape (n_levels,)
+        α of each level, and M of theorem 1.
+    scores, ordered : ndarray of float64, shape (2, SCORES)
+        The last scores of both kinds, in a ring, and in order.
+    misses : ndarray of uint8, shape (n_levels, WINDOW)
+        Which of the last examples were missed, in a ring.
+    tracked : ndarray of float64, shape (n_levels, 8)
+        See `STEERED` and those after it.
+    running : ndarray of float64, shape (5,)
+        See `AT` and those after it.
+    weights : ndarray of float64, shape (N_LOCAL,)
+        Of the local level.
+    """
+
+    alphas: Doubles
+    most: Doubles
+    scores: Doubles
+    ordered: Doubles
+    misses: NDArray[np.uint8]
+    tracked: Doubles
+    running: Doubles
+    weights: Doubles
+
+
+@njit(cache=True, nogil=True, inline="always")
+def ask(forecast: float, state: Conformal, regressed: Doubles, halves: Doubles) -> None:
     """Write half the width of the interval of each level, and what `settle` needs beside it.
 
     Parameters
     ----------
-    alphas, most, ordered, levels, running, weights
-        See `follow`; only read.
+    forecast : float
+    state : Conformal
+        Only read.
     regressed : ndarray of float64, shape (N_LOCAL + 1,)
         Written: what the local level is regressed on, and the level.
     halves : ndarray of float64, shape (n_levels, 3)
         Written: `GIVEN`, and what it would be by each kind of score. Infinite while there are too
         few scores for the level; the first also where theorem 1 asks for it.
     """
+    running, ordered, alphas = state.running, state.ordered, state.alphas
     n = int(min(running[AT], SCORES))
+    # Where the forecast lies among those before, and how large the errors just before were.
     regressed[0] = 1.0
     for i in range(1, N_LOCAL):
         regressed[i] = 0.0
@@ -218,12 +245,14 @@ def ask(
     if middle > 0.0 and running[ERRORS] > 0.0:
         recent = math.log(running[ERRORS] / running[MASS] / middle)
         regressed[3] = min(max(recent, -FARTHEST), FARTHEST)
+    # The local level that follows.
     total = 0.0
     for i in range(N_LOCAL):
-        total += weights[i] * regressed[i]
+        total += state.weights[i] * regressed[i]
     local = regressed[N_LOCAL] = math.exp(min(max(total, -MOST), MOST))
+    # At each level the quantiles of both kinds of scores, and the better one of late.
     for k in range(len(alphas)):
-        level = levels[k]
+        level = state.tracked[k]
         if (n + 1) * alphas[k] < 1.0:
             for kind in (GIVEN, PLAIN, LOCAL):
                 halves[k, kind] = math.inf
@@ -231,25 +260,19 @@ def ask(
         halves[k, PLAIN] = quantile(ordered[0], n, level[STEERED])
         halves[k, LOCAL] = local * quantile(ordered[1], n, level[STEERED])
         kind = LOCAL if level[LOCAL_LOSS] < level[PLAIN_LOSS] else PLAIN
-        halves[k, GIVEN] = math.inf if level[MISSED] >= most[k] else halves[k, kind]
+        halves[k, GIVEN] = math.inf if level[MISSED] >= state.most[k] else halves[k, kind]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def settle(
     error: float,
     forecast: float,
     regressed: Doubles,
     halves: Doubles,
     rates: Doubles,
-    alphas: Doubles,
-    scores: Doubles,
-    ordered: Doubles,
-    misses: NDArray[np.uint8],
-    levels: Doubles,
-    running: Doubles,
-    weights: Doubles,
+    state: Conformal,
 ) -> None:
-    """Take the error of a forecast whose intervals were asked for.
+    """Take the error of a forecast whose intervals were asked for, now or earlier.
 
     Parameters
     ----------
@@ -259,13 +282,16 @@ def settle(
         What `ask` wrote when the forecast was made.
     rates : ndarray of float64, shape (n_levels, 2)
         What α_t is multiplied by if the label was held, and if it was missed.
-    alphas and all that follow
-        See `follow`.
+    state : Conformal
+        Updated.
     """
+    alphas, misses, running = state.alphas, state.misses, state.running
+    scores, ordered = state.scores, state.ordered
     at, share = int(running[AT]), 1.0 / SCORES
     here, following = at % WINDOW, (at + 1) % WINDOW
     for k in range(len(alphas)):
-        level, half = levels[k], halves[k, GIVEN]
+        # Steer the level, and take the interval scores of both kinds.
+        level, half = state.tracked[k], halves[k, GIVEN]
         missed = error > half
         if halves[k, PLAIN] < math.inf:
             step = level[STEERED] * rates[k, int(missed)]
@@ -274,6 +300,7 @@ def settle(
                 width = halves[k, kind]
                 loss = width + max(error - width, 0.0) / alphas[k]
                 level[kind] += share * (loss - level[kind])
+        # Count what was missed in the window, and what came after the first 1,000.
         misses[k, here] = missed
         level[MISSED] += missed
         if at >= WINDOW:
@@ -284,13 +311,15 @@ def settle(
         if at >= 2 * WINDOW - 1:
             level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
         level[MISSED] -= misses[k, following]
+    # Put the error among the scores, as it is and over the local level.
     n, place, near = min(at, SCORES), at % SCORES, error / regressed[N_LOCAL]
     middle = ordered[0, n // 2]
     exchange(ordered[0], n, scores[0, place], error)
     exchange(ordered[1], n, scores[1, place], near)
     scores[0, place], scores[1, place] = error, near
+    # Learn the local level, and where forecasts lie.
     if middle > 0.0:
-        _learn_level(error, middle, weights, regressed)
+        _learn_level(error, middle, state.weights, regressed)
         kept = 1.0 - 1.0 / RECENT
         running[ERRORS] = kept * running[ERRORS] + min(error, RECENT * middle)
         running[MASS] = kept * running[MASS] + 1.0
@@ -301,20 +330,10 @@ def settle(
     running[VARIANCE] += part * ((1.0 - part) * difference**2 - running[VARIANCE])
 
 
+@quick
 @njit(cache=True, nogil=True)
 def follow(
-    labels: Floats,
-    importances: Floats,
-    forecasts: Floats,
-    rates: Doubles,
-    alphas: Doubles,
-    most: Doubles,
-    scores: Doubles,
-    ordered: Doubles,
-    misses: NDArray[np.uint8],
-    levels: Doubles,
-    running: Doubles,
-    weights: Doubles,
+    labels: Floats, importances: Floats, forecasts: Floats, rates: Doubles, state: Conformal
 ) -> None:
     """`ask` for the intervals of each forecast of a block, then `settle` it by its label.
 
@@ -324,30 +343,17 @@ def follow(
         An example of importance 0 teaches nothing.
     rates
         See `settle`.
-    alphas, most : ndarray of float64, shape (n_levels,)
-        α of each level, and M.
-    scores, ordered : ndarray of float64, shape (2, SCORES)
-        The last scores of both kinds, in a ring, and in order; updated, as all that follow.
-    misses : ndarray of uint8, shape (n_levels, WINDOW)
-        Which of the last examples were missed, in a ring.
-    levels : ndarray of float64, shape (n_levels, 8)
-        See `STEERED` and those after it.
-    running : ndarray of float64, shape (5,)
-        See `AT` and those after it.
-    weights : ndarray of float64, shape (N_LOCAL,)
-        Of the local level.
+    state : Conformal
+        Updated.
     """
-    regressed, halves = np.empty(N_LOCAL + 1), np.empty((len(alphas), 3))
+    regressed, halves = np.empty(N_LOCAL + 1), np.empty((len(state.alphas), 3))
     for t in range(len(labels)):
         if importances[t] <= 0.0:
             continue
         forecast = np.float64(forecasts[t])
         error = abs(np.float64(labels[t]) - forecast)
-        ask(forecast, alphas, most, ordered, levels, running, weights, regressed, halves)
-        settle(
-            error, forecast, regressed, halves, rates, alphas, scores, ordered, misses, levels,
-            running, weights,
-        )  # fmt: skip
+        ask(forecast, state, regressed, halves)
+        settle(error, forecast, regressed, halves, rates, state)
 
 
 @njit(cache=True, nogil=True)

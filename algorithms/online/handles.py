@@ -7,6 +7,7 @@ when they change. What is called for every example is called by its `entry`.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,35 @@ def entry(function: Any, *arguments: Any) -> Callable[..., Any]:
     """
     called: Callable[..., Any] = function.compile(tuple(map(typeof, arguments)))
     return called
+
+
+def quick(function: Any) -> Callable[..., Any]:
+    """Let a compiled function be called as for the arguments of its first call.
+
+    For one that Python calls for every example, always with contiguous arrays of the same types:
+    to find out types takes as long as the arithmetic.
+    """
+    found: Callable[..., Any] | None = None  # for arrays that may be written, whichever come
+
+    @functools.wraps(function.py_func)
+    def call(*arguments: Any) -> Any:
+        nonlocal found
+        if found is None:
+            found = function.compile(tuple(map(_writable, map(typeof, arguments))))
+        return found(*arguments)
+
+    call.py_func = function.py_func  # type: ignore[attr-defined]
+    return call
+
+
+def _writable(kind: Any) -> Any:
+    """Return the type of the same arrays without the mark of those that are read only."""
+    if isinstance(kind, types.Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, types.NamedTuple):
+        named: Any = type(kind)
+        return named(list(map(_writable, kind.types)), kind.instance_class)
+    return kind
 
 
 def _pointer(typing_context: Any, address: Any) -> Any:

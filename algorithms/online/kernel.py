@@ -6,7 +6,7 @@ with importance-invariant, adaptive and normalised steps (VW's ``--invariant --a
 contraction, so that every prediction equals VW's; but for the Lambert function of logistic loss,
 which VW approximates in double.
 
-A model is a row of four arrays (see `leaseboard.algorithms.online.live.Pool`): cells of
+A model is a row of four arrays (see `Pool`): cells of
 ``(weight, adaptive, normalised, rate)``, the sums of the normaliser, the range of the labels,
 and a learning rate.
 
@@ -21,10 +21,13 @@ References
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from leaseboard.algorithms.online.handles import Handle, array_at, pointer, quick
 
 SQUARED, LOGISTIC = 0, 1
 """The losses as the kernel names them."""
@@ -128,6 +131,83 @@ X2_MIN = X_MIN * X_MIN
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 Integers = NDArray[np.int32]
+Slots = NDArray[np.int64]
+
+
+class Pool(NamedTuple):
+    """Models in numbered slots, side by side in blocks of arrays.
+
+    Attributes
+    ----------
+    tables : ndarray of float32, shape (n_slots, max_cells, 4)
+        Weight, adaptive sum, largest value and rate of each cell.
+    sums : ndarray of float64, shape (n_slots, 2)
+        Of the normaliser.
+    labels : ndarray of float32, shape (n_slots, 2)
+        The range of labels that each model has seen.
+    rates : ndarray of float32, shape (n_slots,)
+        Learning rates.
+    factors : ndarray of int32, shape (n_slots, max_terms, max_order)
+        Columns that are multiplied into each term, padded with -1.
+    cells : ndarray of int32, shape (n_slots, max_terms)
+        Where in its table a term has its weight.
+    n_terms : ndarray of int64, shape (n_slots,)
+        0 in an empty slot.
+    plain : ndarray of bool, shape (n_slots,)
+        Whether each term of a model has a cell of its own, in the order of the terms.
+    values, places : ndarray, shape (max_terms,)
+        Scratch space for the active features of an example and their cells.
+    outputs : ndarray of float32, shape (n_slots,)
+        Scratch space for what each model predicts.
+    """
+
+    tables: Floats
+    sums: Doubles
+    labels: Floats
+    rates: Floats
+    factors: Integers
+    cells: Integers
+    n_terms: Slots
+    plain: NDArray[np.bool_]
+    values: Floats
+    places: Integers
+    outputs: Floats
+
+
+def empty_pool(n_slots: int, n_cells: int = 0, n_terms: int = 0, order: int = 2) -> Pool:
+    """Return slots without models, with room for so many cells and terms of each."""
+    return Pool(
+        tables=np.zeros((n_slots, n_cells, 4), dtype=np.float32),
+        sums=np.zeros((n_slots, 2)),
+        labels=np.zeros((n_slots, 2), dtype=np.float32),
+        rates=np.zeros(n_slots, dtype=np.float32),
+        factors=np.full((n_slots, n_terms, order), -1, dtype=np.int32),
+        cells=np.zeros((n_slots, n_terms), dtype=np.int32),
+        n_terms=np.zeros(n_slots, dtype=np.int64),
+        plain=np.zeros(n_slots, dtype=np.bool_),
+        values=np.zeros(n_terms, dtype=np.float32),
+        places=np.zeros(n_terms, dtype=np.int32),
+        outputs=np.zeros(n_slots, dtype=np.float32),
+    )
+
+
+@njit(cache=True, nogil=True)
+def open_pool(handle: Handle) -> Pool:
+    """Return the pool of a handle."""
+    n_slots, n_cells, n_terms, order = handle[0, 1], handle[0, 2], handle[4, 2], handle[4, 3]
+    return Pool(
+        array_at(pointer(handle[0, 0]), (n_slots, n_cells, 4), np.float32),
+        array_at(pointer(handle[1, 0]), (n_slots, 2), np.float64),
+        array_at(pointer(handle[2, 0]), (n_slots, 2), np.float32),
+        array_at(pointer(handle[3, 0]), (n_slots,), np.float32),
+        array_at(pointer(handle[4, 0]), (n_slots, n_terms, order), np.int32),
+        array_at(pointer(handle[5, 0]), (n_slots, n_terms), np.int32),
+        array_at(pointer(handle[6, 0]), (n_slots,), np.int64),
+        array_at(pointer(handle[7, 0]), (n_slots,), np.bool_),
+        array_at(pointer(handle[8, 0]), (n_terms,), np.float32),
+        array_at(pointer(handle[9, 0]), (n_terms,), np.int32),
+        array_at(pointer(handle[10, 0]), (n_slots,), np.float32),
+    )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -146,6 +226,7 @@ def gather(
     count = 0
     order = factors.shape[1]
     for term in range(n_terms):
+        # Multiply the columns of the term; -1 ends them.
         value = _ONE
         absent = False
         for place in range(order):
@@ -159,6 +240,7 @@ def gather(
             value *= factor
         if absent:
             continue
+        # Put it among the active features, with its cell.
         values[count] = value
         places[count] = cells[term]
         count += 1
@@ -210,12 +292,15 @@ def prediction_per_update(
     norm = _ZERO
     for feature in range(count):
         cell = places[feature]
+        # Keep a feature within VW's limits.
         x = values[feature]
         x2 = x * x
         if x2 < X2_MIN:
             x = X_MIN if x > _ZERO else -X_MIN
             x2 = X2_MIN
+        # Take the gradient into the adaptive sum.
         table[cell, ADAPTIVE] += squared * x2
+        # A value larger than all before shrinks the weight to the new scale.
         scale = table[cell, NORMALISED]
         magnitude = abs(x)
         if magnitude > scale:
@@ -224,18 +309,11 @@ def prediction_per_update(
             table[cell, NORMALISED] = scale = magnitude
         # A square beyond float32 counts as the largest value seen, as in VW.
         norm += x2 / (scale * scale) if x2 <= X2_MAX else _ONE
+        # The feature's own rate, and how far it moves the prediction.
         rate = (_ONE / np.sqrt(table[cell, ADAPTIVE])) * (_ONE / scale)
         table[cell, RATE] = rate
         per_update += x2 * rate
     return per_update, norm
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def predict(
-    table: Floats, labels: Floats, values: Floats, places: Integers, count: int
-) -> np.float32:
-    """The prediction, clipped to the labels seen."""
-    return clip(inner_product(table, values, places, count), labels[LOW], labels[HIGH])
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -255,13 +333,16 @@ def update(
 
     A call would cost a quarter of the time of `learn`.
     """
+    # Nothing is learned where the loss has no slope.
     squared = importance * gradient_squared(loss, prediction, label)
     if squared == _ZERO:
         return
+    # Take the example into the sums of its features and of the normaliser.
     per_update, norm = prediction_per_update(table, values, places, count, squared)
     sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
     sums[WEIGHT_SUM] += np.float64(importance)
     mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))
+    # Find the step that stays short of the label, however important the example is.
     per_update *= mean
     step = invariant_update(loss, prediction, label, learning_rate * importance, per_update)
     step *= mean
@@ -297,23 +378,59 @@ def learn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def learn_many(
+def learn_block(
     examples: Floats,
     targets: Floats,
-    table: Floats,
-    sums: Doubles,
-    labels: Floats,
-    learning_rate: np.float32,
+    importances: Floats,
+    slot: int,
+    pool: Pool,
     loss: int,
-    factors: Integers,
-    cells: Integers,
-    values: Floats,
-    places: Integers,
     predictions: Floats,
 ) -> None:
-    """Run one model over a block of examples; write its progressive predictions."""
+    """Let one model learn a block; write its progressive predictions into its own column."""
+    factors, cells, n_terms = pool.factors[slot], pool.cells[slot], pool.n_terms[slot]
+    table, sums, labels = pool.tables[slot], pool.sums[slot], pool.labels[slot]
+    rate, values, places = pool.rates[slot], pool.values, pool.places
     for t in range(len(targets)):
-        count = gather(examples[t], factors, cells, len(cells), values, places)
-        predictions[t] = learn(
-            table, sums, labels, learning_rate, loss, values, places, count, targets[t], _ONE
+        count = gather(examples[t], factors, cells, n_terms, values, places)
+        predictions[t, slot] = learn(
+            table, sums, labels, rate, loss, values, places, count, targets[t], importances[t]
         )
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def learn_slot(
+    example: Floats, label: np.float32, importance: np.float32, slot: int, pool: Pool, loss: int
+) -> None:
+    """Let the model in one slot learn an example; write its prediction into `pool.outputs`.
+
+    A call with so many arrays would cost as much as the example.
+    """
+    values, places = pool.values, pool.places
+    count = gather(
+        example, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], values, places
+    )
+    table, sums, labels = pool.tables[slot], pool.sums[slot], pool.labels[slot]
+    pool.outputs[slot] = learn(
+        table, sums, labels, pool.rates[slot], loss, values, places, count, label, importance
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def predict_slot(example: Floats, slot: int, pool: Pool) -> np.float32:
+    """Return the prediction of the model in one slot, clipped to the labels seen."""
+    values, places = pool.values, pool.places
+    count = gather(
+        example, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], values, places
+    )
+    raw = inner_product(pool.tables[slot], values, places, count)
+    return clip(raw, pool.labels[slot, LOW], pool.labels[slot, HIGH])
+
+
+@quick
+@njit(cache=True, nogil=True, error_model="numpy")
+def predict_live(example: Floats, live: Slots, handle: Handle, predictions: Floats) -> None:
+    """Write the prediction of each live model for one example; nothing is learned."""
+    pool = open_pool(handle)
+    for slot in live:
+        predictions[slot] = predict_slot(example, slot, pool)

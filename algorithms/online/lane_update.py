@@ -24,6 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.online import kernel, lanes
+from leaseboard.algorithms.online.handles import Handle, quick
 from leaseboard.algorithms.online.kernel import (
     SQUARED,
     X2_MAX,
@@ -31,12 +32,10 @@ from leaseboard.algorithms.online.kernel import (
     X_MIN,
     Doubles,
     Floats,
-    Integers,
-    gather,
     gradient_squared,
     invariant_update,
-    learn,
-    predict,
+    learn_block,
+    open_pool,
 )
 from leaseboard.algorithms.online.lanes import (
     ADAPTIVE,
@@ -73,7 +72,7 @@ _NAN = np.float32(np.nan)
 @njit(cache=True, nogil=True, error_model="numpy")
 def evaluate(example: Floats, models: Group) -> None:
     """The values of the distinct terms; NaN for those that VW's parser drops, as in `gather`."""
-    distinct, values = models[4:]
+    distinct, values = models.distinct, models.values
     order = distinct.shape[1]
     for term in range(1, len(values)):
         value = _ONE
@@ -102,15 +101,16 @@ def learn_group(
     label, importance : float32
     loss : int
         One of `leaseboard.algorithms.online.kernel`.
-    models : tuple
-        A group of `lanes.enter`.
+    models : Group
     sums : ndarray of float64, shape (n_slots, 2)
     predictions : ndarray of float32, shape (n_slots,)
         Written in the slots of the group, clipped to the *earlier* labels.
     """
-    group, rows, plan, terms, _, values = models
+    group, rows, plan, terms = models.slots, models.rows, models.plan, models.terms
+    values = models.values
     n_rows, width = len(plan) - 1, Place(plan[0, WIDTH])
     last = Place(n_rows + 1) * ROW
+    # Set the values of the example, row by row.
     row = ROW
     for k in range(n_rows):
         common = plan[k, COMMON]
@@ -120,23 +120,28 @@ def learn_group(
             at, end = Place(k * LANES), Place(plan[k, COUNT])
             plan[k, OCCURS] = _fill_each(rows, row, terms, at, values, end)
         row += ROW
+    # Sum the raw predictions, and find the gradients squared.
     _pass(rows, plan, last, _sum_raw, True)
     _look(rows, last, label, importance, loss, width)
+    # Hand the gradients to the first row, and the predictions to who asked.
     exceeds = False
     for lane in range(width):
         exceeds |= rows[last + SECOND + lane] > _ZERO
         rows[FACTOR + lane] = rows[last + FACTOR + lane]
     for lane in range(len(group)):
         predictions[group[lane]] = rows[last + BEFORE + Place(lane)]
+    # Shrink weights where a value is larger than all before; then sum adaptively.
     if exceeds:
         _pass(rows, plan, last, _widen, False)
     _pass(rows, plan, last, _accumulate, True)
+    # Take the norms into the normalisers, and find each model's update.
     for lane in range(len(group)):
         _add_norm(rows, last + Place(lane), sums[group[lane]], importance)
     if loss == SQUARED:
         _set_update(rows, last, label, importance, width)
     else:
         _set_any_update(rows, last, label, importance, loss, width)
+    # Move all weights by it.
     for lane in range(width):
         rows[FACTOR + lane] = rows[last + FACTOR + lane]
     _pass(rows, plan, last, _update, False)
@@ -348,23 +353,15 @@ def _update(rows: Floats, row: Place, width: Place) -> None:
 Slots = NDArray[np.int64]
 
 
+@quick
 @njit(cache=True, nogil=True, error_model="numpy")
 def learn_live(
     examples: Floats,
     targets: Floats,
     importances: Floats,
     live: Slots,
-    tables: Floats,
-    sums: Doubles,
-    labels: Floats,
-    rates: Floats,
+    handle: Handle,
     loss: int,
-    factors: Integers,
-    cells: Integers,
-    n_terms: Slots,
-    plain: NDArray[np.bool_],
-    values: Floats,
-    places: Integers,
     predictions: Floats,
 ) -> None:
     """Let every live model learn the block in order: side by side if there are many.
@@ -378,43 +375,24 @@ def learn_live(
     targets, importances : ndarray of float32, shape (n,)
     live : ndarray of int64, shape (n_live,)
         Occupied slots.
-    tables, sums, labels, rates, loss, factors, cells, n_terms, plain, values, places
-        See `leaseboard.algorithms.online.live.Pool`.
+    handle : ndarray of int64
+        Of the models, see `open_pool`.
+    loss : int
+        `SQUARED` or `LOGISTIC`.
     predictions : ndarray of float32, shape (n, n_slots)
         Written in the live columns: what each model predicted before it learned the example.
     """
+    pool = open_pool(handle)
+    # Find out which models are faster side by side, and copy these into lanes.
     share = lanes.share_of_values(examples)
-    beside, alone = lanes.split(live, n_terms, plain, len(examples), share)
-    groups = lanes.enter(beside, tables, labels, rates, factors, n_terms)
+    beside, alone = lanes.split(live, pool.n_terms, pool.plain, len(examples), share)
+    groups = lanes.enter(beside, pool)
+    # Each group learns the block, example by example.
     for models in groups:
         for t in range(len(targets)):
             evaluate(examples[t], models)
-            learn_group(targets[t], importances[t], loss, models, sums, predictions[t])
-    lanes.leave(groups, tables, labels, n_terms)
+            learn_group(targets[t], importances[t], loss, models, pool.sums, predictions[t])
+    lanes.leave(groups, pool)
+    # Then each of the other models learns it.
     for slot in alone:
-        terms, homes, count_of = factors[slot], cells[slot], n_terms[slot]
-        table, norms, seen, rate = tables[slot], sums[slot], labels[slot], rates[slot]
-        for t in range(len(targets)):
-            count = gather(examples[t], terms, homes, count_of, values, places)
-            predictions[t, slot] = learn(
-                table, norms, seen, rate, loss, values, places, count, targets[t], importances[t]
-            )
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def predict_live(
-    example: Floats,
-    live: Slots,
-    tables: Floats,
-    labels: Floats,
-    factors: Integers,
-    cells: Integers,
-    n_terms: Slots,
-    values: Floats,
-    places: Integers,
-    predictions: Floats,
-) -> None:
-    """Write every live model's prediction for one example; learn nothing."""
-    for slot in live:
-        count = gather(example, factors[slot], cells[slot], n_terms[slot], values, places)
-        predictions[slot] = predict(tables[slot], labels[slot], values, places, count)
+        learn_block(examples, targets, importances, slot, pool, loss, predictions)

@@ -13,12 +13,14 @@ its sums to the last row, where what a model has but once is kept (`LOW` and tho
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.online import kernel
-from leaseboard.algorithms.online.kernel import Floats, Integers
+from leaseboard.algorithms.online.kernel import Floats, Integers, Pool, Slots
 
 LANES = 32
 """Models in one block of rows, at most."""
@@ -50,10 +52,36 @@ ROW = Place(LANES * 9)
 
 _NAN = np.float32(np.nan)
 
-Slots = NDArray[np.int64]
 Terms = NDArray[np.uint32]
 Plan = NDArray[np.int64]
-Group = tuple[Slots, Floats, Plan, Terms, Integers, Floats]
+
+
+class Group(NamedTuple):
+    """Models in the lanes of one array of rows.
+
+    Attributes
+    ----------
+    slots : ndarray of int64
+        Where each model belongs.
+    rows : ndarray of float32, shape ((n_rows + 2) * ROW,)
+        One of zeros, one a term, the last.
+    plan : ndarray of int64, shape (n_rows + 1, 4)
+        See `WIDTH` and those after it; 0 at the end.
+    terms : ndarray of uint32, shape (n_rows * LANES,)
+        Which of the distinct terms each lane of a row has, 0 for none.
+    distinct : ndarray of int32, shape (1 + n_distinct, order)
+        The columns that are multiplied into each.
+    values : ndarray of float32, shape (1 + n_distinct,)
+        Theirs in an example, NaN for none.
+    """
+
+    slots: Slots
+    rows: Floats
+    plan: Plan
+    terms: Terms
+    distinct: Integers
+    values: Floats
+
 
 WIDTH, COUNT, COMMON, OCCURS = range(4)
 """Of a row: its lanes, a multiple of `VECTOR`; how many models have a term there; the distinct
@@ -80,6 +108,7 @@ def split(
     short blocks and rows that are nearly all zero are learned one by one, and so is a model that
     is much larger than the rest, for lanes would be empty beside it.
     """
+    # Order the models that may go into lanes by their terms, most first.
     of_term = ZERO + (ACTIVE - ZERO) * share
     beside, count = np.empty(len(live), dtype=np.int64), 0
     for slot in live:
@@ -90,6 +119,7 @@ def split(
                 at -= 1
             beside[at] = slot
             count += 1
+    # Leave the largest out until lanes save more time than they take.
     begin = 0
     while begin < count:
         terms = lanes = 0
@@ -101,6 +131,7 @@ def split(
         if n * (of_term * terms - LANE * lanes - EXAMPLE) > once:
             break
         begin += 1
+    # The others stay alone.
     alone, left = np.empty(len(live), dtype=np.int64), 0
     for slot in live:
         apart = True
@@ -113,59 +144,30 @@ def split(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def enter(
-    beside: Slots,
-    tables: Floats,
-    labels: Floats,
-    rates: Floats,
-    factors: Integers,
-    n_terms: Slots,
-) -> list[Group]:
+def enter(beside: Slots, pool: Pool) -> list[Group]:
     """Copy the models of the slots `beside`, those of most terms first, into lanes.
 
-    Returns
-    -------
-    list of tuple
-        The fewest even groups that lanes hold, each with
-
-        - its slots, an ndarray of int64;
-        - rows, ndarray of float32, shape ((n_rows + 2) * ROW,): one of zeros, one a term, the
-          last;
-        - plan, ndarray of int64, shape (n_rows + 1, 4): see `WIDTH` and those after it; 0 at the
-          end;
-        - terms, ndarray of uint32, shape (n_rows * LANES,): which of the distinct terms each
-          lane of a row has, 0 for none;
-        - distinct, ndarray of int32, shape (1 + n_distinct, order): the columns that are
-          multiplied into each;
-        - values, ndarray of float32, shape (1 + n_distinct,): theirs in an example, NaN for
-          none.
+    There are the fewest even groups that lanes hold.
     """
     n_groups = (len(beside) + LANES - 1) // LANES
     size = (len(beside) + n_groups - 1) // max(n_groups, 1)
-    return [
-        _enter(beside[k * size : (k + 1) * size], tables, labels, rates, factors, n_terms)
-        for k in range(n_groups)
-    ]
+    return [_enter(beside[k * size : (k + 1) * size], pool) for k in range(n_groups)]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def _enter(
-    group: Slots,
-    tables: Floats,
-    labels: Floats,
-    rates: Floats,
-    factors: Integers,
-    n_terms: Slots,
-) -> Group:
+def _enter(group: Slots, pool: Pool) -> Group:
+    tables, labels, n_terms = pool.tables, pool.labels, pool.n_terms
     n_rows = n_terms[group[0]]
     rows = np.zeros((n_rows + 2) * ROW, dtype=np.float32)
     plan = np.zeros((n_rows + 1, 4), dtype=np.int64)
     last = Place(n_rows + 1) * ROW
     for lane in range(len(group)):
+        # What a model has but once goes to the last row.
         slot, place = group[lane], Place(lane)
         rows[last + LOW + place] = labels[slot, kernel.LOW]
         rows[last + HIGH + place] = labels[slot, kernel.HIGH]
-        rows[last + LEARNING_RATE + place] = rates[slot]
+        rows[last + LEARNING_RATE + place] = pool.rates[slot]
+        # Each of its cells goes to the lane of a row.
         width = (lane + VECTOR) // VECTOR * VECTOR
         for k in range(n_terms[slot]):
             cell, at = tables[slot, k], Place(k + 1) * ROW + place
@@ -175,7 +177,8 @@ def _enter(
             rows[at + INVERSE] = np.float32(1) / cell[kernel.NORMALISED]
             rows[at + RATE] = cell[kernel.RATE]
             plan[k, WIDTH], plan[k, COUNT] = width, lane + 1
-    terms, distinct = _tell_apart(group, factors, n_terms)
+    terms, distinct = _tell_apart(group, pool.factors, n_terms)
+    # Lanes without a value are NaN; rows whose term all models have are marked.
     for k in range(n_rows):
         for lane in range(LANES):
             rows[Place(k + 1) * ROW + VALUE + Place(lane)] = _NAN
@@ -185,7 +188,7 @@ def _enter(
                 plan[k, COMMON] = 0
     values = np.empty(len(distinct), dtype=np.float32)
     values[0] = _NAN
-    return group, rows, plan, terms, distinct, values
+    return Group(group, rows, plan, terms, distinct, values)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", inline="always")
@@ -197,6 +200,7 @@ def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms,
         total += n_terms[slot]
     while size < 2 * total:
         size *= 2
+    # A table of hashes finds a term that was there before.
     seen = np.zeros(size, dtype=np.uint32)
     terms = np.zeros(n_rows * LANES, dtype=np.uint32)
     distinct = np.empty((1 + total, order), dtype=np.int32)
@@ -205,10 +209,12 @@ def _tell_apart(group: Slots, factors: Integers, n_terms: Slots) -> tuple[Terms,
         slot = group[lane]
         for k in range(n_terms[slot]):
             term = factors[slot, k]
+            # Hash the columns of the term.
             at = np.uint32(0)
             for place in range(order):
                 at = np.uint32(at * np.uint32(0x9E3779B1) + np.uint32(term[place] + 1))
             at ^= at >> np.uint32(15)
+            # Look for it, place after place; a new one has the next number.
             home = np.int64(at) & (size - 1)
             while seen[home] > 0 and not _same(distinct[seen[home]], term):
                 home = (home + 1) & (size - 1)
@@ -230,9 +236,11 @@ def _same(one: Integers, other: Integers) -> bool:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def leave(groups: list[Group], tables: Floats, labels: Floats, n_terms: Slots) -> None:
+def leave(groups: list[Group], pool: Pool) -> None:
     """Copy the models in lanes back into their slots."""
-    for group, rows, _, _, _, _ in groups:
+    tables, labels, n_terms = pool.tables, pool.labels, pool.n_terms
+    for models in groups:
+        group, rows = models.slots, models.rows
         last = Place(n_terms[group[0]] + 1) * ROW
         for lane in range(len(group)):
             slot, place = group[lane], Place(lane)

@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import functools
+import logging
+import re
+import shlex
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from pydantic import AfterValidator
 
 from leaseboard.algorithms.benches.arrays import uniform
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online import kernel
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import ADAPTIVE, OPTIONS, RANGE, SQUARED, WEIGHT
+from leaseboard.algorithms.online.handles import handle_of
+from leaseboard.algorithms.online.kernel import (
+    ADAPTIVE,
+    LOGISTIC,
+    OPTIONS,
+    RANGE,
+    SQUARED,
+    WEIGHT,
+    Floats,
+)
 from leaseboard.algorithms.online.layout import Layout, layouts
 from leaseboard.algorithms.online.schema import Schema
 
@@ -36,14 +51,12 @@ class Learner(ABC):
     def learn(self, example: ArrayLike, label: float, importance: float = 1.0) -> float:
         """Learn one example; return the prediction that was due before."""
 
-    def learn_many(
-        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """Learn a block in order; return its progressive predictions, shape (n_examples,)."""
         pairs = zip(examples, labels.tolist(), strict=True)
         return np.array([self.learn(x, y) for x, y in pairs], dtype=np.float32)
 
-    def predict_many(self, examples: NDArray[np.float32]) -> NDArray[np.float32]:
+    def predict_many(self, examples: Floats) -> Floats:
         """The predictions for a block, of which nothing is learned, shape (n_examples,)."""
         return np.array([self.predict(example) for example in examples], dtype=np.float32)
 
@@ -82,7 +95,7 @@ def command_options(schema: Schema, configuration: VWConfiguration) -> list[str]
     return tokens
 
 
-def as_example(example: ArrayLike, schema: Schema) -> NDArray[np.float32]:
+def as_example(example: ArrayLike, schema: Schema) -> Floats:
     """`example` as the row that engines take; ValueError if it has another length."""
     row = np.ascontiguousarray(example, dtype=np.float32)
     if row.shape != (schema.n_features,):
@@ -119,56 +132,48 @@ class KernelLearner(Learner):
         super().__init__(schema, configuration)
         self.loss = loss
         self.layout = layouts(schema).of(configuration)
-        n_terms = len(self.layout.cells)
-        self.table = np.zeros((len(self.layout.indices), 4), dtype=np.float32)
-        self.sums = np.zeros(2, dtype=np.float64)
-        self.labels = np.array(RANGE[loss], dtype=np.float32)
-        self._values = np.zeros(n_terms, dtype=np.float32)
-        self._places = np.zeros(n_terms, dtype=np.int32)
+        n_terms, order = self.layout.factors.shape
+        self.pool = kernel.empty_pool(1, len(self.layout.indices), n_terms, order)
+        self.pool.factors[0], self.pool.cells[0] = self.layout.factors, self.layout.cells
+        self.pool.n_terms[0], self.pool.rates[0] = n_terms, configuration.learning_rate
+        self.pool.labels[0] = RANGE[loss]
+
+    @property
+    def table(self) -> Floats:
+        """The model's cells, shape (n_cells, 4)."""
+        return np.asarray(self.pool.tables[0])
+
+    @property
+    def sums(self) -> NDArray[np.float64]:
+        """Those of the normaliser, shape (2,)."""
+        return np.asarray(self.pool.sums[0])
+
+    @property
+    def labels(self) -> Floats:
+        """The range of labels seen, shape (2,)."""
+        return np.asarray(self.pool.labels[0])
 
     def predict(self, example: ArrayLike) -> float:
         """The prediction for one example, an array of shape (n_features,)."""
-        count = self._gather(as_example(example, self.schema))
-        prediction = kernel.predict(self.table, self.labels, self._values, self._places, count)
-        return float(prediction)
+        row, live = as_example(example, self.schema), np.zeros(1, dtype=np.int64)
+        kernel.predict_live(row, live, handle_of(*self.pool), self.pool.outputs)
+        return float(self.pool.outputs[0])
 
     def learn(self, example: ArrayLike, label: float, importance: float = 1.0) -> float:
         """Learn one example; return the prediction that was due before."""
-        count = self._gather(as_example(example, self.schema))
-        before = kernel.learn(
-            self.table,
-            self.sums,
-            self.labels,
-            np.float32(self.configuration.learning_rate),
-            self.loss,
-            self._values,
-            self._places,
-            count,
-            np.float32(label),
-            np.float32(importance),
-        )
-        return float(before)
+        row = as_example(example, self.schema)[None]
+        given, weight = np.array([[label], [importance]], dtype=np.float32)
+        return float(self._learn(row, given, weight)[0])
 
-    def learn_many(
-        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """Learn a block in order; return its progressive predictions, shape (n_examples,)."""
-        predictions = np.empty(len(labels), dtype=np.float32)
-        kernel.learn_many(
-            uniform(examples),
-            uniform(labels),
-            self.table,
-            self.sums,
-            self.labels,
-            np.float32(self.configuration.learning_rate),
-            self.loss,
-            self.layout.factors,
-            self.layout.cells,
-            self._values,
-            self._places,
-            predictions,
-        )
-        return predictions
+        return self._learn(examples, labels, np.ones(len(labels), dtype=np.float32))
+
+    def _learn(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
+        block = uniform(examples), uniform(labels), uniform(importances)
+        predictions = np.empty((len(labels), 1), dtype=np.float32)
+        kernel.learn_block(*block, 0, self.pool, self.loss, predictions)
+        return predictions[:, 0]
 
     def rescale(self, ratio: float, shift: float) -> None:
         """Predict ``ratio * p + shift`` where it predicted p."""
@@ -205,21 +210,8 @@ class KernelLearner(Learner):
     def _options(self) -> list[str]:
         return [*command_options(self.schema, self.configuration), *OPTIONS[self.loss]]
 
-    def _gather(self, row: NDArray[np.float32]) -> int:
-        layout = self.layout
-        count: int = kernel.gather(
-            row, layout.factors, layout.cells, len(layout.cells), self._values, self._places
-        )
-        return count
 
-
-def rescale(
-    table: NDArray[np.float32],
-    labels: NDArray[np.float32],
-    layout: Layout,
-    ratio: float,
-    shift: float,
-) -> None:
+def rescale(table: Floats, labels: Floats, layout: Layout, ratio: float, shift: float) -> None:
     """Let a model predict ``ratio * p + shift`` where it predicted p.
 
     It goes on as if it had learned labels in that unit, at a rate that fits it.
@@ -230,3 +222,110 @@ def rescale(
     constant = layout.cells[int(np.argmax(layout.factors[:, 0] < 0))]
     table[constant, WEIGHT] += np.float32(shift)
     labels[:] = ratio * labels + shift
+
+
+EngineName = Literal["auto", "kernel", "vw"]
+
+LOSSES = {"regression": SQUARED, "classification": LOGISTIC}
+"""The loss that each task is learned with; classes are labelled -1 and 1."""
+
+OUTSIDE = frozenset(
+    f"--{name}"
+    for name in (
+        *("data", "initial_regressor", "final_regressor", "readable_model", "invert_hash"),
+        *("predictions", "raw_predictions", "cache", "cache_file", "kill_cache", "save_per_pass"),
+        *("input_feature_regularizer", "output_feature_regularizer_binary", "feature_mask"),
+        *("output_feature_regularizer_text", "dump_json_weights_experimental", "extra_metrics"),
+        *("dictionary", "dictionary_path", "stdin", "daemon", "foreground", "port", "port_file"),
+        *("pid_file", "num_children", "span_server", "span_server_port", "audit_regressor"),
+    )
+)
+"""Options of VW by which a workspace reads, writes or serves by itself."""
+
+_SHORT_OUTSIDE = re.compile(r"-[difprck]")
+
+_log = logging.getLogger(__name__)
+
+
+def choose_engine(
+    name: EngineName, task: str, vw_options: str = ""
+) -> tuple[Literal["kernel", "vw"], tuple[str, ...]]:
+    """The engine that will train, and the options that its workspaces get.
+
+    Parameters
+    ----------
+    name : "auto", "kernel" or "vw"
+    task : "regression" or "classification"
+        Of `LOSSES`.
+    vw_options : str
+        Further options of VW.
+
+    Raises
+    ------
+    UsageError
+        If the kernel is asked for what it cannot do.
+
+    Examples
+    --------
+    >>> choose_engine("auto", "regression")
+    ('kernel', ())
+    >>> choose_engine("auto", "classification")
+    ('kernel', ('--loss_function', 'logistic'))
+    >>> choose_engine("auto", "regression", "--l2 1e-6")
+    ('vw', ('--l2', '1e-6'))
+    """
+    own, further = OPTIONS[LOSSES[task]], shlex.split(vw_options)
+    if not further:
+        return ("vw" if name == "vw" else "kernel"), own
+    if name == "kernel":
+        raise UsageError(
+            f"engine 'kernel' cannot train with {vw_options}: it has only VW's default"
+            " update (squared or logistic loss); use engine 'vw' or 'auto'"
+        )
+    if name == "auto":
+        _tell_fallback(vw_options)
+    return "vw", (*own, *further)
+
+
+@functools.cache  # once a process: a run makes many models, and is prepared before it starts
+def _tell_fallback(options: str) -> None:
+    _log.warning("falling back to engine 'vw', slower: the kernel has no %s", options)
+
+
+@functools.lru_cache(maxsize=8)
+def accepted(vw_options: str) -> str:
+    """`vw_options` if a workspace opens with them; UsageError in VW's own words otherwise.
+
+    Options that name a file or a port are refused before VW sees them: settings come from suites
+    and saved models, and what a model learns from, and where it goes, is not theirs to say.
+    """
+    if vw_options:
+        from leaseboard.algorithms.online.workspace import WorkspaceLearner
+
+        tokens = tuple(shlex.split(vw_options))
+        for token in tokens:
+            if token.partition("=")[0] in OUTSIDE or _SHORT_OUTSIDE.match(token):
+                raise ValueError(f"option {token!r} is about files or ports: leave it out")
+        tiny = Schema(("a",), ((0,),), ("0",))
+        WorkspaceLearner(tiny, VWConfiguration(), tokens).close()
+    return vw_options
+
+
+VwOptions = Annotated[str, AfterValidator(accepted)]
+"""A setting that holds further options of VW."""
+
+
+def make_learner(
+    name: EngineName,
+    schema: Schema,
+    configuration: VWConfiguration,
+    task: str = "regression",
+    vw_options: str = "",
+) -> Learner:
+    """One model of `configuration`, trained by the engine called `name`."""
+    chosen, options = choose_engine(name, task, vw_options)
+    if chosen == "kernel":
+        return KernelLearner(schema, configuration, LOSSES[task])
+    from leaseboard.algorithms.online.workspace import WorkspaceLearner
+
+    return WorkspaceLearner(schema, configuration, options)

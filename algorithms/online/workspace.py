@@ -15,7 +15,7 @@ from vowpalwabbit import Workspace
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import Learner, as_example, command_options
-from leaseboard.algorithms.online.one_against_all import OneAgainstAll
+from leaseboard.algorithms.online.one_against_all import LearnClasses
 from leaseboard.algorithms.online.schema import Schema
 
 _SIMPLE_LABEL = pylibvw.vw.lSimple
@@ -217,16 +217,8 @@ class WorkspaceLearner(Learner):
             return self._open(path)
 
     def _open(self, initial: Path | None) -> Workspace:
-        tokens = [*command_options(self.schema, self.configuration), *self.options]
-        tokens += ["--quiet", "--no_stdin"]
-        if initial is not None:
-            tokens += ["--initial_regressor", str(initial)]
-        try:
-            return Workspace(arg_list=tokens)
-        except RuntimeError as error:
-            if not self.options:
-                raise
-            raise UsageError(f"Vowpal Wabbit refuses {' '.join(self.options)}: {error}") from error
+        more = () if initial is None else ("--initial_regressor", str(initial))
+        return open_workspace(self.schema, self.configuration, self.options, *more)
 
     def close(self) -> None:
         """Free VW's memory now instead of when Python gets to it."""
@@ -254,41 +246,36 @@ def _header(content: bytes) -> tuple[bytes, bytes]:
 _MULTICLASS = pylibvw.vw.lMulticlass
 
 
-class WorkspaceOneAgainstAll(OneAgainstAll):
-    """A workspace of all classes.
+def one_against_all(
+    schema: Schema, configuration: VWConfiguration, n_classes: int, options: tuple[str, ...]
+) -> LearnClasses:
+    """See `leaseboard.algorithms.online.one_against_all.make_one_against_all`.
 
-    Parameters
-    ----------
-    schema, configuration, n_classes
-        See `OneAgainstAll`.
-    options : sequence of str
-        Further options of VW, the logistic loss among them, which chances ask for.
+    The logistic loss is among the options, which chances ask for.
     """
+    more = "--probabilities", "--oaa", str(n_classes)
+    workspace = open_workspace(schema, configuration, options, *more)
 
-    def __init__(
-        self,
-        schema: Schema,
-        configuration: VWConfiguration,
-        n_classes: int,
-        options: tuple[str, ...],
-    ) -> None:
-        super().__init__(schema, n_classes)
-        tokens = [*command_options(schema, configuration), *options, "--probabilities"]
-        tokens += ["--oaa", str(n_classes), "--quiet", "--no_stdin"]
-        try:
-            self._workspace = Workspace(arg_list=tokens)
-        except RuntimeError as error:
-            raise UsageError(f"Vowpal Wabbit refuses {' '.join(options)}: {error}") from error
-
-    def learn_many(
-        self, examples: NDArray[np.float32], numbers: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
-        """See `OneAgainstAll.learn_many`."""
-        chances = np.empty((len(numbers), self.n_classes))
+    def learn(examples: NDArray[np.float32], numbers: NDArray[np.int64]) -> NDArray[np.float64]:
+        chances = np.empty((len(numbers), n_classes))
         for t, (row, number) in enumerate(zip(examples.tolist(), numbers.tolist(), strict=True)):
-            line = f"{number + 1} {text_line(self.schema, row)}"
-            example = self._workspace.parse(line, _MULTICLASS)
-            chances[t] = self._workspace.predict(example)
-            self._workspace.learn(example)
-            self._workspace.finish_example(example)
+            example = workspace.parse(f"{number + 1} {text_line(schema, row)}", _MULTICLASS)
+            chances[t] = workspace.predict(example)
+            workspace.learn(example)
+            workspace.finish_example(example)
         return chances
+
+    return learn
+
+
+def open_workspace(
+    schema: Schema, configuration: VWConfiguration, options: tuple[str, ...], *more: str
+) -> Workspace:
+    """A quiet workspace; UsageError in VW's own words if it refuses the options."""
+    tokens = [*command_options(schema, configuration), *options, "--quiet", "--no_stdin", *more]
+    try:
+        return Workspace(arg_list=tokens)
+    except RuntimeError as error:
+        if not options:
+            raise
+        raise UsageError(f"Vowpal Wabbit refuses {' '.join(options)}: {error}") from error

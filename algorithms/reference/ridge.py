@@ -173,7 +173,7 @@ class _SelectedRidge(Forecaster):
 
     def grow(self, n_features: int) -> None:
         """See `Forecaster.grow`."""
-        if n_features > self.front.moments.shape[1]:
+        if n_features > self.front.known.moments.shape[1]:
             self.front.grow(n_features)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
@@ -192,7 +192,7 @@ class _SelectedRidge(Forecaster):
 
     def notes(self) -> dict[str, float]:
         """See `Forecaster.notes`."""
-        return {"selected_features": float((self.front.slots >= 0).sum())}
+        return {"selected_features": float((self.front.known.slots >= 0).sum())}
 
 
 @njit(cache=True, nogil=True)

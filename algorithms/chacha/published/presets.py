@@ -11,7 +11,6 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
-from leaseboard.algorithms.chacha.published.engines import make_engine
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
 from leaseboard.algorithms.chacha.published.rules import (
     FIXED,
@@ -26,6 +25,7 @@ from leaseboard.algorithms.chacha.published.rules import (
     Rules,
 )
 from leaseboard.algorithms.chacha.racing import Racing
+from leaseboard.algorithms.online.live import make_models
 from leaseboard.algorithms.online.schema import Schema
 
 
@@ -64,7 +64,7 @@ class Published(Racing):
         n_slots = self.slots(schema)
         return PublishedRace(
             schema,
-            make_engine(self.engine, schema, n_slots, task, self.vw_options),
+            make_models(self.engine, schema, n_slots, task, self.vw_options),
             oracle or self.oracle(),
             np.random.RandomState(seed),
             n_slots,

@@ -12,7 +12,6 @@ import numpy as np
 
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
 from leaseboard.algorithms.chacha.published import state
-from leaseboard.algorithms.chacha.published.engines import Engine
 from leaseboard.algorithms.chacha.published.rules import KEEPERS, Rules
 from leaseboard.algorithms.chacha.published.state import (
     CHAMPION,
@@ -24,6 +23,7 @@ from leaseboard.algorithms.chacha.published.state import (
     N_CANDIDATES,
     OUT,
     UPPER,
+    Engine,
     N,
 )
 from leaseboard.algorithms.chacha.race import EMPTY, Race, State, require_numbers
@@ -31,8 +31,8 @@ from leaseboard.algorithms.chacha.safe.naming import words_of
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.layout import fits
-from leaseboard.algorithms.online.live import SingleCalls
+from leaseboard.algorithms.online.layout import MAX_TERMS, fits
+from leaseboard.algorithms.online.live import LiveModels, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
@@ -71,13 +71,12 @@ class PublishedRace(Race):
         The labels are -1 and 1.
     """
 
-    models: Engine
     kept = (*Race.kept, "slots", "control", "frontier", "joined")
 
     def __init__(
         self,
         schema: Schema,
-        models: Engine,
+        models: LiveModels,
         oracle: ConfigOracle,
         random: np.random.RandomState,
         b: int,
@@ -87,40 +86,35 @@ class PublishedRace(Race):
         classes: bool = False,
     ) -> None:
         super().__init__(schema, models, oracle, random, b)
-        self.words = words_of(schema)
         self.rules = rules
         self.horizon = horizon
         self.slots = state.empty_slots(b)
         self.control = rules.controls()
         self.control[state.CLASSES] = classes
+        self.engine = Engine(models, self.slots, self.control)
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
         self.pending: list[int] = []
 
-    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """See `Race.parameters`; in the names of columns."""
-        return self.words.told(configuration)
-
     def predict(self, example: Floats) -> float:
         """What the model that the selection names predicts."""
-        return self.models.forecast(example, self.slots, self.control)
+        return self.engine.forecast(example)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
     ) -> int:
         """Algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
         block = slice(self._log_point - self.at)
-        learned = self.models.advance(
-            *(examples[block], labels[block], importances[block], forecasts[block]),
-            *(self.slots, self.control),
+        learned = self.engine.advance(
+            examples[block], labels[block], importances[block], forecasts[block]
         )
         self.at += learned
         return learned
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        predict, advance = self.models.single_calls(row, self.slots, self.control)
+        predict, advance = self.engine.single_calls(row)
 
         def learn(label: float, importance: float) -> bool:
             self.at = at = self.at + 1
@@ -219,7 +213,8 @@ class PublishedRace(Race):
     def _consult_oracle(self) -> Iterator[Event]:
         """``S ← S + ConfigOracle(C)``; interactions that explode are left out."""
         before = len(self.configurations)
-        for proposal in self._proposals():
+        champion = self.configurations[self.champion]
+        for proposal in self.oracle(champion, self.schema.namespaces, self.random):
             if not fits(self.schema, proposal):
                 continue
             number = yield from self.admit(proposal, self.champion)
@@ -361,12 +356,25 @@ class PublishedRace(Race):
     def _achieved(self, slot: int) -> tuple[float, float]:
         return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
 
-    def _measure(self) -> None:
-        self.words = words_of(self.schema)
+    def require_fit(self, schema: Schema) -> None:
+        """See `Race.require_fit`."""
+        self.models.require_same_naming(schema)
+        if not all(fits(schema, self.configurations[n]) for n in self.holders[self.live]):
+            raise ValueError(
+                f"{schema.n_features} features give a live model's interactions more than"
+                f" {MAX_TERMS} terms: use fewer features a namespace"
+            )
+
+    def grow(self, schema: Schema) -> list[Event]:
+        """See `Race.grow`; bounds widen with the dimensions of configurations."""
+        self.models.grow(schema)
+        widened = schema.namespaces != self.schema.namespaces
+        self.schema, self.words = schema, words_of(schema)
         for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
-            candidate.dimension = self.schema.dimension(configuration.interactions)
+            candidate.dimension = schema.dimension(configuration.interactions)
         for slot in self.live.tolist():
             self.slots[slot, state.DIMENSION] = self.candidates[self.holders[slot]].dimension
+        return [*self._consult_oracle(), *self._fill()] if widened else []
 
     def _is_safe(self, number: int) -> bool:
         return number == self.champion and self.rules.keep_champion

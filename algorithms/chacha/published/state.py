@@ -1,4 +1,4 @@
-"""Losses and bounds of live models (equations 1 to 3), and the three compiled steps of a race.
+"""Losses and bounds of live models (equations 1 to 3), and the loop that learns until a decision.
 
 | here | paper |
 | --- | --- |
@@ -10,17 +10,26 @@
 | ``lower``, ``upper`` | L̲_{c,t} and L̄_{c,t} |
 
 `select` names the model that predicts, `observe` takes one example's losses, and
-`needs_decision` says whether the scheduler must look. All is compiled: both engines call exactly
-these, the kernel from inside its loop, so their decisions are the same.
+`needs_decision` says whether the scheduler must look. All is compiled: `Engine` calls exactly
+these over workspaces, and the kernel from inside its loop, so their decisions are the same.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from leaseboard.algorithms.benches.arrays import uniform
+from leaseboard.algorithms.online import lanes
+from leaseboard.algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
+from leaseboard.algorithms.online.kernel import Floats, learn_slot, open_pool, predict_slot
+from leaseboard.algorithms.online.lane_update import evaluate, learn_group
+from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls
 
 
 @njit(cache=True, error_model="numpy")
@@ -132,6 +141,7 @@ def select(slots: Slots, control: Control) -> int:
     previous = -1
     champion = -1
     for slot in range(len(slots)):
+        # Find the last predictor, the champion, and the ripe model of least upper bound.
         configuration = slots[slot, CONFIGURATION]
         if configuration < 0:
             continue
@@ -154,20 +164,24 @@ def observe(
     slots: Slots, control: Control, label: float, predictions: NDArray[np.float32]
 ) -> None:
     """Take one label: update range, progressive loss, bounds and score of every live model."""
+    # Extend the range of all labels.
     control[GLOBAL_LOW] = min(control[GLOBAL_LOW], label)
     control[GLOBAL_HIGH] = max(control[GLOBAL_HIGH], label)
     for slot in range(len(slots)):
         if slots[slot, CONFIGURATION] < 0:
             continue
+        # Extend the model's own range, and clip its error to the one that counts.
         slots[slot, LOW] = low = min(slots[slot, LOW], label)
         slots[slot, HIGH] = high = max(slots[slot, HIGH], label)
         if control[OWN_RANGE] == 0:
             low, high = control[GLOBAL_LOW], control[GLOBAL_HIGH]
         error = clipped_absolute_error(predictions[slot], label, low, high)
+        # Take what the bench measures.
         if control[CLASSES] != 0:
             slots[slot, SCORE] += (predictions[slot] > 0) != (label > 0)
         else:
             slots[slot, SCORE] += (np.float64(predictions[slot]) - np.float64(label)) ** 2
+        # Take the proxy into the progressive loss, and its bounds from that.
         n = slots[slot, N] + 1
         loss = updated_mean(slots[slot, LOSS], n - 1, error)
         slots[slot, N] = n
@@ -181,6 +195,7 @@ def observe(
 @njit(cache=True, nogil=True, error_model="numpy")
 def needs_decision(slots: Slots, control: Control) -> bool:
     """Whether a lease has ended or a test is positive."""
+    # A lease that has ended.
     for slot in range(len(slots)):
         if slots[slot, CONFIGURATION] >= 0 and slots[slot, N] >= slots[slot, LEASE]:
             return True
@@ -189,6 +204,7 @@ def needs_decision(slots: Slots, control: Control) -> bool:
     champion = slot_of(slots, control[CHAMPION])
     if champion < 0 or slots[champion, N] == 0:
         return False
+    # A challenger that is better, or one that is worse.
     if challenger_to_promote(slots, control, champion) >= 0:
         return True
     failed = 0
@@ -265,3 +281,149 @@ def _epsilon(control: Control, n: float, dimension: float, value_range: float) -
         # The authors' guard: a single label so far is no reason for certainty.
         value_range = 1.0
     return epsilon_flaml(n, dimension, control[DELTA], control[COEFFICIENT], value_range)
+
+
+class Engine:
+    """Live models that learn until a race's state calls for a decision.
+
+    Parameters
+    ----------
+    models : LiveModels
+        Those of the kernel learn in one compiled loop, others one after the other.
+    slots, control : ndarray of float64
+        The race's state, which every call updates in place.
+    """
+
+    def __init__(self, models: LiveModels, slots: Slots, control: Control) -> None:
+        self.models, self.slots, self.control = models, slots, control
+        self._outputs = np.zeros((1, len(slots)), dtype=np.float32)
+
+    def advance(
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
+    ) -> int:
+        """Predict and learn examples until a decision is due; return how many were learned.
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n_examples, n_features)
+        labels, importances : ndarray of float32, shape (n_examples,)
+        predictions : ndarray of float32, shape (n_examples,)
+            Filled with the progressive predictions of the models that `select` names.
+        """
+        models, slots, control = self.models, self.slots, self.control
+        if isinstance(models, KernelModels):
+            block = uniform(examples), uniform(labels), uniform(importances), predictions
+            return int(advance(*block, slots, control, models.handle, models.loss))
+        live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
+        for t, label in enumerate(labels.tolist()):
+            one, predictor = slice(t, t + 1), select(slots, control)
+            models.learn(examples[one], labels[one], importances[one], live, self._outputs)
+            predictions[t] = self._outputs[0, predictor] if predictor >= 0 else 0
+            observe(slots, control, label, self._outputs[0])
+            control[DUE] = needs_decision(slots, control)
+            if control[DUE]:
+                return t + 1
+        return len(labels)
+
+    def forecast(self, example: Floats) -> float:
+        """What the model that `select` names predicts, 0 if it names none; nothing is learned."""
+        if isinstance(self.models, KernelModels):
+            state = self.slots, self.control, self.models.handle
+            return float(predict_selected(uniform(example), *state))
+        slot = select(self.slots, self.control)
+        return self.models.learner(slot).predict(example) if slot >= 0 else 0.0
+
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """See `Race.single_calls`; for as long as the caller keeps all arrays."""
+        if isinstance(self.models, KernelModels):
+            handle = handle_of(row, self.slots, self.control, self.models.handle)
+            predict, learn = entry(predict_row, handle), entry(learn_row, handle, 0, 1.0, 1.0)
+            return partial(predict, handle), partial(learn, handle, self.models.loss)
+
+        def learn_one(label: float, importance: float) -> bool:
+            block = np.array([[label], [importance], [0.0]], dtype=np.float32)
+            self.advance(row[None], *block)
+            return bool(self.control[DUE])
+
+        return partial(self.forecast, row), learn_one
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def advance(
+    examples: Floats,
+    labels: Floats,
+    importances: Floats,
+    predictions: Floats,
+    slots: Slots,
+    control: Control,
+    handle: Handle,
+    loss: int,
+) -> int:
+    """See `Engine.advance`; models that are faster side by side learn in lanes."""
+    pool = open_pool(handle)
+    # Copy the models that are faster so into lanes.
+    live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
+    share = lanes.share_of_values(examples)
+    beside, alone = lanes.split(live, pool.n_terms, pool.plain, len(examples), share)
+    groups = lanes.enter(beside, pool)
+    outputs, learned = pool.outputs, 0
+    for t in range(len(labels)):
+        # Select who predicts, before the label is seen.
+        predictor = select(slots, control)
+        # Let all models learn, and say what they predicted before.
+        for models in groups:
+            evaluate(examples[t], models)
+            learn_group(labels[t], importances[t], loss, models, pool.sums, outputs)
+        for slot in alone:
+            learn_slot(examples[t], labels[t], importances[t], slot, pool, loss)
+        predictions[t] = outputs[predictor] if predictor >= 0 else 0
+        # Take the losses, and stop where they call for a decision.
+        observe(slots, control, labels[t], outputs)
+        control[DUE] = needs_decision(slots, control)
+        learned = t + 1
+        if control[DUE] != 0:
+            break
+    lanes.leave(groups, pool)
+    return learned
+
+
+@njit(cache=True)
+def _open(handle: Handle) -> tuple[Floats, Slots, Control, Handle]:
+    """The row, the slots, the control and the models' own handle."""
+    return (
+        array_at(pointer(handle[0, 0]), (handle[0, 1],), np.float32),
+        array_at(pointer(handle[1, 0]), (handle[1, 1], N_SLOT_COLUMNS), np.float64),
+        array_at(pointer(handle[2, 0]), (N_CONTROLS,), np.float64),
+        array_at(pointer(handle[3, 0]), (handle[3, 1], handle[3, 2]), np.int64),
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def learn_row(handle: Handle, loss: int, label: float, importance: float) -> bool:
+    """`advance` by one example, one model after the other; say whether a decision is due."""
+    example, slots, control, models = _open(handle)
+    pool = open_pool(models)
+    target: Any = np.float32(label)
+    weight = np.float32(importance)
+    select(slots, control)
+    for slot in range(len(slots)):
+        if slots[slot, CONFIGURATION] >= 0:
+            learn_slot(example, target, weight, slot, pool, loss)
+    observe(slots, control, target, pool.outputs)
+    control[DUE] = needs_decision(slots, control)
+    return bool(control[DUE] != 0)
+
+
+@njit(cache=True, error_model="numpy")
+def predict_row(handle: Handle) -> float:
+    """`predict_selected` for the example in the row."""
+    return predict_selected(*_open(handle))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def predict_selected(example: Floats, slots: Slots, control: Control, models: Handle) -> float:
+    """The prediction of the model that `select` names; 0 if it names none."""
+    slot = select(slots, control)
+    if slot < 0:
+        return 0.0
+    return float(predict_slot(example, slot, open_pool(models)))

@@ -71,9 +71,11 @@ from numpy.typing import NDArray
 
 Doubles = NDArray[np.float64]
 
-LARGEST, SINCE, ALLOWED = 0, 1, 2
+LARGEST, SINCE, ALLOWED = range(3)
 """The fields of an aggregate's state before its weights: M, t, and what the theorem allows so far,
 against any expert but the first."""
+
+FIELDS = 3
 
 FIRST_SHARE = 0.98
 """π of the first expert."""
@@ -107,9 +109,9 @@ def join(state: Doubles) -> Doubles:
     >>> join(new_aggregate(2))[3:].round(4).tolist()
     [0.9702, 0.0198, 0.01]
     """
-    n = len(state) - 3
+    n = len(state) - FIELDS
     begun = prior(n, n + 1)
-    grown = np.concatenate((state[:3], (1.0 - begun) * state[3:], [begun]))
+    grown = np.concatenate((state[:FIELDS], (1.0 - begun) * state[FIELDS:], [begun]))
     grown[ALLOWED] += 2.0 * state[LARGEST] * math.log(prior(n - 1, n) / begun / (1.0 - begun))
     return grown
 
@@ -144,9 +146,9 @@ def aggregate(forecasts: Doubles, state: Doubles) -> float:
     >>> round(aggregate(np.array([1.0, 2.0, 6.0]), new_aggregate(3)), 6)
     1.06
     """
-    total = 0.0
+    total, weights = 0.0, state[FIELDS:]
     for k in range(len(forecasts)):
-        total += state[3 + k] * forecasts[k]
+        total += weights[k] * forecasts[k]
     return total
 
 
@@ -169,7 +171,8 @@ def weigh(
     >>> state[3:].round(4).tolist()  # .98 e^(-1/2) to .02, then a share of .2762
     [0.9709, 0.0291]
     """
-    n = len(forecasts)
+    n, weights = len(forecasts), state[FIELDS:]
+    # Experts that were not clipped may be better by this.
     beyond = abs(label - shown)
     state[ALLOWED] += importance * (2.0 * width * beyond + beyond * beyond)
     least, largest = math.inf, 0.0
@@ -177,6 +180,7 @@ def weigh(
         loss = importance * (forecasts[k] - shown) ** 2
         least, largest = min(least, loss), max(largest, loss)
     per_unit = 2.0 * (SHARES - math.log(prior(n - 1, n)))
+    # A loss that is larger than all before changes the unit, and levels the weights.
     if largest > state[LARGEST]:
         before = state[LARGEST]
         if before == 0.0:
@@ -188,19 +192,20 @@ def weigh(
         total = 0.0
         for k in range(n):
             begun = prior(k, n)
-            state[3 + k] = begun * (state[3 + k] / begun) ** (before / state[LARGEST])
-            total += state[3 + k]
+            weights[k] = begun * (weights[k] / begun) ** (before / state[LARGEST])
+            total += weights[k]
         for k in range(n):
-            state[3 + k] /= total
+            weights[k] /= total
         return
     if largest == 0.0:
         return
+    # Else each weight follows its loss, and all share a little.
     state[SINCE] += 1.0
     total = 0.0
     for k in range(n):
         loss = importance * (forecasts[k] - shown) ** 2
-        state[3 + k] *= math.exp(-0.5 * (loss - least) / state[LARGEST])
-        total += state[3 + k]
+        weights[k] *= math.exp(-0.5 * (loss - least) / state[LARGEST])
+        total += weights[k]
     alpha = share(state[SINCE])
     for k in range(n):
-        state[3 + k] = (1.0 - alpha) * state[3 + k] / total + alpha * prior(k, n)
+        weights[k] = (1.0 - alpha) * weights[k] / total + alpha * prior(k, n)

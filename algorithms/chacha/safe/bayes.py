@@ -68,9 +68,9 @@ def average(chances: Doubles, state: Doubles) -> float:
     >>> average(np.array([0.2, 0.6]), new_weights(2))
     0.4
     """
-    total = 0.0
+    total, weights = 0.0, state[1:]
     for k in range(len(chances)):
-        total += state[1 + k] * chances[k]
+        total += weights[k] * chances[k]
     return total
 
 
@@ -87,5 +87,6 @@ def update(chances: Doubles, state: Doubles) -> None:
     """
     state[0] += 1.0
     alpha, total, n = share(state[0]), average(chances, state), len(chances)
+    weights = state[1:]
     for k in range(n):
-        state[1 + k] = (1.0 - alpha) * state[1 + k] * chances[k] / total + alpha / n
+        weights[k] = (1.0 - alpha) * weights[k] * chances[k] / total + alpha / n

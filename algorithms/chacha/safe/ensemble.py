@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
 from leaseboard.algorithms.chacha.safe.front import (
     LAST,
     MEAN_SO_FAR,
     N_COMPANIONS,
-    N_PAST,
     NARROW,
     RIDGE,
     RIDGE_ON_PAST,
     SEASON,
+    Block,
     Front,
-    look,
-    width,
+    new_block,
 )
 from leaseboard.algorithms.chacha.safe.intervals import Intervals
 from leaseboard.algorithms.chacha.safe.mixture import (
@@ -28,15 +26,15 @@ from leaseboard.algorithms.chacha.safe.mixture import (
     LOST,
     N_TOTALS,
     SHARE_OF_BOUND,
-    after_forecast,
-    mix_models,
+    Mixture,
+    mix,
     targets_of,
 )
-from leaseboard.algorithms.chacha.safe.odds import Odds
+from leaseboard.algorithms.chacha.safe.odds import Odds, tell_odds
 from leaseboard.algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
-from leaseboard.algorithms.online.kernel import Doubles, Floats
-from leaseboard.algorithms.online.live import KernelModels, LiveModels, Slots
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.online.live import KernelModels, LiveModels
+from leaseboard.algorithms.plain import fill
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
 """The companions that, with the model in slot 0, the forecast stays near the best of; of more than
@@ -63,14 +61,8 @@ class Ensemble:
 
     Attributes
     ----------
-    losses, scores : ndarray of float64, shape (b + N_COMPANIONS,)
-        See `leaseboard.algorithms.chacha.safe.mixture.mix`, as for `totals`, `sums` and
-        `aggregated`.
-    place : ndarray of float64, shape (2,)
-        Models learn labels less the first and over the second; 0 while all labels are equal.
+    known : Mixture
     """
-
-    kept: ClassVar[tuple[str, ...]] = ("losses", "totals", "scores", "sums", "aggregated", "place")
 
     def __init__(
         self,
@@ -86,14 +78,18 @@ class Ensemble:
         self.models, self.b = models, b
         self.gamma = gamma
         self.represents, self.classes = represents, classes
-        self.front, self.odds = Front(n_features, classes), Odds(b) if classes else None
+        self.front, self.odds = Front(n_features, classes), Odds.new(b) if classes else None
         n = b + N_COMPANIONS
         self.baselines = self._protected(n_features)
-        self.losses, self.scores, self.sums = np.zeros(n), np.zeros(n), np.zeros((n, 4))
-        self.totals = np.zeros(N_TOTALS)
-        self.aggregated = new_aggregate(1 + len(self.baselines))
+        self.known = Mixture(
+            losses=np.zeros(n),
+            totals=np.zeros(N_TOTALS),
+            scores=np.zeros(n),
+            sums=np.zeros((n, 4)),
+            aggregated=new_aggregate(1 + len(self.baselines)),
+            place=np.array([0.0, 0.0 if represents else 1.0]),
+        )
         self.intervals = None if classes else Intervals(levels)
-        self.place = np.array([0.0, 0.0 if self.represents else 1.0])
 
     def _protected(self, n_features: int) -> Slots:
         more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
@@ -104,9 +100,9 @@ class Ensemble:
         self.front.grow(n_features)
         protected = self._protected(n_features)
         if len(protected) > len(self.baselines):
-            self.aggregated = join(self.aggregated)
+            self.known = self.known._replace(aggregated=join(self.known.aggregated))
             # What it lost before it joined is what the forecast has lost.
-            self.scores[protected[-1]] = self.totals[LOST] + self.totals[FIRST]
+            self.known.scores[protected[-1]] = self.lost + self.known.totals[FIRST]
         self.baselines = protected
 
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
@@ -120,19 +116,12 @@ class Ensemble:
 
     def _look(self, example: Floats, live: Slots, champion: int) -> tuple[float, Doubles]:
         """The forecast, and what the models and the companions forecast, shape (n_slots,)."""
-        example, front, n_slots = uniform(example), self.front, len(self.losses)
-        d, row = len(example), np.zeros(n_slots)
-        wide, extended = np.empty(width(d), dtype=np.float32), np.empty(N_PAST + d)
-        look(example, extended, wide, row[self.b :], front.arrays, self.classes, front.period)
-        predictions = np.zeros(self.b, dtype=np.float32)
-        self.models.predict(wide if self.represents else example, live, predictions)
-        forecast: float = after_forecast(
-            row, predictions, self.place, front.scale, live, self.baselines, self.losses,
-            self.totals, self.aggregated,
-        )  # fmt: skip
-        if self.odds is not None:
-            forecast = self.odds.margin(row, live, champion, forecast)
-        return forecast, row
+        block = self.front.look(example, self.b + N_COMPANIONS)
+        seen = block.wide if self.represents else block.examples
+        predictions, forecasts = np.zeros((1, self.b), np.float32), np.empty(1, np.float32)
+        self.models.predict(seen[0], live, predictions[0])
+        self._mix(predictions, block, live, champion, False, forecasts)
+        return float(forecasts[0]), block.values[0]
 
     def learn(
         self,
@@ -144,49 +133,43 @@ class Ensemble:
         forecasts: Floats,
     ) -> None:
         """Forecast each example of a block, which `until` allows, and learn it."""
-        examples, labels, importances = map(uniform, (examples, labels, importances))
-        n, d = examples.shape
-        values, shown, limits = np.zeros((n, len(self.losses))), np.zeros(n), np.zeros((n, 2))
-        wide = np.empty((n, width(d)), dtype=np.float32)
-        self.front.learn(examples, labels, importances, wide, values, shown, limits)
-        predictions = np.zeros((n, self.b), dtype=np.float32)
-        if self.place[1]:
-            seen, targets = wide if self.represents else examples, targets_of(shown, self.place)
-            self.models.learn(seen, targets, importances, live, predictions)
-        mix_models(
-            values,
-            predictions,
-            self.place,
-            limits,
-            labels,
-            importances,
-            shown,
-            live,
-            self.baselines,
-            champion,
-            self.gamma,
-            self.losses,
-            self.totals,
-            self.aggregated,
-            self.sums,
-            self.scores,
-            forecasts,
-        )
+        # Companions first: what models see of an example is made next to their forecasts.
+        block = new_block(examples, labels, importances, self.b + N_COMPANIONS)
+        self.front.learn(block)
+        predictions = np.zeros((len(labels), self.b), dtype=np.float32)
+        if self.known.place[1]:
+            seen = block.wide if self.represents else block.examples
+            targets = targets_of(block.shown, self.known.place)
+            self.models.learn(seen, targets, block.importances, live, predictions)
+        self._mix(predictions, block, live, champion, True, forecasts)
         if self.intervals is not None:
-            self.intervals.learn(labels, importances, forecasts)
+            self.intervals.learn(block.labels, block.importances, forecasts)
+
+    def _mix(
+        self,
+        predictions: Floats,
+        block: Block,
+        live: Slots,
+        champion: int,
+        learns: bool,
+        forecasts: Floats,
+    ) -> None:
+        """Write the forecasts of a block by what models predict, and learn by its labels."""
+        how = self.baselines, champion, self.gamma, self.known, learns
+        mix(predictions, block, live, *how, forecasts)
         if self.odds is not None:
-            self.odds.learn(values, live, champion, labels, importances, forecasts)
+            tell_odds(block, live, champion, self.odds, learns, forecasts)
 
     def begin(self, slot: int, parent: int | None) -> None:
         """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`."""
-        self.losses[slot] = 0.0 if parent is None else self.losses[parent]
-        self.scores[slot] = 0.0
+        self.known.losses[slot] = 0.0 if parent is None else self.known.losses[parent]
+        self.known.scores[slot] = 0.0
         if self.odds is not None:
             self.odds.begin(slot, parent)
 
     def achieved(self, slot: int) -> float:
         """The model's squared loss so far, or for classes its errors."""
-        return float((self.scores if self.odds is None else self.odds.errors)[slot])
+        return float((self.known.scores if self.odds is None else self.odds.errors)[slot])
 
     def until(self, labels: Floats, at: int) -> int:
         """How many of `labels`, which come after `at` others, go before `move` has to be asked."""
@@ -194,7 +177,7 @@ class Ensemble:
         if not self.represents or n == 1:
             return n
         n = min(n, (1 << at.bit_length()) - at)
-        if not self.place[1]:  # until two labels differ
+        if not self.known.place[1]:  # until two labels differ
             other = np.flatnonzero(labels[:n] != self.front.scale[MEAN])
             n = min(n, 1 + int(other[0])) if len(other) else n
         return n
@@ -204,18 +187,18 @@ class Ensemble:
 
         What they have learned is expressed in the new unit, so no prediction changes.
         """
-        again = at >= SETTLED and (at & (at - 1) == 0 or not self.place[1])
+        again = at >= SETTLED and (at & (at - 1) == 0 or not self.known.place[1])
         if not (self.represents and again):
             return
         spread = deviation(self.front.scale)
         if not spread:
             return
         place = np.array([self.front.scale[MEAN], spread])
-        if self.place[1]:
+        if self.known.place[1]:
             assert isinstance(self.models, KernelModels)  # others have no representations
-            center, old = self.place
+            center, old = self.known.place
             self.models.rescale(live, old / spread, (center - place[0]) / spread)
-        self.place[:] = place
+        self.known.place[:] = place
 
     @property
     def unit(self) -> tuple[float, float]:
@@ -223,7 +206,7 @@ class Ensemble:
 
         While all labels are equal no model has learned one, and the mean is the forecast.
         """
-        center, spread = self.place.tolist()
+        center, spread = self.known.place.tolist()
         return (center, spread) if spread else (float(self.front.scale[MEAN]), 0.0)
 
     def notes(self) -> dict[str, float]:
@@ -235,9 +218,9 @@ class Ensemble:
         `regret_bound` at most. Of squared loss the first example, at which all forecast 0, is
         left out. For the rest see `Intervals.notes`.
         """
-        told = {"share_of_bound": float(self.totals[SHARE_OF_BOUND])}
-        if len(self.front.memory):
-            told["selected_features"] = float((self.front.slots >= 0).sum())
+        told = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
+        if len(self.front.known.memory):
+            told["selected_features"] = float((self.front.known.slots >= 0).sum())
         if self.odds is not None:
             told["nats_over_best"] = self.odds.over_best
         if self.intervals is not None:
@@ -246,26 +229,26 @@ class Ensemble:
 
     def promised(self) -> float:
         """What `lost` may be by the theorem, in the labels' own unit."""
-        best = float(self.scores[self.baselines].min() - self.totals[FIRST])
-        return best + float(self.aggregated[ALLOWED])
+        best = float(self.known.scores[self.baselines].min() - self.known.totals[FIRST])
+        return best + float(self.known.aggregated[ALLOWED])
 
     @property
     def lost(self) -> float:
         """What the forecasts have lost on all examples but the first."""
-        return float(self.totals[LOST])
+        return float(self.known.totals[LOST])
 
     def state(self) -> dict[str, Any]:
         """All but the models, as plain values."""
         intervals = None if self.intervals is None else self.intervals.state()
-        odds = None if self.odds is None else self.odds.state()
+        odds = None if self.odds is None else self.odds._asdict()
         parts = {"front": self.front.state(), "intervals": intervals, "odds": odds}
-        return values_of(self, self.kept) | parts
+        return self.known._asdict() | parts
 
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if it is of other sizes."""
-        fill(self, state, self.kept)
+        fill(self.known, state, Mixture._fields)
         self.front.fill(state["front"])
         if self.intervals is not None:
             self.intervals.fill(state["intervals"])
         if self.odds is not None:
-            self.odds.fill(state["odds"])
+            fill(self.odds, state["odds"], Odds._fields)

@@ -22,6 +22,7 @@ from leaseboard.algorithms.online.conformal import (
     STEERED,
     WIDTHS,
     WINDOW,
+    Conformal,
     Doubles,
     Floats,
     allowed_misses,
@@ -55,52 +56,41 @@ class Intervals:
         counted, and to answer old ones by unbounded intervals would make misses come in waves.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (
-        "scores",
-        "ordered",
-        "misses",
-        "tracked",
-        "running",
-        "weights",
-    )
+    kept: ClassVar[tuple[str, ...]] = Conformal._fields[2:]
+    """Those of `conformal` that are learned."""
 
     def __init__(self, levels: Sequence[float] = LEVELS, *, later: bool = False) -> None:
         self.levels = tuple(sorted({TOLD, *levels}))
-        self.alphas = np.round(1.0 - np.array(self.levels), 12)
+        n, alphas = len(self.levels), np.round(1.0 - np.array(self.levels), 12)
         most = np.inf if later else 0.0
-        self.most = np.array([most + allowed_misses(alpha) for alpha in self.alphas])
-        self.rates = rates_after(self.alphas, 0)
-        self.scores, self.ordered = np.zeros((2, 2, SCORES))
-        self.misses = np.zeros((len(self.levels), WINDOW), dtype=np.uint8)
-        self.tracked = np.zeros((len(self.levels), MOST_MISSED + 1))
-        self.tracked[:, STEERED] = self.alphas
-        self.running, self.weights = np.zeros(5), np.zeros(N_LOCAL)
-        self.longest = np.zeros(1)  # delay
-
-    @property
-    def _arrays(self) -> tuple[Any, ...]:
-        ranked = self.scores, self.ordered, self.misses, self.tracked
-        return *ranked, self.running, self.weights
+        self.conformal = Conformal(
+            alphas=alphas,
+            most=np.array([most + allowed_misses(alpha) for alpha in alphas]),
+            scores=np.zeros((2, SCORES)),
+            ordered=np.zeros((2, SCORES)),
+            misses=np.zeros((n, WINDOW), dtype=np.uint8),
+            tracked=np.zeros((n, MOST_MISSED + 1)),
+            running=np.zeros(5),
+            weights=np.zeros(N_LOCAL),
+        )
+        self.conformal.tracked[:, STEERED] = alphas
+        self.rates, self.longest = rates_after(alphas, 0), np.zeros(1)  # delay
 
     def learn(self, labels: Floats, importances: Floats, forecasts: Floats) -> None:
         """Take the labels of forecasts that were made before them, in order."""
-        follow(labels, importances, forecasts, self.rates, self.alphas, self.most, *self._arrays)
+        follow(labels, importances, forecasts, self.rates, self.conformal)
 
     def ask(self, forecast: float) -> Doubles:
         """What `settle` needs of the intervals that a forecast has, shape (n_asked,)."""
         asked = np.empty(self.n_asked)
-        regressed, halves = self._parts(asked)
-        state = self.ordered, self.tracked, self.running, self.weights, regressed, halves
-        ask(forecast, self.alphas, self.most, *state)
+        ask(forecast, self.conformal, *self._parts(asked))
         return asked
 
     def settle(self, label: float, forecast: float, asked: Doubles, delay: int) -> None:
         """Take the label of a forecast whose intervals were asked for `delay` forecasts ago."""
         self.longest[0] = max(self.longest[0], delay)
-        rates = rates_after(self.alphas, int(self.longest[0]))
-        regressed, halves = self._parts(asked)
-        error = abs(label - forecast)
-        settle(error, forecast, regressed, halves, rates, self.alphas, *self._arrays)
+        rates = rates_after(self.conformal.alphas, int(self.longest[0]))
+        settle(abs(label - forecast), forecast, *self._parts(asked), rates, self.conformal)
 
     @property
     def n_asked(self) -> int:
@@ -146,7 +136,8 @@ class Intervals:
         that are bounded; ``unbounded_intervals``, the share of the others; and, where there are
         1,000 more, ``coverage_in_worst_window`` of 1,000.
         """
-        level, n = self.tracked[self.levels.index(TOLD)], self.running[AT] - WINDOW
+        level = self.conformal.tracked[self.levels.index(TOLD)]
+        n = self.conformal.running[AT] - WINDOW
         if n <= 0:
             return {}
         told = {
@@ -161,13 +152,14 @@ class Intervals:
 
     def state(self) -> dict[str, Any]:
         """All that was learned, as plain values."""
-        return values_of(self, (*self.kept, "longest"))
+        return {**values_of(self.conformal, self.kept), "longest": self.longest}
 
     def fill(self, state: Any) -> None:
         """Go on from `state`; ValueError if no intervals have it."""
-        fill(self, state, (*self.kept, "longest"))
-        steered, at = self.tracked[:, STEERED], self.running[AT]
-        if not all(np.isfinite(array).all() for array in (*self._arrays, self.longest)):
+        fill(self.conformal, state, self.kept)
+        fill_array(self.longest, state["longest"])
+        steered, at = self.conformal.tracked[:, STEERED], self.conformal.running[AT]
+        if not all(np.isfinite(array).all() for array in (*self.conformal[2:], self.longest)):
             raise ValueError("a value is not finite")
         if not ((steered >= LEAST_STEERED) & (steered <= 1.0)).all():
             raise ValueError(f"{steered} must be from {LEAST_STEERED} to 1")

@@ -22,39 +22,56 @@ References
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, aggregate, weigh
-from leaseboard.algorithms.chacha.safe.front import MEAN_SO_FAR, Doubles, Floats
-from leaseboard.algorithms.chacha.safe.scale import HIGH, LOW
+from leaseboard.algorithms.chacha.safe.front import MEAN_SO_FAR, Block, Doubles, Floats
 from leaseboard.algorithms.chacha.safe.selected import FARTHEST
+from leaseboard.algorithms.online.handles import quick
 
 Slots = NDArray[np.int64]
 
 MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND = range(5)
-"""The running totals of a mixture: N of the module's formula, the examples, what all lost on the
+"""The fields of `Mixture.totals`: N of the module's formula, the examples, what all lost on the
 first, where all forecast 0; from there on what the forecasts lost, and the largest share of what
 the best baseline's loss and the theorem's constant allow that this ever was."""
 
 N_TOTALS = 5
 
 ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES = 0, 1, 2, 3
-"""The sums over the window that a model and the champion have in common."""
+"""The columns of `Mixture.sums`."""
 
 
-@njit(cache=True, nogil=True)
-def squared_loss(prediction: float, label: float) -> float:
-    """(p - y)².
+class Mixture(NamedTuple):
+    """What is known of the slots, those of models first and those of companions after them.
 
-    Examples
-    --------
-    >>> squared_loss(3.0, 1.0)
-    4.0
+    Attributes
+    ----------
+    losses : ndarray of float64, shape (n_slots,)
+        Discounted sums of loss, L_c.
+    totals : ndarray of float64, shape (N_TOTALS,)
+        See `MASS` and those after it.
+    scores : ndarray of float64, shape (n_slots,)
+        Sums of squared loss.
+    sums : ndarray of float64, shape (n_slots, 4)
+        Of D, of D², of the model's own loss and of its square, where D is the champion's loss
+        minus the model's on one example, over the window that both have in common.
+    aggregated : ndarray of float64
+        See `leaseboard.algorithms.chacha.safe.aggregate`.
+    place : ndarray of float64, shape (2,)
+        Models learn labels less the first and over the second; 0 while all labels are equal.
     """
-    return (prediction - label) ** 2
+
+    losses: Doubles
+    totals: Doubles
+    scores: Doubles
+    sums: Doubles
+    aggregated: Doubles
+    place: Doubles
 
 
 @njit(cache=True, nogil=True)
@@ -111,103 +128,91 @@ def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: floa
     return mean / total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def consider(
-    values: Doubles,
-    live: Slots,
-    baselines: Slots,
-    losses: Doubles,
-    totals: Doubles,
-    aggregated: Doubles,
-    experts: Doubles,
+    row: Doubles, slots: Slots, baselines: Slots, known: Mixture, experts: Doubles
 ) -> float:
     """The aggregate of the posterior mean and the baselines, which are written into `experts`."""
-    eta = learning_rate(live, losses, totals[MASS])
-    experts[0] = posterior_mean(values, live, losses, eta)
+    eta = learning_rate(slots, known.losses, known.totals[MASS])
+    experts[0] = posterior_mean(row, slots, known.losses, eta)
     for k in range(len(baselines)):
-        experts[1 + k] = values[baselines[k]]
-    return aggregate(experts, aggregated)
+        experts[1 + k] = row[baselines[k]]
+    return aggregate(experts, known.aggregated)
 
 
+@quick
 @njit(cache=True, nogil=True)
 def mix(
-    values: Doubles,
-    labels: Floats,
-    importances: Floats,
-    shown: Doubles,
-    limits: Doubles,
+    predictions: Floats,
+    block: Block,
     live: Slots,
     baselines: Slots,
     champion: int,
     gamma: float,
-    losses: Doubles,
-    totals: Doubles,
-    aggregated: Doubles,
-    windows: Doubles,
-    scores: Doubles,
+    known: Mixture,
+    learns: bool,
     forecasts: Floats,
 ) -> None:
     """Forecast example after example, each before its label is used.
 
     Parameters
     ----------
-    values : ndarray of float64, shape (n, n_slots)
-        Progressive predictions of the live models and of their companions.
-    labels, importances : ndarray of float32, shape (n,)
-        What each loss is worth; an example of 0 changes nothing.
-    shown, limits : ndarray of float64, shapes (n,) and (n, 2)
-        The labels as models learn them, and the range that forecasts are clipped to.
-    live, losses
-        See `posterior_mean`; `losses` is updated.
+    predictions : ndarray of float32, shape (n, b)
+        Progressive predictions of the models, in their own unit.
+    block : Block
+        With what companions forecast; what the models do is written into its `values`.
+    live : ndarray of int64
+        Slots with models.
     baselines : ndarray of int64
         Slots of what the forecast must stay near.
     champion : int
         The slot whose loss the challengers' is paired with.
     gamma : float
         What a loss is worth one example later.
-    totals : ndarray of float64, shape (N_TOTALS,)
+    known : Mixture
         Updated.
-    aggregated : ndarray of float64
-        See `leaseboard.algorithms.chacha.safe.aggregate`; updated.
-    windows : ndarray of float64, shape (n_slots, 4)
-        Sums of D, of D², of the model's own loss and of its square, where D is the champion's
-        loss minus the model's on one example; updated.
-    scores : ndarray of float64, shape (n_slots,)
-        Sums of squared loss; updated.
+    learns : bool
+        False forecasts only.
     forecasts : ndarray of float32, shape (n,)
         Written.
     """
+    losses, scores, sums = known.losses, known.scores, known.sums
+    totals, aggregated = known.totals, known.aggregated
+    slots = mixed(live, predictions.shape[1], block.values.shape[1])
     experts = np.empty(1 + len(baselines))
-    for t in range(len(labels)):
-        row = values[t]
-        label = np.float64(labels[t])
-        # Before the first label all forecast 0: what that loses says nothing but where 0 is.
-        first = totals[COUNT] == 0.0
-        seen = 0.0 if first else shown[t]
-        exact = consider(row, live, baselines, losses, totals, aggregated, experts)
+    for t in range(len(forecasts)):
+        row, label = block.values[t], np.float64(block.labels[t])
+        low, high = block.limits[t, 0], block.limits[t, 1]
+        # Forecast, by what was lost so far.
+        in_own_unit(row, predictions[t], known.place, low, high)
+        exact = consider(row, slots, baselines, known, experts)
         forecasts[t] = exact
-        importance = np.float64(importances[t])
-        if importance <= 0.0:
+        importance = np.float64(block.importances[t])
+        if importance <= 0.0 or not learns:
             continue
         forecast = np.float64(forecasts[t])
+        # Before the first label all forecast 0: what that loses says nothing but where 0 is.
+        first = totals[COUNT] == 0.0
+        seen = 0.0 if first else block.shown[t]
         totals[MASS] = gamma * totals[MASS] + importance
         totals[COUNT] += 1.0
-        standard = importance * squared_loss(row[champion], seen)
-        for slot in live:
-            loss = importance * squared_loss(row[slot], seen)
+        # Take the losses, and their differences from the champion's.
+        standard = importance * (row[champion] - seen) ** 2
+        for slot in slots:
+            loss = importance * (row[slot] - seen) ** 2
             losses[slot] = gamma * losses[slot] + loss
             difference = standard - loss
-            windows[slot, ADVANTAGE] += difference
-            windows[slot, SQUARES] += difference * difference
-            windows[slot, LOSS] += loss
-            windows[slot, LOSS_SQUARES] += loss * loss
-            scores[slot] += importance * squared_loss(row[slot], label)
+            sums[slot, ADVANTAGE] += difference
+            sums[slot, SQUARES] += difference * difference
+            sums[slot, LOSS] += loss
+            sums[slot, LOSS_SQUARES] += loss * loss
+            scores[slot] += importance * (row[slot] - label) ** 2
         if first:
             totals[FIRST] = importance * label * label
             continue
-        low, high = limits[t, 0], limits[t, 1]
-        # The first three labels are shown even beyond the range.
+        # Weigh the experts; the first three labels are shown even beyond the range.
         weigh(experts, label, min(max(seen, low), high), high - low, aggregated, importance)
+        # Hold what was lost against what the theorem allows.
         lost = importance * (forecast - label) ** 2
         aggregated[ALLOWED] += max(0.0, lost - importance * (exact - label) ** 2)
         totals[LOST] += lost
@@ -228,26 +233,7 @@ def mixed(live: Slots, b: int, n_slots: int) -> Slots:
     return found
 
 
-@njit(cache=True, nogil=True)
-def after_forecast(
-    row: Doubles,
-    predictions: Floats,
-    place: Doubles,
-    scale: Doubles,
-    live: Slots,
-    baselines: Slots,
-    losses: Doubles,
-    totals: Doubles,
-    aggregated: Doubles,
-) -> float:
-    """Complete the row by the models' predictions; return the mixture's forecast."""
-    b = len(predictions)
-    _value(row, predictions, place, scale[LOW], scale[HIGH])
-    slots, experts = mixed(live, b, len(row)), np.empty(1 + len(baselines))
-    exact = consider(row, slots, baselines, losses, totals, aggregated, experts)
-    return float(np.float32(exact))
-
-
+@quick
 @njit(cache=True, nogil=True)
 def targets_of(shown: Doubles, place: Doubles) -> Floats:
     """The labels in the models' unit, of which `place` has a spread."""
@@ -258,38 +244,9 @@ def targets_of(shown: Doubles, place: Doubles) -> Floats:
 
 
 @njit(cache=True, nogil=True)
-def mix_models(
-    values: Doubles,
-    predictions: Floats,
-    place: Doubles,
-    limits: Doubles,
-    labels: Floats,
-    importances: Floats,
-    shown: Doubles,
-    live: Slots,
-    baselines: Slots,
-    champion: int,
-    gamma: float,
-    losses: Doubles,
-    totals: Doubles,
-    aggregated: Doubles,
-    windows: Doubles,
-    scores: Doubles,
-    forecasts: Floats,
+def in_own_unit(
+    row: Doubles, predictions: Floats, place: Doubles, low: float, high: float
 ) -> None:
-    """`mix` of what the models predict, in the labels' own unit and range, and the companions."""
-    n, b = predictions.shape
-    for t in range(n):
-        _value(values[t], predictions[t], place, limits[t, 0], limits[t, 1])
-    slots = mixed(live, b, values.shape[1])
-    mix(
-        values, labels, importances, shown, limits, slots, baselines, champion, gamma, losses,
-        totals, aggregated, windows, scores, forecasts,
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True)
-def _value(row: Doubles, predictions: Floats, place: Doubles, low: float, high: float) -> None:
     """Write what the models predict, in the labels' own unit and range."""
     b, center, spread = len(predictions), place[0], place[1]
     for slot in range(b):

@@ -26,16 +26,16 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.safe.bayes import average, new_weights, update
-from leaseboard.algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON
+from leaseboard.algorithms.chacha.safe.front import LAST, RIDGE, RIDGE_ON_PAST, SEASON, Block
 from leaseboard.algorithms.chacha.safe.mixture import posterior_mean
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.online.handles import quick
 
 Doubles = NDArray[np.float64]
 
@@ -91,6 +91,7 @@ def stack(
     >>> covariance.round(4).tolist()  # .1 / 1.025 / .999
     [[0.0977]]
     """
+    # The gain P x, and the variance xᵀPx of the margin.
     n, total = len(inputs), 0.0
     gain, scale = np.zeros(n), np.empty(n)
     for i in range(n):
@@ -99,10 +100,12 @@ def stack(
         total += gain[i] * inputs[i]
     curvature = importance * max(chance * (1.0 - chance), FLATTEST)
     step = 1.0 / (1.0 + curvature * total)
+    # Move the weights, and the variances of each.
     for i in range(n):
         weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - chance)
         covariance[i, i] = (covariance[i, i] - curvature * step * gain[i] ** 2) / FORGETTING
         scale[i] = math.sqrt(VARIANCE / max(covariance[i, i], VARIANCE))
+    # Then the covariances, all scaled down where a variance is too large.
     for i in range(n):
         covariance[i, i] *= scale[i] ** 2
         for j in range(i):
@@ -137,13 +140,8 @@ NIMBLE = 0.9
 """What a loss is worth to the nimble mixture one example later."""
 
 
-class Odds:
+class Odds(NamedTuple):
     """What turns forecasts of labels -1 and 1 into log odds of the second class.
-
-    Parameters
-    ----------
-    b : int
-        Slots for models; c_init is in slot 0. What follows them are companions.
 
     Attributes
     ----------
@@ -165,126 +163,87 @@ class Odds:
         latter over the least of what people try first.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (
-        *("recent", "errors", "weights", "covariance", "counts", "bayes", "lost"),
-    )
+    recent: Doubles
+    errors: Doubles
+    weights: Doubles
+    covariance: Doubles
+    counts: Doubles
+    bayes: Doubles
+    lost: Doubles
 
-    def __init__(self, b: int) -> None:
-        self.recent, self.errors = np.zeros((2, b))
-        self.weights = np.zeros(INPUTS)
-        self.weights[1] = 1.0
-        self.covariance = VARIANCE * np.eye(INPUTS)
-        self.counts = np.zeros((5, 2))
-        self.bayes = new_weights(N_EXPERTS)
-        self.lost = np.zeros(N_EXPERTS + 2)
+    @classmethod
+    def new(cls, b: int) -> Odds:
+        """Those that have seen nothing, of b slots for models, c_init's first; then companions."""
+        return cls(
+            recent=np.zeros(b),
+            errors=np.zeros(b),
+            weights=np.eye(INPUTS)[1].copy(),
+            covariance=VARIANCE * np.eye(INPUTS),
+            counts=np.zeros((5, 2)),
+            bayes=new_weights(N_EXPERTS),
+            lost=np.zeros(N_EXPERTS + 2),
+        )
 
     def begin(self, slot: int, parent: int | None) -> None:
         """Make room for a new model in `slot`, to be weighed like the one in slot `parent`."""
         self.recent[slot] = 0.0 if parent is None else self.recent[parent]
         self.errors[slot] = 0.0
 
-    def margin(self, values: Doubles, live: Slots, champion: int, forecast: float) -> float:
-        """The log odds of the second class; nothing is learned.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (b + N_COMPANIONS,)
-            What models and companions forecast.
-        live : ndarray of int64
-            The occupied slots.
-        champion : int
-            Its slot.
-        forecast : float
-            Of the mixture.
-        """
-        inputs, chances = np.empty(INPUTS), np.empty(N_EXPERTS)
-        _consider(
-            values, live, champion, forecast, self.recent, self.weights, self.counts, inputs,
-            chances,
-        )  # fmt: skip
-        return float(np.float32(_log_odds(average(chances, self.bayes))))
-
-    def learn(
-        self,
-        values: Doubles,
-        live: Slots,
-        champion: int,
-        labels: Floats,
-        importances: Floats,
-        forecasts: Floats,
-    ) -> None:
-        """Put log odds in the place of each of the `forecasts` of a block, then learn its label.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (n, b + N_COMPANIONS)
-        live, champion
-            See `margin`.
-        labels, importances : ndarray of float32, shape (n,)
-            An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule
-            as one of 1.
-        forecasts : ndarray of float32, shape (n,)
-            Of the mixture; overwritten.
-        """
-        tell_odds(
-            values, live, champion, labels, importances, self.recent, self.errors, self.weights,
-            self.covariance, self.counts, self.bayes, self.lost, forecasts,
-        )  # fmt: skip
-
     @property
     def over_best(self) -> float:
         """The largest excess of the log loss over the best of what people try first, in nats."""
         return float(self.lost[EXCESS])
 
-    def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
-        return values_of(self, self.kept)
 
-    def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if it is of another size."""
-        fill(self, state, self.kept)
-
-
+@quick
 @njit(cache=True, nogil=True)
 def tell_odds(
-    values: Doubles,
-    live: Slots,
-    champion: int,
-    labels: Floats,
-    importances: Floats,
-    recent: Doubles,
-    errors: Doubles,
-    weights: Doubles,
-    covariance: Doubles,
-    counts: Doubles,
-    bayes: Doubles,
-    lost: Doubles,
-    forecasts: Floats,
+    block: Block, live: Slots, champion: int, odds: Odds, learns: bool, forecasts: Floats
 ) -> None:
-    """See `Odds.learn`."""
+    """Put log odds in the place of each forecast of a block, then learn its label.
+
+    Parameters
+    ----------
+    block : Block
+        With what models and companions forecast. An example of importance 0 teaches nothing; one
+        of more than 1 counts for Bayes' rule as one of 1.
+    live : ndarray of int64
+        The occupied slots.
+    champion : int
+        Its slot.
+    odds : Odds
+        Updated.
+    learns : bool
+        False learns nothing.
+    forecasts : ndarray of float32, shape (n,)
+        Of the mixture; overwritten.
+    """
+    values, labels, importances = block.values, block.labels, block.importances
+    recent, errors, counts, lost = odds.recent, odds.errors, odds.counts, odds.lost
     inputs, chances = np.empty(INPUTS), np.empty(N_EXPERTS)
     for t in range(len(labels)):
-        forecast = np.float64(forecasts[t])
-        _consider(
-            values[t], live, champion, forecast, recent, weights, counts, inputs, chances
-        )  # fmt: skip
-        forecasts[t] = _log_odds(average(chances, bayes))
+        # Say what the experts' average is, before the label is seen.
+        row, forecast = values[t], np.float64(forecasts[t])
+        _consider(row, live, champion, forecast, odds, inputs, chances)
+        forecasts[t] = _log_odds(average(chances, odds.bayes))
         importance = np.float64(importances[t])
-        if importance <= 0.0:
+        if importance <= 0.0 or not learns:
             continue
+        # Let the nimble mixture, the stack and the frequencies learn.
         second = labels[t] > 0.0
         for slot in live:
-            loss = (values[t, slot] - labels[t]) ** 2
+            loss = (row[slot] - labels[t]) ** 2
             recent[slot] = NIMBLE * recent[slot] + importance * loss
-            errors[slot] += importance * ((values[t, slot] > 0.0) != second)
-        stack(inputs, chances[STACK], second, weights, covariance, importance)
-        _count(values[t, len(recent) :], second, counts, importance)
+            errors[slot] += importance * ((row[slot] > 0.0) != second)
+        stack(inputs, chances[STACK], second, odds.weights, odds.covariance, importance)
+        _count(row[len(recent) :], second, counts, importance)
+        # Weigh the experts by their chances of the class that came.
         if not second:
             for k in range(N_EXPERTS):
                 chances[k] = 1.0 - chances[k]
         # The log loss is mixable up to the weight 1.
         worth = min(importance, 1.0)
-        lost[TOLD] -= worth * math.log(average(chances, bayes))
+        lost[TOLD] -= worth * math.log(average(chances, odds.bayes))
         least = math.inf
         for k in range(N_EXPERTS):
             lost[k] -= worth * math.log(chances[k])
@@ -293,23 +252,23 @@ def tell_odds(
             if k < N_FIRST_TRIES:
                 least = min(least, lost[k])
         lost[EXCESS] = max(lost[EXCESS], lost[TOLD] - least)
-        update(chances, bayes)
+        update(chances, odds.bayes)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def _consider(
     values: Doubles,
     live: Slots,
     champion: int,
     forecast: float,
-    recent: Doubles,
-    weights: Doubles,
-    counts: Doubles,
+    odds: Odds,
     inputs: Doubles,
     chances: Doubles,
 ) -> None:
     """Write the stack's inputs, and which chance each expert gives the second class."""
+    recent, weights, counts = odds.recent, odds.weights, odds.counts
     companions = values[len(recent) :]
+    # What is stacked: a constant, logits, and the last label.
     inputs[0], inputs[6] = 1.0, companions[LAST]
     inputs[1], inputs[2] = _logit(forecast), _logit(posterior_mean(values, live, recent, 1.0))
     inputs[3], inputs[4] = _logit(values[champion]), _logit(companions[RIDGE])
@@ -318,6 +277,7 @@ def _consider(
     for j in range(INPUTS):
         margin += weights[j] * inputs[j]
     margin = min(max(margin, -30.0), 30.0)
+    # Frequencies, at all and after labels of the past; then forecasters and their stack.
     chances[FREQUENCY] = _share(counts[0])
     chances[AFTER_LAST] = _share(counts[_after(companions[LAST])])
     season = _after(companions[SEASON])

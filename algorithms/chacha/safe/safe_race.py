@@ -22,9 +22,9 @@ from leaseboard.algorithms.chacha.safe.windows import CommonWindows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.learner import KernelLearner, Learner
-from leaseboard.algorithms.online.live import LiveModels, SingleCalls, Slots
+from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill, values_of
 
@@ -160,10 +160,10 @@ class SafeRace(Race):
             models, schema.n_features, b, gamma=1.0 - 1.0 / memory, represents=represents,
             classes=classes, levels=levels,
         )  # fmt: skip
-        self.losses = self.ensemble.losses
+        self.losses = self.ensemble.known.losses
         self.champion_slot = BASE
         self.candidates = Candidates()
-        self.windows = CommonWindows(self.ensemble.sums, round_length, delta)
+        self.windows = CommonWindows(self.ensemble.known.sums, round_length, delta)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
         self._terms: dict[int, float] = {}
@@ -176,22 +176,12 @@ class SafeRace(Race):
 
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
-        yield from self.admit(VWConfiguration(), None)
+        yield from self.admit(self._named(VWConfiguration()), None)
         yield from self.words.tell(BASE)
         yield from self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
-
-    def _number(self, configuration: VWConfiguration) -> int:
-        """See `Race._number`; one that names no namespaces has the features as they are."""
-        if self.represents and configuration.namespaces is None:
-            configuration = replace(configuration, namespaces=self.representations.raw)
-        return super()._number(configuration)
-
-    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """See `Race.parameters`; in the names of columns."""
-        return self.words.told(configuration)
 
     def predict(self, example: Floats) -> float:
         """The mixture's forecast, for classes log odds; nothing is learned."""
@@ -336,9 +326,6 @@ class SafeRace(Race):
             self._terms[number] = known
         return known
 
-    def _widened(self, schema: Schema) -> Schema:
-        return represent(schema).schema if self.represents else schema
-
     def _consult_oracle(self) -> Iterator[Event]:
         """S grows by the champion's frontier, as far as terms allow."""
         if self.b == 1:
@@ -348,17 +335,20 @@ class SafeRace(Race):
         # An oracle's most promising candidate comes last.
         for proposal in reversed(self._proposals()):
             if self.representations.terms(proposal) <= most:
-                number = yield from self.admit(proposal, self.champion)
+                number = yield from self.admit(self._named(proposal), self.champion)
                 self.candidates.join(number, live=number in self.holders)
 
     def _proposals(self) -> list[VWConfiguration]:
         """What the oracle proposes for the champion's namespaces, then other representations."""
-        if not self.represents:
-            return super()._proposals()
         champion = self.configurations[self.champion]
-        assert champion.namespaces is not None
-        found = self.oracle(champion, champion.namespaces, self.random)
-        return [*found, *self.representations.variants(champion)]
+        found = self.oracle(champion, champion.namespaces or self.schema.namespaces, self.random)
+        return [*found, *self.representations.variants(champion)] if self.represents else found
+
+    def _named(self, configuration: VWConfiguration) -> VWConfiguration:
+        """The configuration with its namespaces; if it names none, the features as they are."""
+        if self.represents and configuration.namespaces is None:
+            return replace(configuration, namespaces=self.representations.raw)
+        return configuration
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to who waits, as far as terms go."""
@@ -410,6 +400,10 @@ class SafeRace(Race):
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - int(self.fresh_at[slot]), self.ensemble.achieved(slot)
 
+    def require_fit(self, schema: Schema) -> None:
+        """See `Race.require_fit`; models that would have too many terms make room."""
+        self.models.require_same_naming(represent(schema).schema if self.represents else schema)
+
     def grow(self, schema: Schema) -> list[Event]:
         """See `Race.grow`; who has features of a kind has those of new namespaces too."""
         wider = represent(schema)
@@ -419,19 +413,24 @@ class SafeRace(Race):
         }
         # What cannot be laid out goes at once; the rest keeps the forecast until the round ends.
         events = list(self._make_room(terms, sys.float_info.max))
-        return events + super().grow(schema)
-
-    def require_fit(self, schema: Schema) -> None:
-        """See `Race.require_fit`; models that would have too many terms make room."""
-        self.models.require_same_naming(self._widened(schema))
-
-    def _widen(self) -> Iterator[Event]:
-        return self._consult_oracle()  # slots are filled at the end of the round
-
-    def _adapt(self, widened: bool) -> None:
-        self.ensemble.grow(self.schema.n_features)
+        self.models.grow(wider.schema if self.represents else schema)
+        widened = schema.namespaces != self.schema.namespaces
+        self.schema = schema
+        self._measure()
+        self.ensemble.grow(schema.n_features)
         if widened and self.represents:
-            self._reshape(self.representations.whole)
+            self._make_whole()
+        # Slots are filled at the end of the round.
+        return [*events, *self._consult_oracle()] if widened else events
+
+    def _make_whole(self) -> None:
+        """Let configurations with features of a kind have those of all namespaces."""
+        self.configurations = list(map(self.representations.whole, self.configurations))
+        self._numbers = {known: number for number, known in enumerate(self.configurations)}
+        assert isinstance(self.models, KernelModels)  # others have no representations
+        for slot in self.live.tolist():
+            self.models.extend(slot, self.configurations[self.holders[slot]])
+        self._measure()
 
     def _make_room(self, terms: dict[int, float], most: float) -> Iterator[Event]:
         """Pause the largest of the live models until all have at most so many terms.
@@ -459,13 +458,13 @@ class SafeRace(Race):
         slots = slots[~told]
         self._reported_at[slots] = self.at
         challenge = self._n_candidates(), self.champion_slot
-        yield from self.windows.told(slots, self.at, *challenge, self.holders, self.fresh_at)
+        yield from self.windows.bounds(slots, self.at, *challenge, self.holders, self.fresh_at)
 
     def _standing(self, slot: int) -> dict[str, float]:
         return {
             "examples": self.at - int(self.fresh_at[slot]),
             "lease": float(self.lease_of[slot]),
-            "loss": float(self.losses[slot] / max(self.ensemble.totals[MASS], 1.0)),
+            "loss": float(self.losses[slot] / max(self.ensemble.known.totals[MASS], 1.0)),
         }
 
     def state(self) -> State:

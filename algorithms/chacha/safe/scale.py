@@ -115,14 +115,17 @@ def admit(label: float, scale: Doubles, importance: float = 1.0, explained: bool
     >>> scale[[LOW, HIGH]].tolist()
     [-4.0, 10.0]
     """
+    # Decide what learners see of it, by what was known before.
     shown, found = clipped(label, scale, explained), strays(label, scale, explained)
     confirmed = is_confirmed(label, scale) and not 0.0 < found <= MOST_STRAYS
     scale[SHOWN] = shown
     scale[COUNT] += 1.0
     scale[STRAYS] = max(found, scale[STRAYS]) * (1.0 - 1.0 / RECENT)
     count = scale[COUNT]
+    # Extend the range.
     if not scale[KNOWN]:
         _extend(label, scale, count, confirmed)
+    # Take what learners see into mean and deviation.
     scale[WEIGHT] += importance
     difference = importance * (shown - scale[MEAN])
     scale[MEAN] += difference / scale[WEIGHT]
@@ -134,6 +137,7 @@ def admit(label: float, scale: Doubles, importance: float = 1.0, explained: bool
 @njit(cache=True, nogil=True)
 def _extend(label: float, scale: Doubles, count: float, confirmed: bool) -> None:
     """Take the label into the range."""
+    # Keep the label among the extremes; beyond the range only if another confirms it.
     if count <= SETTLED:
         _order(label, scale, count)
     elif label < scale[LOW] or label > scale[HIGH]:
@@ -145,6 +149,7 @@ def _extend(label: float, scale: Doubles, count: float, confirmed: bool) -> None
         scale[side], scale[side + 1] = label, count
     else:
         _order(label, scale, count)
+    # The range follows the second extremes, and never shrinks from the fourth label on.
     few = count < SETTLED
     low = scale[LEAST] if few else min(scale[SECOND_LEAST], scale[SECOND_MOST])
     high = scale[MOST] if few else max(scale[SECOND_LEAST], scale[SECOND_MOST])

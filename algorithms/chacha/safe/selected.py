@@ -161,6 +161,7 @@ def select(
     rows = _standard(memory, n_past, scale, moments)
     row, errors, slopes = np.empty(len(weights)), np.empty(n), np.empty(width - 2 - n_past)
     for _ in range(STEPS):
+        # The errors that the regression makes on what is remembered.
         for t in range(n):
             choose(rows[t], n_past, slots, row)
             value = value_of(row, weights)
@@ -171,6 +172,7 @@ def select(
         errors = np.where(errors != 0.0, errors - errors.sum() / min(seen, n), 0.0)
         if not _join(rows, errors, n_past, slots, weights, slopes):
             return
+        # With other features it learns all that from the beginning.
         triangle[:], rotated[:], weights[:] = 0.0, 0.0, 0.0
         for j in range(1, len(row)):
             triangle[j, j] = 1.0
@@ -190,12 +192,14 @@ def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> 
     """Return what is remembered, standardised by all examples so far; 0 where nothing is."""
     n, width = len(memory), memory.shape[1] - 2
     centers, factors, spread = np.zeros(width), np.zeros(width), deviation(scale)
+    # Center and factor of each column.
     for j in range(width):
         if j < n_past:
             centers[j], factors[j] = scale[MEAN], 1.0 / spread if spread > 0.0 else 0.0
         elif moments[1, j - n_past] > 0.0:
             centers[j] = moments[0, j - n_past]
             factors[j] = math.sqrt(scale[COUNT] / moments[1, j - n_past])
+    # All rows by these; those without importance stay 0.
     rows = np.zeros((n, width), dtype=np.float32)
     for t in range(n):
         for j in range(width if memory[t, width + 1] > 0.0 else 0):
@@ -211,6 +215,7 @@ def _join(
     d = len(slopes)
     sums, norms, lengths = np.zeros((2, d)), np.zeros((2, d)), np.zeros(d)
     own = weights[1 + n_past :]
+    # Sums of the errors along each feature and its absolute value.
     for t in range(len(rows)):
         error = errors[t]
         if error == 0.0:
@@ -223,6 +228,7 @@ def _join(
             norms[0, j] += along * along
             norms[1, j] += across * across
             lengths[j] += z * z
+    # The evidence of each, and the slope that it would have; selected ones have none.
     evidence, least = np.zeros(d), 2.0 * math.log(2.0 * d) + MARGIN
     for j in range(d):
         slopes[j] = abs(sums[0, j]) / max(lengths[j], 1.0)
@@ -230,6 +236,7 @@ def _join(
             evidence[j] = max(evidence[j], sums[k, j] ** 2 / max(norms[k, j], TINY))
     for column in slots[slots >= 0]:
         evidence[column] = 0.0
+    # Those of most evidence join, if there is a slot and none is nearly there already.
     joined = 0
     for _ in range(4 * A_STEP):
         best = int(np.argmax(evidence))

@@ -106,8 +106,8 @@ class CommonWindows:
     Parameters
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `leaseboard.algorithms.chacha.safe.mixture.mix`, which fills them. The array itself, no
-        part of it: of a pickled race a part would be a copy that nothing fills.
+        See `leaseboard.algorithms.chacha.safe.mixture.Mixture`. The array itself, no part of it:
+        of a pickled race a part would be a copy that nothing fills.
     round_length : int
         Examples between two looks.
     delta : float
@@ -115,8 +115,6 @@ class CommonWindows:
 
     Attributes
     ----------
-    sums : ndarray of float64, shape (n_slots, 4)
-        See `leaseboard.algorithms.chacha.safe.mixture.mix`, which fills them.
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
     """
@@ -163,13 +161,20 @@ class CommonWindows:
         return slots[worse(advantage, squares, self._critical_values(slots, at, candidates))]
 
     def bounds(
-        self, slots: Slots, at: int, candidates: int, champion: int
-    ) -> Iterator[tuple[int, float, float, float]]:
-        """For each slot: it, and its model's mean loss with a lower and an upper bound.
+        self, slots: Slots, at: int, candidates: int, champion: int, holders: Slots, since: Slots
+    ) -> Iterator[BoundsUpdated]:
+        """For each slot its model's mean loss with a lower and an upper bound, as an event.
 
         A challenger's radius is that of its mean difference from the champion: the tests are
         whether its bounds leave out the champion's loss on the same examples. The champion,
         which does not differ from itself, has the radius of its own loss around its mean.
+
+        Parameters
+        ----------
+        champion : int
+            Its slot.
+        holders, since : ndarray of int64, shape (n_slots,)
+            The configurations in the slots, and after which example each went live.
         """
         n = self.seen(slots, at)
         losses = self.sums[slots, LOSS] / n
@@ -177,18 +182,10 @@ class CommonWindows:
         squares = np.where(slots == champion, own, self.sums[slots, SQUARES])
         widths = radius(squares, n, self._critical_values(slots, at, candidates))
         lower, upper = np.maximum(losses - widths, 0.0), losses + widths
-        yield from zip(
-            slots.tolist(), losses.tolist(), lower.tolist(), upper.tolist(), strict=True
-        )
-
-    def told(
-        self, slots: Slots, at: int, candidates: int, champion: int, holders: Slots, since: Slots
-    ) -> Iterator[BoundsUpdated]:
-        """`bounds` as events; `holders` are the configurations of slots, live `since` when."""
-        for slot, loss, lower, upper in self.bounds(slots, at, candidates, champion):
-            number, units = int(holders[slot]), at - int(since[slot])
+        columns = holders[slots], losses, lower, upper, at - since[slots]
+        for number, loss, low, high, units in zip(*(c.tolist() for c in columns), strict=True):
             yield BoundsUpdated(
-                at=at, configuration=number, value=loss, lower=lower, upper=upper, units=units
+                at=at, configuration=number, value=loss, lower=low, upper=high, units=units
             )
 
     def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:

@@ -50,9 +50,17 @@ def assert_agreement(name, settings, stream):
     return kernel_log
 
 
-@pytest.mark.parametrize("name", ["chacha-paper", "chacha-flaml", "chacha-icml-eval"])
-def test_identical_events_on_a_stream_where_the_champion_changes(name):
-    log = assert_agreement(name, {"b": 8}, product_stream())
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("chacha", {"b": 4, "round_length": 32, "tune": "interactions+learning-rate"}),
+        ("chacha-paper", {"b": 8}),
+        ("chacha-flaml", {"b": 8}),
+        ("chacha-icml-eval", {"b": 8}),
+    ],
+)
+def test_identical_events_on_a_stream_where_the_champion_changes(name, settings):
+    log = assert_agreement(name, settings, product_stream())
 
     assert sum("ChampionChanged" in line for line in log) > 1
 
@@ -75,6 +83,7 @@ def test_identical_events_of_the_others(name, settings):
     ("name", "settings"),
     [
         ("vanilla", {}),
+        ("chacha", {"tune": "interactions+learning-rate", "b": 4, "round_length": 32}),
         ("chacha-paper", {"tune": "interactions+learning-rate"}),
         ("chacha-flaml", {"b": 8}),
         ("chacha-icml-eval", {"b": 8}),

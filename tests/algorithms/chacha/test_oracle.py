@@ -52,17 +52,6 @@ def test_the_order_is_the_authors_and_follows_the_seed():
     assert [p.interactions[0] for p in ask(InteractionOracle(), seed=2345)] == crosses
 
 
-def test_orders_are_limited():
-    champion = VWConfiguration((("a", "b"),))
-    proposals = ask(InteractionOracle(max_order=2), champion)
-
-    assert max(len(i) for p in proposals for i in p.interactions) == 2
-
-
-def test_learning_rates_step_as_flow2_does_first():
-    assert [round(p.learning_rate, 4) for p in ask(LearningRateOracle())] == [1.0, 0.0536]
-
-
 def test_the_step_shrinks_when_the_rate_did_not_win():
     search = LearningRateSearch()
     first = search.propose(0.1)
@@ -85,10 +74,6 @@ def test_flamls_step_never_adapts():
     search = LearningRateSearch(adaptive=False)
 
     assert search.propose(0.1) == search.propose(0.1)
-
-
-def test_a_rate_at_the_end_of_its_range_only_falls():
-    assert len(LearningRateSearch().propose(1.0)) == 1
 
 
 def test_joint_candidates_change_one_or_both():

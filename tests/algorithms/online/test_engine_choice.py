@@ -6,8 +6,8 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.engine import _tell_fallback, choose_engine
 from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS
+from leaseboard.algorithms.online.learner import _tell_fallback, choose_engine
 
 
 @pytest.fixture(autouse=True)
@@ -39,13 +39,6 @@ def test_a_fallback_says_so(caplog, task, own):
 def test_the_kernel_refuses_what_it_cannot_do():
     with pytest.raises(UsageError, match=r"cannot train with --link logistic: .* 'vw' or 'auto'"):
         choose_engine("kernel", "classification", "--link logistic")
-
-
-def test_a_fallback_says_so_once(caplog):
-    for _ in range(3):
-        choose_engine("auto", "regression", "--l1 3e-6")
-
-    assert caplog.text.count("falling back") == 1
 
 
 @pytest.mark.parametrize("algorithm", ["chacha", "vanilla", "offline", "best-in-hindsight"])

@@ -127,35 +127,21 @@ def test_identical_where_a_square_leaves_float32():
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20, 1e-25])
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     rows=st.lists(st.lists(values, min_size=7, max_size=7), min_size=1, max_size=12),
     interactions=st.lists(
         st.sampled_from(["ab", "ac", "bd", "cc", "aad", "abd", "abcd"]), max_size=3
     ),
-    rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0]),
-)
-def test_identical_on_random_inputs(rows, interactions, rate):
-    block = np.array(rows, dtype=np.float32)
-    configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
-    features = np.ascontiguousarray(block[:, :6])
-    assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy()))
-
-
-signs = st.sampled_from([-1.0, 1.0])
-
-
-@settings(max_examples=40, deadline=None)
-@given(
-    rows=st.lists(st.tuples(*[values] * 6, signs), min_size=1, max_size=12),
-    interactions=st.lists(st.sampled_from(["ab", "ac", "cc", "aad", "abd"]), max_size=3),
     rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0, 100.0]),
+    loss=st.sampled_from([SQUARED, LOGISTIC]),
 )
-def test_identical_on_random_inputs_of_two_classes(rows, interactions, rate):
+def test_identical_on_random_inputs(rows, interactions, rate, loss):
     block = np.array(rows, dtype=np.float32)
     configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
-    features = np.ascontiguousarray(block[:, :6])
-    assert_identical(*both(GROUPS, configuration, features, block[:, 6].copy(), LOGISTIC))
+    features, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
+    labels = classes(labels) if loss == LOGISTIC else labels
+    assert_identical(*both(GROUPS, configuration, features, labels, loss))
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
@@ -173,18 +159,12 @@ def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
 
 @pytest.mark.mirror
 @pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"], ["aa", "bc"]], ids=str)
-@pytest.mark.parametrize("number", [564, 344, 1199])
-def test_identical_on_full_real_streams(number, interactions, mirror):
-    stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+@pytest.mark.parametrize(
+    "name", ["openml:564", "openml:344", "openml:1199", "mirror:magic04", "mirror:higgs_7500"]
+)
+def test_identical_on_full_real_streams(name, interactions, mirror):
+    stream = as_stream(fetch.load(name, mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
-    assert_identical(*both(stream_schema(stream), configuration, stream.features, stream.labels))
-
-
-@pytest.mark.mirror
-@pytest.mark.parametrize("interactions", [[], ["ab", "cd", "abc"]], ids=str)
-@pytest.mark.parametrize("name", ["151", "magic04", "higgs_7500"])
-def test_identical_on_full_real_streams_of_two_classes(name, interactions, mirror):
-    stream = as_stream(fetch.load(f"mirror:{name}", mirrors=(mirror,)))
-    configuration = VWConfiguration(tuple(map(tuple, interactions)))
-    schema = stream_schema(stream)
-    assert_identical(*both(schema, configuration, stream.features, stream.labels, LOGISTIC))
+    loss = SQUARED if stream.task == "regression" else LOGISTIC
+    given_ = stream.features, stream.labels, loss
+    assert_identical(*both(stream_schema(stream), configuration, *given_))

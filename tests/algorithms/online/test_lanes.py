@@ -12,7 +12,7 @@ from leaseboard.algorithms.online import lanes
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS, SQUARED
 from leaseboard.algorithms.online.lane_update import evaluate, learn_group, learn_live
-from leaseboard.algorithms.online.live import Pool
+from leaseboard.algorithms.online.live import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online.workspace import WorkspaceLearner
 
@@ -26,35 +26,37 @@ def configured(chosen, rate=0.5):
 
 
 def pool_of(schema, configurations, loss):
-    pool = Pool(schema, len(configurations), loss)
+    models = KernelModels(schema, len(configurations), loss)
     for slot, configuration in enumerate(configurations):
-        pool.start(slot, configuration)
-    return pool
+        models.start(slot, configuration)
+    return models
 
 
-def learned(pool, examples, labels, importances, groups):
-    """What `pool` predicts as the slots of one group after another learn the block."""
-    examples, labels, importances = map(uniform, (examples, labels, importances))
-    found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
+def learned(models, examples, labels, importances, groups):
+    """What is predicted as the slots of one group after another learn the block."""
+    block = (*map(uniform, (examples, labels, importances)),)
+    found = np.zeros((len(labels), len(models.pool.n_terms)), dtype=np.float32)
     for live in groups:
-        learn_live(examples, labels, importances, live, *pool.learning, found)
+        learn_live(*block, live, models.handle, models.loss, found)
     return found
 
 
-def learned_in_lanes(pool, examples, labels, importances):
-    """What `pool` predicts whose models go side by side wherever they can."""
+def learned_in_lanes(models, examples, labels, importances):
+    """What is predicted by models that go side by side wherever they can."""
     examples, labels, importances = map(uniform, (examples, labels, importances))
+    pool = models.pool
     found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
     slots = np.arange(len(pool.n_terms))
     beside = slots[pool.plain][np.argsort(-pool.n_terms[pool.plain], kind="stable")]
-    groups = lanes.enter(beside, pool.tables, pool.labels, pool.rates, pool.factors, pool.n_terms)
-    for models in groups:
+    groups = lanes.enter(beside, pool)
+    for group in groups:
         for t, seen in enumerate(zip(labels, importances, strict=True)):
-            evaluate(examples[t], models)
-            learn_group(*seen, pool.loss, models, pool.sums, found[t])
-    lanes.leave(groups, pool.tables, pool.labels, pool.n_terms)
+            evaluate(examples[t], group)
+            learn_group(*seen, models.loss, group, pool.sums, found[t])
+    lanes.leave(groups, pool)
     for slot in slots[~pool.plain]:
-        learn_live(examples, labels, importances, slots[slot : slot + 1], *pool.learning, found)
+        block = examples, labels, importances, slots[slot : slot + 1]
+        learn_live(*block, models.handle, models.loss, found)
     return found
 
 
@@ -72,7 +74,7 @@ def assert_the_same(
         other = learned(alone, *block, slots[:, None])
         np.testing.assert_array_equal(one.view(np.int32), other.view(np.int32))
     for name in ("tables", "sums", "labels"):
-        mine, its = getattr(together, name), getattr(alone, name)
+        mine, its = getattr(together.pool, name), getattr(alone.pool, name)
         np.testing.assert_array_equal(mine.view(np.int32), its.view(np.int32), err_msg=name)
 
 
@@ -96,7 +98,7 @@ def test_any_number_of_models(n_models):
 
 def test_models_whose_terms_share_a_cell_stay_alone():
     configurations = [configured(chosen) for chosen in [["ab"], ["abd"], ["ac"], *[[]] * 5]]
-    pool = pool_of(CROWDED, configurations, SQUARED)
+    pool = pool_of(CROWDED, configurations, SQUARED).pool
     beside, alone = lanes.split(np.arange(8), pool.n_terms, pool.plain, 300, 0.8)
     assert len(beside)
     assert set() < {*np.flatnonzero(~pool.plain)} <= {*alone}
@@ -130,17 +132,6 @@ def test_models_go_where_they_are_faster(n_models, n_terms, n_examples, share, g
     slots, terms = np.arange(n_models), np.full(n_models, n_terms)
     beside, alone = lanes.split(slots, terms, np.ones(n_models, dtype=bool), n_examples, share)
     assert (len(beside), len(alone)) == ((n_models, 0) if goes else (0, n_models))
-
-
-def test_large_models_beside_small_ones():
-    large = [configured([*SETS]), configured(["abcd", "aad"])]
-    assert_the_same(GROUPS, [*large, *[configured([])] * 6], *random_stream(5))
-
-
-def test_models_of_few_namespaces_beside_models_of_all():
-    names = [("a",), ("b", "c"), None, ("d",), None, ("a", "d")]
-    configurations = [VWConfiguration((), 0.5, namespaces=one) for one in names]
-    assert_the_same(GROUPS, configurations, *random_stream(2))
 
 
 def test_importances_and_labels_that_are_met():

@@ -48,16 +48,6 @@ def test_updates_by_hand():
     assert invariant_update(LOGISTIC, F(0), F(1), F(np.e), F(1)) == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize(("loss", "label"), [(SQUARED, 3), (LOGISTIC, 1), (LOGISTIC, -1)])
-@pytest.mark.parametrize("prediction", [-4, -0.5, 2])
-def test_two_updates_of_half_the_importance_make_one(loss, label, prediction):
-    whole = invariant_update(loss, F(prediction), F(label), F(0.8), F(2))
-    half = invariant_update(loss, F(prediction), F(label), F(0.4), F(2))
-    rest = invariant_update(loss, F(prediction + 2 * half), F(label), F(0.4), F(2))
-
-    assert half + rest == pytest.approx(whole, abs=2e-4)
-
-
 def test_lambert_is_as_near_as_vowpal_wabbit_says():
     for x in np.linspace(-30, 30, 241):
         exact = lambertw(np.exp(x)).real - x

@@ -46,11 +46,6 @@ def step(values, label, state, low=-1e9, high=1e9):
     return forecast
 
 
-def test_the_first_expert_has_most_weight_at_first():
-    assert new_aggregate(3)[3:].tolist() == pytest.approx([FIRST_SHARE, REST / 2, REST / 2])
-    assert new_aggregate(6)[3:].sum() == pytest.approx(1)
-
-
 def test_the_first_loss_is_the_unit_and_moves_no_weight():
     state = new_aggregate(3)
     step([0.0, 2.0, 0.0], 0.0, state)
@@ -102,19 +97,6 @@ def test_what_is_allowed_grows_by_what_a_label_is_beyond_the_range():
     step([0.0, 2.0], 5.0, state, low=0.0, high=2.0)
 
     assert state[ALLOWED] - before == pytest.approx(2 * 2 * 3 + 3 * 3)
-
-
-def test_experts_that_are_right_move_nothing():
-    state = new_aggregate(3)
-    step([4.0, 4.0, 4.0], 4.0, state)
-
-    assert state.tolist() == new_aggregate(3).tolist()
-
-
-def test_shares_stay_below_their_sum():
-    first = sum(-math.log(1 - share(float(t))) for t in range(1, 100_000))
-
-    assert first + 1.001 / math.log(100_001) < SHARES
 
 
 def clip_all(forecasts, label, low, width):
@@ -224,14 +206,3 @@ def test_an_expert_that_joins_is_allowed_what_it_costs_and_no_more():
     assert joined[3:].tolist() == pytest.approx([*((1 - begun) * state[3:]), begun])
     assert joined[ALLOWED] - state[ALLOWED] == pytest.approx(most * state[LARGEST])
     assert joined[[LARGEST, SINCE]].tolist() == state[[LARGEST, SINCE]].tolist()
-
-
-def test_the_best_expert_of_each_part_is_followed():
-    state, loss = new_aggregate(2), 0.0
-    for t in range(4000):
-        label = 0.0 if t < 2000 else 1.0
-        loss += (step([0.0, 1.0], label, state) - label) ** 2
-
-    # The first expert is right on the first part, and the other has its share on the second.
-    first = 2 * (math.log(1 / FIRST_SHARE) + SHARES)
-    assert loss < first + 2 * (math.log(1 / REST / share(2000.0)) + SHARES)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.front import (
     KNOTS,
     LAST,
@@ -17,10 +16,9 @@ from leaseboard.algorithms.chacha.safe.front import (
     STRANGE,
     Front,
     cut,
-    look,
-    width,
+    new_block,
 )
-from leaseboard.algorithms.chacha.safe.scale import COUNT, HIGH, LOW, MEAN, admit, new_scale
+from leaseboard.algorithms.chacha.safe.scale import COUNT, HIGH, LOW, admit, new_scale
 from leaseboard.algorithms.chacha.safe.selected import EVERY
 from leaseboard.algorithms.reference.naive import LastLabel, RunningMean, SeasonalLast
 from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
@@ -50,20 +48,15 @@ def many(n, d, seed=0, classes=False):
 
 
 def advanced(front, x, y):
-    """What `advance` writes: wide rows, companions, labels as shown, limits."""
-    n, d = x.shape
-    wide = np.empty((n, width(d)), np.float32)
-    companions, shown, limits = np.empty((n, N_COMPANIONS)), np.empty(n), np.empty((n, 2))
-    front.learn(*map(uniform, (x, y, np.ones_like(y))), wide, companions, shown, limits)
-    return wide, companions, shown, limits
+    """What learning writes: wide rows, companions, labels as shown, limits."""
+    block = new_block(x, y, np.ones_like(y))
+    front.learn(block)
+    return block[3:]
 
 
 def looked(front, example):
-    d = len(example)
-    extended, wide = np.empty(N_PAST + d), np.empty(width(d), np.float32)
-    companions = np.empty(N_COMPANIONS)
-    look(uniform(example), extended, wide, companions, front.arrays, front.classes, front.period)
-    return extended, wide, companions
+    block = front.look(example)
+    return block.wide[0], block.values[0]
 
 
 def test_look_sees_what_advance_writes_and_learns_nothing():
@@ -71,12 +64,12 @@ def test_look_sees_what_advance_writes_and_learns_nothing():
     wide, companions, *_ = advanced(Front(3), x, y)
     front = Front(3)
     for t in range(len(y)):
-        before = [array.copy() for array in front.arrays]
+        before = [array.copy() for array in front.known]
         for _ in range(2):
-            _, seen, forecasts = looked(front, x[t])
+            seen, forecasts = looked(front, x[t])
             assert seen.tolist() == wide[t].tolist()
             assert forecasts.tolist() == companions[t].tolist()
-        for array, old in zip(front.arrays, before, strict=True):
+        for array, old in zip(front.known, before, strict=True):
             assert np.array_equal(array, old)
         advanced(front, x[t : t + 1], y[t : t + 1])
 
@@ -89,7 +82,7 @@ def test_blocks_of_any_size_leave_the_same():
 
     for one, pieces in zip(expected, zip(*found, strict=True), strict=True):
         assert np.array_equal(one, np.concatenate(pieces))
-    for array, other in zip(whole.arrays, parts.arrays, strict=True):
+    for array, other in zip(whole.known, parts.known, strict=True):
         assert np.array_equal(array, other)
 
 
@@ -167,24 +160,22 @@ def test_the_labels_past_by_hand():
     front = Front(1)
     y = np.array([4, 6, 5, 3], np.float32)
     advanced(front, np.zeros((4, 1), np.float32), y)
-    extended, wide, _ = looked(front, np.zeros(1, np.float32))
+    wide, _ = looked(front, np.zeros(1, np.float32))
 
     # Two seasons of length 2 have passed; no other has.
-    assert extended[:N_PAST].tolist() == [3, 5, 6, 5]
     expected = (np.array([3, 5, 6, 5]) - y.mean()) / y.std()
     assert wide[:N_PAST].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
 
 
 def test_lags_that_are_not_known_yet_are_the_mean():
     front = Front(1)
-    extended, wide, companions = looked(front, np.ones(1, np.float32))
-    assert extended[:N_PAST].tolist() == [0, 0, 0, 0]
+    wide, companions = looked(front, np.ones(1, np.float32))
     assert wide.tolist() == [0, 0, 0, 0, 0, 1, *[0] * len(KNOTS)]
     assert companions.tolist() == [0] * N_COMPANIONS
 
     advanced(front, np.ones((2, 1), np.float32), np.array([4, 6], np.float32))
-    extended, *_ = looked(front, np.ones(1, np.float32))
-    assert extended[:N_PAST].tolist() == [6, 4, 5, 6]
+    wide, _ = looked(front, np.ones(1, np.float32))
+    assert wide[:N_PAST].tolist() == [1, -1, 0, 1]
 
 
 def test_labels_are_shown_within_the_range_that_was_known_before_them():
@@ -266,13 +257,13 @@ def test_many_features_are_selected_and_seen_in_slots(d):
     x, y = many(600, d)
     front = Front(d)
     wide, *_ = advanced(front, x, y)
-    held = np.flatnonzero(front.slots >= 0)
+    held = np.flatnonzero(front.known.slots >= 0)
     slots = wide[:, N_PAST + 2 * d + NARROW * len(KNOTS) :]
 
-    assert {*front.slots[held].tolist()} >= {*USEFUL}
+    assert {*front.known.slots[held].tolist()} >= {*USEFUL}
     assert len(held) <= len(USEFUL) + 2
     assert not slots[:EVERY].any()
-    assert (slots[-1, held] == wide[-1, N_PAST + front.slots[held]]).all()
+    assert (slots[-1, held] == wide[-1, N_PAST + front.known.slots[held]]).all()
     assert not np.delete(slots, held, axis=1).any()
     pieces = wide[:, N_PAST + 2 * d :][:, : NARROW * len(KNOTS)].reshape(len(y), NARROW, -1)
     assert pieces[-1, held].sum(axis=1) == pytest.approx(1)
@@ -299,9 +290,9 @@ def test_growing_keeps_what_was_learned():
     x, y = sample(100)
     front = Front(3)
     advanced(front, x[:60], y[:60])
-    _, before, forecasts = looked(front, x[60])
+    before, forecasts = looked(front, x[60])
     front.grow(5)
-    _, after, grown = looked(front, np.append(x[60], [0, 0]).astype(np.float32))
+    after, grown = looked(front, np.append(x[60], [0, 0]).astype(np.float32))
 
     assert grown.tolist() == forecasts.tolist()
     assert after[: N_PAST + 3].tolist() == before[: N_PAST + 3].tolist()
@@ -335,14 +326,6 @@ def test_what_was_learned_goes_on_elsewhere():
         Front(4).fill(front.state())
 
 
-def test_the_mean_of_a_front_is_that_of_its_labels():
-    x, y = sample(50)
-    front = Front(3)
-    advanced(front, x, y)
-
-    assert front.scale[MEAN] == pytest.approx(y.astype(float).mean())
-
-
 def test_classes_have_logistic_regressions():
     x, y = sample(300)
     y = np.where(y > 0, 1, -1).astype(np.float32)
@@ -355,13 +338,3 @@ def test_classes_have_logistic_regressions():
     np.testing.assert_allclose(companions[:, RIDGE], np.tanh(margins / 2), atol=2e-3)
     wrong = (companions[100:, RIDGE_ON_PAST] > 0) != (y[100:] > 0)
     assert wrong.mean() < 0.25
-
-
-def test_a_rare_class_is_seen_from_its_first_label_on():
-    """No range of the labels before clips it."""
-    y = np.full(200, -1, np.float32)
-    y[50::50] = 1
-    _, companions, shown, _ = advanced(Front(1, classes=True), np.zeros((200, 1), np.float32), y)
-
-    assert shown.tolist() == y.tolist()
-    assert companions[151, MEAN_SO_FAR] == pytest.approx(y[:151].mean())

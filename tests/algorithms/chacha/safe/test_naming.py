@@ -84,14 +84,6 @@ def test_of_two_kinds_of_features_each_is_named():
     assert crossed(told, *pairs, names=both) == ["all pairs of features standardised"]
 
 
-def test_every_kind_of_features_is_told():
-    told, known = words(["u"], ["v"])
-
-    for kind, names in known.kinds.items():
-        assert told.features(names) == kind
-        assert crossed(told, (names[0], names[1]), names=names) == ["u × v"]
-
-
 def test_parts_of_a_column_are_told_by_its_name_and_the_part():
     hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
     told, known = words(

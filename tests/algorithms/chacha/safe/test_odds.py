@@ -1,14 +1,25 @@
 """Chances of classes: the log loss against what people try first, by hand and by an adversary."""
 
+from __future__ import annotations
+
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound
-from leaseboard.algorithms.chacha.safe.front import LAST, N_COMPANIONS
-from leaseboard.algorithms.chacha.safe.odds import N_EXPERTS, SURE_AFTER, TOLD, Odds
+from leaseboard.algorithms.chacha.safe.front import LAST, N_COMPANIONS, new_block
+from leaseboard.algorithms.chacha.safe.odds import (
+    N_EXPERTS,
+    SURE_AFTER,
+    TOLD,
+    VARIANCE,
+    Odds,
+    stack,
+    tell_odds,
+)
 
 B = 2
 LIVE = np.arange(B)
@@ -22,12 +33,17 @@ def values_of(rows):
     return values
 
 
-def told(odds, values, labels, forecasts):
+def told(odds, values, labels, forecasts, learns=True, importances=None):
     """Log odds of the second class, progressively."""
-    out = np.asarray(forecasts, np.float32).copy()
-    labels = np.asarray(labels, np.float32)
-    odds.learn(values, LIVE, 0, uniform(labels), uniform(np.ones_like(labels)), out)
+    out, labels = np.asarray(forecasts, np.float32).copy(), np.asarray(labels, np.float32)
+    weights = np.ones_like(labels) if importances is None else np.float32(importances)
+    block = new_block(np.zeros((len(labels), 1), np.float32), labels, weights)
+    tell_odds(block._replace(values=values), LIVE, 0, odds, learns, out)
     return out
+
+
+def margin(odds, values, forecast):
+    return told(odds, values[None], [0.0], [forecast], learns=False)[0]
 
 
 def log_loss(margins, labels):
@@ -38,7 +54,7 @@ def log_loss(margins, labels):
 def test_no_expert_is_ever_better_by_more_than_the_bound(steps):
     rows = np.array([step[:3] for step in steps])
     labels = np.where([step[3] for step in steps], 1.0, -1.0)
-    odds = Odds(B)
+    odds = Odds.new(B)
     margins = told(odds, values_of(rows[:, :B]), labels, rows[:, 2])
 
     assert odds.over_best <= regret_bound(N_EXPERTS)
@@ -52,10 +68,10 @@ def test_no_expert_is_ever_better_by_more_than_the_bound(steps):
 
 
 def test_the_label_that_is_least_expected_always():
-    odds = Odds(B)
+    odds = Odds.new(B)
     values = np.zeros((1, B + N_COMPANIONS))
     for _ in range(3000):
-        label = -1.0 if odds.margin(values[0], LIVE, 0, 0.0) > 0 else 1.0
+        label = -1.0 if margin(odds, values[0], 0.0) > 0 else 1.0
         told(odds, values, [label], [0.0])
         values[0, B + LAST] = label
 
@@ -64,17 +80,17 @@ def test_the_label_that_is_least_expected_always():
 
 def test_a_prediction_is_what_learning_tells_and_learns_nothing():
     rng = np.random.default_rng(0)
-    odds, other = Odds(B), Odds(B)
+    odds, other = Odds.new(B), Odds.new(B)
     values = values_of(rng.uniform(-1, 1, (200, B)))
     labels, forecasts = rng.choice([-1.0, 1.0], 200), rng.uniform(-1, 1, 200).astype(np.float32)
     for t in range(200):
-        before = odds.margin(values[t], LIVE, 0, float(forecasts[t]))
-        assert odds.margin(values[t], LIVE, 0, float(forecasts[t])) == before
+        before = margin(odds, values[t], forecasts[t])
+        assert margin(odds, values[t], forecasts[t]) == before
         assert told(odds, values[t : t + 1], labels[t : t + 1], forecasts[t : t + 1]) == [before]
     whole = told(other, values, labels, forecasts)
 
     assert len(whole) == 200
-    for name in Odds.kept:
+    for name in Odds._fields:
         assert np.array_equal(getattr(odds, name), getattr(other, name))
 
 
@@ -83,7 +99,7 @@ def test_forecasts_that_are_too_sure_are_calibrated():
     rng = np.random.default_rng(1)
     forecasts = rng.choice([-1.0, 1.0], 4000)
     labels = np.where(rng.uniform(size=4000) < 0.9, forecasts, -forecasts)
-    margins = told(Odds(B), values_of(np.stack([forecasts, forecasts], 1)), labels, forecasts)
+    margins = told(Odds.new(B), values_of(np.stack([forecasts, forecasts], 1)), labels, forecasts)
     chances = 1 / (1 + np.exp(-margins[1000:].astype(float)))
 
     assert chances[forecasts[1000:] > 0].mean() == pytest.approx(0.9, abs=0.02)
@@ -96,7 +112,7 @@ def test_labels_that_follow_the_last_one_are_told_without_any_model():
     labels = np.where(np.cumsum(rng.uniform(size=3000) < 0.05) % 2, 1.0, -1.0)
     values = np.zeros((3000, B + N_COMPANIONS))
     values[1:, B + LAST] = labels[:-1]
-    margins = told(Odds(B), values, labels, np.zeros(3000))
+    margins = told(Odds.new(B), values, labels, np.zeros(3000))
 
     assert log_loss(margins, labels).mean() < 0.22  # .05 switches: .199
 
@@ -106,7 +122,7 @@ def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does()
     labels = np.full(10_000, -1.0)
     labels[5000] = 1
     values = np.zeros((10_000, B + N_COMPANIONS))
-    odds = Odds(B)
+    odds = Odds.new(B)
     margins = told(odds, values, labels, np.zeros(10_000))
     shares = (np.cumsum(labels > 0) - (labels > 0) + 0.5) / (np.arange(10_000) + 1)
     frequency = -np.log(np.where(labels > 0, shares, 1 - shares)).sum()
@@ -116,12 +132,59 @@ def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does()
 
 @pytest.mark.parametrize("label", [-1.0, 1.0])
 def test_an_example_without_importance_teaches_nothing(label):
-    odds = Odds(B)
-    before = [getattr(odds, name).copy() for name in Odds.kept]
-    odds.learn(
-        values_of([[0.5, -0.5]]), LIVE, 0, np.full(1, label, np.float32), np.zeros(1, np.float32),
-        np.zeros(1, np.float32),
-    )  # fmt: skip
+    odds = Odds.new(B)
+    before = [getattr(odds, name).copy() for name in Odds._fields]
+    told(odds, values_of([[0.5, -0.5]]), [label], [0.0], importances=[0.0])
 
-    for name, old in zip(Odds.kept, before, strict=True):
+    for name, old in zip(Odds._fields, before, strict=True):
         assert np.array_equal(getattr(odds, name), old)
+
+
+def fresh(n):
+    return np.zeros(n), VARIANCE * np.eye(n)
+
+
+def step(x, second, weights, covariance):
+    margin = float(np.clip(weights @ x, -30, 30))
+    stack(x, 1 / (1 + math.exp(-margin)), bool(second), weights, covariance)
+
+
+def assert_sound(weights, covariance):
+    assert np.array_equal(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance).min() > 0
+    assert covariance.diagonal().max() <= VARIANCE * (1 + 1e-12)
+    assert np.abs(weights).max() < 10
+
+
+def test_a_hundred_thousand_examples_leave_it_sound():
+    rng = np.random.default_rng(0)
+    weights, covariance = fresh(7)
+    inputs = rng.normal(size=(100_000, 7))
+    labels = inputs @ np.linspace(-1, 1, 7) + rng.logistic(size=100_000) > 0
+    for x, second in zip(inputs, labels.tolist(), strict=True):
+        step(x, second, weights, covariance)
+
+    assert_sound(weights, covariance)
+    assert np.abs(weights - np.linspace(-1, 1, 7)).max() < 0.5
+
+
+@pytest.mark.parametrize("idle", ["none", "zero", "the same again"])
+def test_what_was_true_is_forgotten_also_beside_an_input_that_says_nothing(idle):
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(4000, 3))
+    inputs[:, 2] = {"none": inputs[:, 2], "zero": 0.0, "the same again": inputs[:, 1]}[idle]
+    sign = np.where(np.arange(4000) < 3000, 1, -1)
+    weights, covariance = fresh(3)
+    for x, s in zip(inputs, sign.tolist(), strict=True):
+        step(x, s * x[0] + rng.logistic() > 0, weights, covariance)
+
+    assert weights[0] < -0.2
+    assert_sound(weights, covariance)
+
+
+def test_weights_that_were_sure_and_wrong_are_not_thrown_far():
+    weights, covariance = np.array([0.0, 1.0]), VARIANCE * np.eye(2)
+    inputs = np.array([1.0, math.log(99)])
+    for _ in range(1000):
+        step(inputs, weights @ inputs < 0, weights, covariance)
+        assert np.abs(weights).max() < 5

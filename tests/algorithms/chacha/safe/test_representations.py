@@ -118,13 +118,6 @@ def test_what_a_variant_without_pieces_leaves_out():
     assert VWConfiguration((("a", "b"),), 0.5, ("a", "b")) in variants
 
 
-def test_variants_have_a_namespace_that_the_champion_does_not_know_yet():
-    champion = VWConfiguration((), 0.5, ("a",))
-    own = VWConfiguration((), 0.5, ("a", "b"))
-
-    assert own in represent(TWO).variants(champion)
-
-
 def test_variants_with_all_pairs_have_the_squares_and_no_past():
     champion = VWConfiguration((("a", "b"),), 0.5, ("a", "b", ":last"))
     variants = represent(TWO).variants(champion)

@@ -16,7 +16,7 @@ def learned(x, y, front=None):
 
 
 def held(front):
-    return sorted(front.slots[front.slots != EMPTY].tolist())
+    return sorted(front.known.slots[front.known.slots != EMPTY].tolist())
 
 
 NOISE = {
@@ -101,14 +101,14 @@ def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():
     front = Front(3000)
     x = rng.normal(size=(1500, 3000)).astype(np.float32)
     learned(x, np.arange(1500), front)
-    before = len(front.memory)
+    before = len(front.known.memory)
     front.grow(4000)
-    n = len(front.memory)
-    times = front.memory[np.arange(1500 - n, 1500) % n, -2]
+    n = len(front.known.memory)
+    times = front.known.memory[np.arange(1500 - n, 1500) % n, -2]
 
     assert n < before < 1500
     assert times.tolist() == list(range(1500 - n, 1500))
-    assert (front.memory[:, -1] == 1).all()
+    assert (front.known.memory[:, -1] == 1).all()
 
 
 @pytest.mark.parametrize("slots", [[D], [-2], [5, 5]])

@@ -78,6 +78,6 @@ def test_one_by_one_a_block_and_a_model_that_was_saved_are_the_same(d, tmp_path)
     one.save(tmp_path / "model")
     again = ChaChaRegressor.load(tmp_path / "model")
 
-    assert (again._race.ensemble.front.slots >= 0).any()
+    assert (again._race.ensemble.front.known.slots >= 0).any()
     assert [*singly, *again.learn_many(x[210:], y[210:])] == told
     assert again.live == whole.live

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from vowpalwabbit import Workspace
 
-from leaseboard.algorithms.benches.arrays import uniform
-from leaseboard.algorithms.chacha.safe.front import N_COMPANIONS, N_PAST, look, width
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.errors import UsageError
 
@@ -22,10 +20,8 @@ def trained(n, labels=None, **settings):
 
 def said(race, slot, row):
     """What the model in `slot` forecasts, in the labels' own unit."""
-    wide, front = np.empty(width(len(row)), dtype=np.float32), race.ensemble.front
-    past, companions = np.empty(N_PAST + len(row)), np.empty(N_COMPANIONS)
-    look(uniform(row), past, wide, companions, front.arrays, False, front.period)
     center, spread = race.ensemble.unit
+    wide = race.ensemble.front.look(row).wide[0]
     return center + spread * race.models.learner(slot).predict(wide)
 
 

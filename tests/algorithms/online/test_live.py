@@ -1,0 +1,192 @@
+"""Live models: handles of their arrays, layouts that are kept, and branches of both engines."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numba import njit
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.benches.arrays import uniform
+from leaseboard.algorithms.online import live
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import entry, handle_of, quick
+from leaseboard.algorithms.online.kernel import open_pool
+from leaseboard.algorithms.online.live import KernelModels, WorkspaceModels
+from leaseboard.algorithms.online.schema import Schema
+
+SMALL = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
+GROWN = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))
+CROSSED = VWConfiguration((("a", "b"),), 2.0)
+
+
+def pool():
+    made = KernelModels(SMALL, 3)
+    made.start(0, VWConfiguration())
+    return made
+
+
+def grown():
+    made = pool()
+    made.start(1, CROSSED)
+    made.grow(GROWN)
+    return made
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        KernelModels(SMALL, 3),
+        pool(),
+        grown(),
+        copy.deepcopy(grown()),
+        pickle.loads(pickle.dumps(grown())),
+    ],
+    ids=["empty", "started", "grown", "copied", "pickled"],
+)
+def test_it_opens_the_very_arrays_of_its_pool(made):
+    made.pool.tables[...] += 1.0
+    opened = open_pool(made.handle)
+
+    for array, own in zip(opened, made.pool, strict=True):
+        assert (array.shape, array.dtype) == (own.shape, own.dtype)
+        assert array.tobytes() == own.tobytes()
+    opened[0][...] = 7.0
+    assert (made.pool.tables == 7.0).all()
+
+
+def test_it_is_the_same_array_when_its_pool_has_others():
+    made = pool()
+    handle, tables = made.handle, made.pool.tables
+    made.start(1, CROSSED)
+
+    assert made.handle is handle
+    assert made.pool.tables is not tables
+    assert open_pool(handle)[0].shape == made.pool.tables.shape
+
+
+def test_an_entry_calls_what_it_was_made_of():
+    made = pool()
+
+    assert entry(open_pool, made.handle)(made.handle)[6].tolist() == made.pool.n_terms.tolist()
+    with pytest.raises(TypeError):
+        entry(open_pool, made.handle)(1.0)
+
+
+class Pair(NamedTuple):
+    one: NDArray[np.float64]
+    other: NDArray[np.float64]
+
+
+def test_a_quick_call_takes_read_only_arrays_and_others_alike():
+    @quick
+    @njit
+    def difference(pair, scale):
+        return scale * (pair.one[0] - pair.other[0])
+
+    three, one = np.array([3.0]), np.array([1.0])
+    assert difference(Pair(three, one), 2.0) == 4.0
+    assert difference(Pair(uniform(one), uniform(three)), 0.5) == -1.0
+    for wrong in (Pair(three, 1.0), Pair(three, np.float32(one))):
+        with pytest.raises(TypeError):
+            difference(wrong, 1.0)
+
+
+def test_an_array_with_gaps_in_memory_has_none():
+    with pytest.raises(ValueError, match="contiguous"):
+        handle_of(np.zeros((3, 2))[:, 0])
+
+
+FOUR = Schema(("a", "b", "c", "d"), ((0,), (1,), (2,), (3,)), tuple("0123"))
+
+
+def test_layouts_of_a_long_race_are_forgotten_but_for_the_last(monkeypatch):
+    monkeypatch.setattr(live, "MOST_LAYOUTS", 3)
+    models = live.KernelModels(FOUR, 2)
+    models.start(0, VWConfiguration((("a", "b"),)))
+    first = models.layouts[0]
+    for pair in itertools.combinations("abcd", 2):
+        models.start(1, VWConfiguration((pair,)))
+        assert len(models._layouts) <= 3
+    last = models.layouts[1]
+    models.start(1, VWConfiguration((("c", "d"),)))
+    assert models.layouts[1] is last
+    assert models.layouts[0] is first
+
+
+SCHEMA = Schema(("a", "b", "c"), ((0, 1), (2,), (3,)), ("0", "1", "2", "3"))
+PARENT = VWConfiguration((("a", "b"),), 2.0)
+WIDER = VWConfiguration((("a", "b"), ("b", "c")), 2.0)
+FASTER = VWConfiguration((("a", "b"),), 8.0)
+
+
+def examples(n):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(n, 4)).astype(np.float32)
+    features[rng.random(features.shape) < 0.1] = 0
+    labels = (features[:, 1] * features[:, 2] + features[:, 3] + 5).astype(np.float32)
+    return uniform(features), uniform(labels)
+
+
+def run(models, branches):
+    """Predictions of 60 examples; `branches` leave slot 0 after 40 of them."""
+    features, labels = examples(60)
+    ones = uniform(np.ones(60, dtype=np.float32))
+    slots = np.arange(1 + len(branches))
+    predictions = np.zeros((60, len(slots)), dtype=np.float32)
+    models.start(0, PARENT)
+    models.learn(features[:40], labels[:40], ones[:40], slots[:1], predictions[:40])
+    for slot, configuration in zip(slots[1:].tolist(), branches, strict=True):
+        models.start(slot, configuration, parent=0)
+    models.learn(features[40:], labels[40:], ones[40:], slots, predictions[40:])
+    return predictions
+
+
+def test_a_branch_of_the_same_configuration_stays_equal():
+    predictions = run(KernelModels(SCHEMA, 2), [PARENT])
+
+    assert predictions[40:, 1].tolist() == predictions[40:, 0].tolist()
+
+
+@pytest.mark.parametrize("configuration", [WIDER, FASTER])
+def test_a_branch_starts_with_its_parents_prediction_and_goes_its_own_way(configuration):
+    predictions = run(KernelModels(SCHEMA, 2), [configuration])
+
+    assert predictions[40, 1] == predictions[40, 0]
+    assert predictions[41, 1] != predictions[41, 0]
+
+
+def test_both_engines_branch_alike():
+    kernel = run(KernelModels(SCHEMA, 3), [WIDER, FASTER])
+    workspaces = run(WorkspaceModels(SCHEMA, 3), [WIDER, FASTER])
+
+    assert workspaces.tolist() == kernel.tolist()
+
+
+@pytest.mark.parametrize("models", [KernelModels(SCHEMA, 2), WorkspaceModels(SCHEMA, 2)])
+def test_predicting_is_what_learning_would_have_predicted(models):
+    features, labels = examples(20)
+    live, row = np.array([1]), np.zeros(2, dtype=np.float32)
+    models.start(1, WIDER)
+    learned = np.zeros((1, 2), dtype=np.float32)
+    for example, label in zip(features, labels, strict=True):
+        models.predict(example, live, row)
+        block = example[None], np.array([label]), np.ones(1, np.float32)
+        models.learn(*map(uniform, block), live, learned)
+
+        assert row[1] == learned[0, 1]
+
+
+def test_a_model_can_be_kept():
+    models = KernelModels(SCHEMA, 1)
+    run(models, [])
+    features, _ = examples(1)
+    row = np.zeros(1, dtype=np.float32)
+    models.predict(features[0], np.array([0]), row)
+
+    assert models.learner(0).predict(features[0]) == row[0]
