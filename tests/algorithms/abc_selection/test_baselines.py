@@ -7,8 +7,6 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.baselines import projected_upper_bound
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.samples import SamplesBench
 from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.events import (
@@ -16,7 +14,9 @@ from leaseboard.algorithms.events import (
     ConfigurationFailed,
     Eliminated,
     ProbeFinished,
+    of,
 )
+from tests.algorithms.played import audited
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
@@ -38,16 +38,7 @@ class Failing(SimulatedLearners):
 
 def run(name, environment, settings=None, seed=1, **kwargs):
     bench = SamplesBench(environment, initial_rows=100, **kwargs)
-    auditor, events = Auditor(), []
-    for event in play(name, registry.build(name, settings), bench, seed):
-        auditor(event)
-        events.append(event)
-    auditor.close()
-    return events, bench
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
+    return audited(name, registry.build(name, settings), bench, seed), bench
 
 
 def learners(seed=0):
@@ -56,7 +47,7 @@ def learners(seed=0):
 
 def test_full_run_trains_everyone_in_full_and_keeps_the_best():
     events, bench = run("full-run", learners())
-    assert [probe.rows for probe in of(ProbeFinished, events)] == [20_000] * 5
+    assert [probe.rows for probe in of(events, ProbeFinished)] == [20_000] * 5
     assert bench.champion == 1
     assert events[-1].at == 100_000
 
@@ -64,35 +55,35 @@ def test_full_run_trains_everyone_in_full_and_keeps_the_best():
 def test_full_run_passes_over_a_configuration_that_fails():
     events, bench = run("full-run", Failing(ACCURACIES, 2000, 500, 0, failing={1}))
     assert bench.champion == 3
-    assert of(ConfigurationFailed, events)[0].reason == "crash at 2000 rows: boom"
+    assert of(events, ConfigurationFailed)[0].reason == "crash at 2000 rows: boom"
 
 
 def test_successive_halving_follows_the_sizes_of_abc():
     events, bench = run("successive-halving", learners())
-    assert [probe.rows for probe in of(ProbeFinished, events)] == [100] * 5 + [200] * 2
+    assert [probe.rows for probe in of(events, ProbeFinished)] == [100] * 5 + [200] * 2
     assert bench.champion in (1, 3)
-    assert len(of(Eliminated, events)) == 4
+    assert len(of(events, Eliminated)) == 4
 
 
 def test_successive_halving_may_start_smaller():
     events, _ = run("successive-halving", learners(), {"initial_rows": 25})
-    assert of(ProbeFinished, events)[0].rows == 25
+    assert of(events, ProbeFinished)[0].rows == 25
 
 
 def test_successive_halving_takes_the_best_at_full_size():
     environment = SimulatedLearners([0.5, 0.9] * 8, 150, 50, 0)
     events, bench = run("successive-halving", environment)
     assert bench.champion % 2 == 1
-    assert {probe.rows for probe in of(ProbeFinished, events)} == {100, 150}
+    assert {probe.rows for probe in of(events, ProbeFinished)} == {100, 150}
 
 
 def test_daub_ends_with_a_configuration_trained_in_full():
     events, bench = run("daub", learners())
-    last = of(ProbeFinished, events)[-1]
+    last = of(events, ProbeFinished)[-1]
     assert (last.configuration, last.rows) == (bench.champion, 20_000)
-    firsts = [p.rows for p in of(ProbeFinished, events)[:15]]
+    firsts = [p.rows for p in of(events, ProbeFinished)[:15]]
     assert firsts == [100, 200, 400] * 5
-    assert all(0 <= e.lower <= e.upper <= 1 for e in of(BoundsUpdated, events))
+    assert all(0 <= e.lower <= e.upper <= 1 for e in of(events, BoundsUpdated))
 
 
 def curve(*points):

@@ -10,8 +10,6 @@ from leaseboard.algorithms.abc_selection.bounds import Estimator, estimate
 from leaseboard.algorithms.abc_selection.schedulers import Prospect, best_guess
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.samples import SamplesBench
 from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
@@ -21,8 +19,10 @@ from leaseboard.algorithms.events import (
     Eliminated,
     Finished,
     ProbeFinished,
+    of,
 )
 from leaseboard.algorithms.log_format import to_json
+from tests.algorithms.played import audited
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 FITTED = [
@@ -47,16 +47,7 @@ class Overridden(SimulatedLearners):
 def run(algorithm, environment, **kwargs):
     """The audited events of a job."""
     bench = SamplesBench(environment, initial_rows=kwargs.pop("initial_rows", 100), **kwargs)
-    auditor, events = Auditor(), []
-    for event in play("abc", algorithm, bench, seed=1):
-        auditor(event)
-        events.append(event)
-    auditor.close()
-    return events, bench
-
-
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
+    return audited("abc", algorithm, bench, 1), bench
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
@@ -68,7 +59,7 @@ def test_finds_the_best_configuration(scheduler, bounds, growth):
     events, bench = run(algorithm, learners)
     assert bench.champion == 1
     assert events[-1].score == learners.real_accuracy(1)
-    probed = of(ProbeFinished, events)
+    probed = of(events, ProbeFinished)
     assert {probe.configuration for probe in probed} == set(range(5))
     assert sum(probe.rows for probe in probed) == events[-1].at
     assert max(p.rows for p in probed if p.configuration == 4) < 2000
@@ -93,15 +84,15 @@ def test_a_larger_epsilon_needs_fewer_rows():
 def test_equal_configurations_are_separated_at_full_size():
     learners = SimulatedLearners((0.8, 0.8), 3000, 1000, seed=3)
     events, _ = run(ABC(epsilon=0.0), learners)
-    assert len(of(Eliminated, events)) == 1
-    last = [e for e in of(BoundsUpdated, events) if e.units == 3000]
+    assert len(of(events, Eliminated)) == 1
+    last = [e for e in of(events, BoundsUpdated) if e.units == 3000]
     assert last
     assert all(event.lower == event.upper == event.value for event in last)
 
 
 def test_the_reason_of_a_pruning_names_both_bounds():
     events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 20_000, 5_000, seed=0))
-    (pruned,) = of(Eliminated, events)
+    (pruned,) = of(events, Eliminated)
     assert pruned.configuration == 1
     assert "upper bound 0." in pruned.reason
     assert "of configuration 0" in pruned.reason
@@ -110,7 +101,7 @@ def test_the_reason_of_a_pruning_names_both_bounds():
 def test_one_configuration_needs_no_probe():
     events, bench = run(ABC(), SimulatedLearners((0.7,), 500, 100, seed=0))
     assert bench.champion == 0
-    assert not of(ProbeFinished, events)
+    assert not of(events, ProbeFinished)
 
 
 def test_duplicates_are_not_probed_twice():
@@ -118,13 +109,13 @@ def test_duplicates_are_not_probed_twice():
     learners.configurations[1] = learners.configurations[0]
     events, bench = run(ABC(), learners)
     assert bench.champion == 0
-    assert of(Eliminated, events)[0].reason == "duplicate of configuration 0"
-    assert {probe.configuration for probe in of(ProbeFinished, events)} == {0, 2}
+    assert of(events, Eliminated)[0].reason == "duplicate of configuration 0"
+    assert {probe.configuration for probe in of(events, ProbeFinished)} == {0, 2}
 
 
 def test_data_smaller_than_the_first_sample_is_probed_in_full():
     events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 60, 20, seed=0), initial_rows=1000)
-    assert {probe.rows for probe in of(ProbeFinished, events)} == {60}
+    assert {probe.rows for probe in of(events, ProbeFinished)} == {60}
 
 
 def crash(probe, reason="boom"):
@@ -137,7 +128,7 @@ def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
         answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 100 else None,
     )  # fmt: skip
     events, bench = run(ABC(epsilon=0.0), learners)
-    (failed,) = of(ConfigurationFailed, events)
+    (failed,) = of(events, ConfigurationFailed)
     assert failed.configuration == 0
     assert failed.reason.startswith("crash at 100 rows: boom")
     assert bench.champion == 1
@@ -240,16 +231,16 @@ def test_settings_out_of_range_are_refused_by_name(setting, value):
 
 def test_finished_tells_what_selection_cost():
     events, bench = run(ABC(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
-    (finished,) = of(Finished, events)
+    (finished,) = of(events, Finished)
     assert finished.metrics["selection_cpu_seconds"] == bench.cost.cpu_seconds > 0
     assert finished.metrics["training_cpu_seconds"] == pytest.approx(20.0)
-    assert finished.metrics["probes"] == len(of(ProbeFinished, events))
+    assert finished.metrics["probes"] == len(of(events, ProbeFinished))
 
 
 def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eight_times():
     learners = SimulatedLearners((0.8, 0.83), 100_000, 100_000, seed=0)
     events, _ = run(ABC(epsilon=0.01), learners, initial_rows=200)
-    tested = {probe.rows: probe.test_rows // probe.rows for probe in of(ProbeFinished, events)}
+    tested = {probe.rows: probe.test_rows // probe.rows for probe in of(events, ProbeFinished)}
     assert [tested[rows] for rows in (100, 200, 400, 800)] == [2, 2, 2, 8]
 
 
@@ -257,7 +248,7 @@ def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eig
 def test_ties_that_no_sample_can_part_get_the_first_ones_only(scheduler):
     learners = SimulatedLearners([0.8] * 3, 100_000, 25_000, seed=0)
     events, _ = run(ABC(epsilon=0.0, scheduler=scheduler), learners, initial_rows=1000)
-    rows = [probe.rows for probe in of(ProbeFinished, events)]
+    rows = [probe.rows for probe in of(events, ProbeFinished)]
     assert max(each for each in rows if each < 100_000) <= 1000
 
 
@@ -266,7 +257,7 @@ def test_who_is_dear_waits_for_the_others_and_skips_a_size():
         (0.7, 0.9, 0.8), 100_000, 25_000, seed=0, seconds_per_row=[1e-3, 1e-3, 0.1]
     )
     events, _ = run(ABC(epsilon=0.01), learners, initial_rows=1000)
-    probes = [(probe.configuration, probe.rows) for probe in of(ProbeFinished, events)]
+    probes = [(probe.configuration, probe.rows) for probe in of(events, ProbeFinished)]
     dear = [rows for configuration, rows in probes if configuration == 2]
     assert dear[:2] == [500, 2000]
     assert probes.index((2, 2000)) > probes.index((0, 2000))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,8 +12,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.rows import as_rows, check_labels
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from leaseboard.algorithms.errors import DataError, DivergedError, UsageError
 from leaseboard.algorithms.events import (
@@ -22,8 +22,10 @@ from leaseboard.algorithms.events import (
     FeaturesExpanded,
     Finished,
     LeaseGranted,
+    of,
 )
 from leaseboard.algorithms.tiny import parity
+from tests.algorithms.played import audited
 
 
 def bench(x, y, test=None, **options):
@@ -32,18 +34,13 @@ def bench(x, y, test=None, **options):
     return HoldoutBench(Holdout(train, held_out, names), **options)
 
 
-def of(kind, events):
-    return [event for event in events if isinstance(event, kind)]
-
-
-def run(algorithm, one):
-    return list(play("apple", algorithm, one, 0))
+run = partial(audited, "apple")
 
 
 def test_expansions_are_told_by_name():
     events = run(Apple(alpha=0.5, learning_rate=0.5), parity(6000, variables=8, order=2))
 
-    told = of(FeaturesExpanded, events)
+    told = of(events, FeaturesExpanded)
     assert [event.at for event in told] == [1000, 2000, 3000, 4000, 5000]
     assert [event.epoch for event in told] == [1, 2, 3, 4, 5]
     assert all(len(event.parents) == 3 for event in told)  # floor(sqrt(9))
@@ -70,26 +67,26 @@ def test_the_doubling_schedule_needs_no_length():
     algorithm = Apple(schedule="doubling", batch=500, learning_rate=0.5)
     events = run(algorithm, parity(5000, order=2))
 
-    assert [event.at for event in of(FeaturesExpanded, events)] == [500, 1000, 2000, 4000]
+    assert [event.at for event in of(events, FeaturesExpanded)] == [500, 1000, 2000, 4000]
 
 
 def test_later_passes_learn_with_frozen_parents():
     one = parity(3000, order=2)
     events = run(Apple(), HoldoutBench(one.holdout, passes=3))
 
-    assert max(event.at for event in of(FeaturesExpanded, events)) == 2500
+    assert max(event.at for event in of(events, FeaturesExpanded)) == 2500
     assert events[-1].at == 9000
 
 
 def test_progressive_validation_picks_the_rate():
     events = run(Apple(rates=(1e-5, 0.5)), parity(3000, order=2))
 
-    admitted = of(ConfigurationAdmitted, events)
+    admitted = of(events, ConfigurationAdmitted)
     assert [event.parameters for event in admitted] == [
         {"learning_rate": 1e-5}, {"learning_rate": 0.5},
     ]  # fmt: skip
-    assert of(ChampionChanged, events)[-1].configuration == 1
-    assert {event.configuration for event in of(FeaturesExpanded, events)} == {0, 1}
+    assert of(events, ChampionChanged)[-1].configuration == 1
+    assert {event.configuration for event in of(events, FeaturesExpanded)} == {0, 1}
     assert events[-1].score == 0
 
 
@@ -109,15 +106,11 @@ class Fragile(Polynomial):
 
 
 def test_a_rate_that_diverges_fails_alone():
-    auditor = Auditor()
     events = run(Fragile(rates=(0.25, 0.5)), parity(100))
-    for event in events:
-        auditor(event)
-    auditor.close()
 
-    (failed,) = of(ConfigurationFailed, events)
+    (failed,) = of(events, ConfigurationFailed)
     assert (failed.configuration, failed.reason) == (0, "as the test wants it")
-    assert of(ChampionChanged, events)[-1].configuration == 1
+    assert of(events, ChampionChanged)[-1].configuration == 1
     with pytest.raises(DivergedError, match="as the test wants it"):
         run(Fragile(learning_rate=0.25), parity(100))
 
@@ -128,22 +121,21 @@ def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
     monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
     monkeypatch.setattr("leaseboard.algorithms.apple.rates.FINAL", max(final, prefix))
     one = HoldoutBench(parity(2000, order=2).holdout, passes=passes)
-    auditor, events = Auditor(), run(Apple(), one)
-    for event in events:
-        auditor(event)
-    finished, at = auditor.close(), min(prefix, 2000)
+    events, at = run(Apple(), one), min(prefix, 2000)
+    finished = events[-1]
 
     assert finished.at == 2000 * passes
-    out = [e.at for e in of(Eliminated, events)]
+    out = [e.at for e in of(events, Eliminated)]
     assert out == ([at] * (len(RATES) - 2) + [min(final, 2000)] if prefix == 700 else [at] * 4)
-    assert {p["learning_rate"] for p in auditor.parameters} == set(RATES)
-    again = [e for e in of(LeaseGranted, events) if e.at]
+    tried = {e.parameters["learning_rate"] for e in of(events, ConfigurationAdmitted)}
+    assert tried == set(RATES)
+    again = [e for e in of(events, LeaseGranted) if e.at]
     assert [(e.at, e.fresh) for e in again] == (
         ([(700, True)] * 2 if prefix == 700 else [])
         + ([(1500, True)] if (prefix, final) == (700, 1500) else [(2000, False)] * (passes - 1))
     )
     if final > 2000:
-        own = {e.epoch for e in of(FeaturesExpanded, events) if e.at > prefix}
+        own = {e.epoch for e in of(events, FeaturesExpanded) if e.at > prefix}
         assert own == ({3, 4, 5} if prefix == 700 else set())
     if prefix > 2000 and passes == 1:
         assert finished.score == run(Apple(rates=RATES), one.twin())[-1].score

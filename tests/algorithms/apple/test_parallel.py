@@ -22,11 +22,11 @@ from leaseboard.algorithms.apple.parallel import (
 )
 from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.update import EXAMPLES
-from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.arrays import squared_losses
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
+from tests.algorithms.played import audited, ended
 
 KERNELS = {"plan": PlanLearner, "hashed": HashedLearner}
 
@@ -45,14 +45,7 @@ def loss(learner, rows, labels):
     return squared_losses(learner.predict(rows), labels).sum()
 
 
-def events_of(algorithm, bench):
-    auditor = Auditor()
-    events = []
-    for event in play("apple-parallel", algorithm, bench, 0):
-        auditor(event)
-        events.append(event)
-    auditor.close()
-    return events
+events_of = functools.partial(audited, "apple-parallel")
 
 
 @pytest.mark.parametrize(("partitions", "loss"), [(2, 1.15), (8, 1.3)])
@@ -198,12 +191,8 @@ def test_the_rate_whose_average_loses_least_answers():
 
 
 def finished(algorithm, bench):
-    run = play("apple-parallel", algorithm, bench, 0)
-    while True:
-        try:
-            event = next(run)
-        except StopIteration as stop:
-            return event.score, stop.value
+    log, learner = ended(play("apple-parallel", algorithm, bench, 0))
+    return log[-1].score, learner
 
 
 def champion_of(events):

@@ -7,6 +7,7 @@ from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.tiny import parity
+from tests.algorithms.played import ended
 
 ALGORITHMS = [
     *(Apple(alpha=0.5), Apple(alpha=0.5, kernel="hashed", bits=8), Apple(kernel="plan")),
@@ -17,12 +18,7 @@ ALGORITHMS = [
 def ran(algorithm):
     """What a run leaves, and its bench."""
     bench = parity(rows=500, order=2)
-    run = play("a", algorithm, bench, 0)
-    while True:
-        try:
-            next(run)
-        except StopIteration as end:
-            return end.value, bench
+    return ended(play("a", algorithm, bench, 0))[1], bench
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)

@@ -10,25 +10,16 @@ from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.benches.samples import SamplesBench, geometric_sizes
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
+from tests.algorithms.played import ended
 
 
 def bench(**kwargs):
     return SamplesBench(SimulatedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100, **kwargs)
 
 
-def finish(generator):
-    """The events and the value of a generator."""
-    events = []
-    while True:
-        try:
-            events.append(next(generator))
-        except StopIteration as stop:
-            return events, stop.value
-
-
 def test_a_probe_is_a_lease_and_its_result():
     samples = bench()
-    (lease, result), probe = finish(samples.probe(0, 100))
+    (lease, result), probe = ended(samples.probe(0, 100))
     assert isinstance(lease, LeaseGranted)
     assert isinstance(result, ProbeFinished)
     assert (lease.at, lease.amount, result.at) == (0, 100, 100)
@@ -39,20 +30,20 @@ def test_a_probe_is_a_lease_and_its_result():
 
 def test_a_full_training_is_tested_on_all_test_rows_however_many():
     samples = SamplesBench(SimulatedLearners((0.8,), 100, 1000, 0), initial_rows=50)
-    assert [finish(samples.probe(0, rows))[1].test_rows for rows in (50, 100)] == [100, 1000]
+    assert [ended(samples.probe(0, rows))[1].test_rows for rows in (50, 100)] == [100, 1000]
 
 
 def test_a_probe_beyond_the_budget_in_rows_is_not_run():
     samples = bench(budget=150)
-    finish(samples.probe(0, 100))
-    assert finish(samples.probe(0, 100)) == ([], None)
+    ended(samples.probe(0, 100))
+    assert ended(samples.probe(0, 100)) == ([], None)
     assert samples.at == 100
 
 
 def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
     samples = bench(budget=0.15, unit="seconds")
-    finish(samples.probe(0, 100))
-    _, probe = finish(samples.probe(0, 100))
+    ended(samples.probe(0, 100))
+    _, probe = ended(samples.probe(0, 100))
     assert probe is None
     assert samples.at == 0.15
     assert samples.cost.cpu_seconds == pytest.approx(0.15)
@@ -60,14 +51,14 @@ def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
 
 def test_a_full_training_is_paid_once():
     samples = bench()
-    finish(samples.train(1))
-    finish(samples.train(1))
+    ended(samples.train(1))
+    ended(samples.train(1))
     assert samples.at == 1000
 
 
 def test_a_retest_costs_no_rows():
     samples = bench()
-    finish(samples.probe(0, 100))
+    ended(samples.probe(0, 100))
     assert samples.retest(0, 100).test_rows == 200
     assert samples.at == 100
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from benchmarks.simulation import simulate
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import ALGORITHM_STOPPED, play
+from leaseboard.algorithms.base import ALGORITHM_STOPPED
 from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
 from leaseboard.algorithms.errors import BrokenPromiseError, LeaseboardError
 from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
 from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
 from leaseboard.algorithms.policies.policy import ArmPolicy, Failures, Problem, alike, chosen
+from tests.algorithms.played import audited
 
 POLICIES = [
     entry.name
@@ -57,12 +57,7 @@ class Failing:
 
 def played(name, bench, seed=0, **set_to):
     """The log of a policy on `bench`, audited."""
-    log = list(play(name, registry.build(name, set_to), bench, seed))
-    auditor = Auditor()
-    for event in log:
-        auditor(event)
-    auditor.close()
-    return log
+    return audited(name, registry.build(name, set_to), bench, seed)
 
 
 outcomes = st.lists(

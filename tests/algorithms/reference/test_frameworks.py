@@ -7,7 +7,6 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
 from leaseboard.algorithms.benches.stream import BLOCK, Stream, StreamBench, StreamToll
@@ -19,9 +18,11 @@ from leaseboard.algorithms.events import (
     Finished,
     LeaseGranted,
     ProbeFinished,
+    of,
 )
 from leaseboard.algorithms.reference.frameworks import OutsideSearch, StreamFramework
 from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from tests.algorithms.played import audited
 
 NAMES = [
     name
@@ -190,16 +191,7 @@ class Saying:
 
 def run(saying, name="optuna-median", settings=None, learners=None, **options):
     bench = SamplesBench(learners or ThreeLearners(), initial_rows=100, deciders=saying, **options)
-    auditor, log = Auditor(), []
-    for event in play(name, registry.build(name, settings), bench, 7):
-        auditor(event)
-        log.append(event)
-    auditor.close()
-    return bench, log
-
-
-def of(kind, log):
-    return [event for event in log if isinstance(event, kind)]
+    return bench, audited(name, registry.build(name, settings), bench, 7)
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
@@ -208,12 +200,12 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     )
     bench, log = run(saying)
 
-    probes = of(ProbeFinished, log)
+    probes = of(log, ProbeFinished)
     assert [(each.configuration, each.rows) for each in probes] == [(0, 400), (1, 400), (1, 2000)]
     assert saying.heard[1:4] == [each.test_accuracy for each in probes]
     assert saying.heard[-1] == "closed"
     assert bench.champion == 1
-    assert [(each.configuration, each.reason) for each in of(Eliminated, log)] == [
+    assert [(each.configuration, each.reason) for each in of(log, Eliminated)] == [
         (0, "is pruned")
     ]
     assert log[-1].score == ThreeLearners().real_accuracy(1)
@@ -242,7 +234,7 @@ def test_what_crashes_has_no_accuracy_and_is_never_chosen():
     _, log = run(saying)
 
     assert saying.heard[2] is None
-    assert [(each.configuration, each.reason) for each in of(ConfigurationFailed, log)] == [
+    assert [(each.configuration, each.reason) for each in of(log, ConfigurationFailed)] == [
         (2, "crash at 1600 rows: boom")
     ]
 
@@ -261,8 +253,8 @@ def test_a_fold_is_leased_the_rows_that_it_is_trained_on():
     saying = Saying(*(ProbeAsked(1, 403, fold, 5) for fold in range(5)), Decided(1))
     bench, log = run(saying, "sklearn-halving")
 
-    assert [each.amount for each in of(LeaseGranted, log)] == [322, 322, 322, 323, 323]
-    assert [each.test_rows for each in of(ProbeFinished, log)] == [81, 81, 81, 80, 80]
+    assert [each.amount for each in of(log, LeaseGranted)] == [322, 322, 322, 323, 323]
+    assert [each.test_rows for each in of(log, ProbeFinished)] == [81, 81, 81, 80, 80]
     assert bench.at == 4 * 403
 
 
@@ -272,7 +264,7 @@ def test_when_the_budget_ends_the_best_until_then_is_the_answer(budget, champion
     bench, log = run(Saying(*asked, ProbeAsked(0, 2000)), budget=budget)
 
     assert bench.champion == champion
-    assert len(of(ChampionChanged, log)) == 1
+    assert len(of(log, ChampionChanged)) == 1
 
 
 def test_duplicates_are_not_searched():
@@ -283,7 +275,7 @@ def test_duplicates_are_not_searched():
 
     assert saying.heard[0][2] == 2
     assert bench.champion == 2
-    assert [each.configuration for each in of(Eliminated, log)] == [1, 0]
+    assert [each.configuration for each in of(log, Eliminated)] == [1, 0]
 
 
 def test_where_there_are_no_folds_it_is_skipped():

@@ -24,6 +24,7 @@ from leaseboard.algorithms.reference.naive import (
     remember,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from tests.algorithms.played import ended
 
 ALL = (RunningMean(), LastLabel(), SeasonalLast(), SeasonalLast(period=3), OnlineRidge())
 
@@ -129,13 +130,7 @@ def test_only_those_that_can_do_without_labels_leave_a_model():
     left = {}
     for name in ("running-mean", "last-label", "seasonal-last", "online-ridge"):
         bench = StreamBench(stream(y, x))
-        events = registry.build(name).run(bench, 0)
-        while True:
-            try:
-                next(events)
-            except StopIteration as end:
-                left[name] = end.value
-                break
+        left[name] = ended(registry.build(name).run(bench, 0))[1]
 
     assert left["last-label"] is left["seasonal-last"] is None
     assert left["running-mean"].predict([5.0, 5.0]) == pytest.approx(y.mean(), rel=1e-5)
