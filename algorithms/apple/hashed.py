@@ -32,13 +32,12 @@ from leaseboard.algorithms.apple.sparse import (
     RecordLearner,
     Records,
     Scratch,
-    Update,
     emit_base,
     learn_emitted,
     new_scratch,
     predict_emitted,
 )
-from leaseboard.algorithms.apple.update import DROPPED, FAST, UNSEEN, clamp
+from leaseboard.algorithms.apple.update import DROPPED, FAST, UNSEEN, Update, clamp
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 CLAIMED, COLLISIONS, ROWS = range(3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -13,11 +13,12 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.algorithms.base import Algorithm, Bench, Cost, Score
+from leaseboard.algorithms import events
+from leaseboard.algorithms.base import Algorithm, Bench, Cost, Run, Score
 from leaseboard.algorithms.benches.arrays import likeliest, losses, sealed, taken, taken_chances
 from leaseboard.algorithms.benches.measures import of_classes, of_margins, of_numbers
 from leaseboard.algorithms.errors import DivergedError, SkipError
-from leaseboard.algorithms.events import Measured
+from leaseboard.algorithms.events import Measured, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +80,8 @@ class Outside(Protocol):
 
 
 CHECKED_ROWS = 1 << 16
+
+LearnMany = Callable[[NDArray[np.float32], NDArray[np.float32]], NDArray[np.floating]]
 
 BLOCK = 4096
 """Examples between two records."""
@@ -418,6 +421,30 @@ def require_finite(stream: Stream, n_examples: int) -> None:
                 f"example {row} has a feature or label that is not finite:"
                 " no model can learn from it, impute or drop it"
             )
+
+
+def one_model(bench: StreamBench, learn_many: LearnMany, parameters: Parameters) -> Run:
+    """Predict and learn the stream in blocks with one model: nothing is searched or tested.
+
+    Parameters
+    ----------
+    bench : StreamBench
+        Its budget is not 0.
+    learn_many : callable
+        Learns a block in order, returns its progressive predictions.
+    parameters : dict
+        The one configuration, as events have it.
+    """
+    stream, budget = bench.stream, bench.budget
+    require_finite(stream, budget)
+    yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
+    yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+    yield events.ChampionChanged(at=0, configuration=0, previous=None)
+    for start in range(0, budget, BLOCK):
+        rows = slice(start, min(start + BLOCK, budget))
+        yield from bench.record(learn_many(stream.features[rows], stream.labels[rows]))
+    score = float(bench.score().value)
+    yield events.ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
 
 
 class StreamAlgorithm(Algorithm[StreamBench]):

@@ -10,7 +10,12 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
+from leaseboard.algorithms.benches.stream import (
+    StreamAlgorithm,
+    StreamBench,
+    one_model,
+    require_finite,
+)
 from leaseboard.algorithms.chacha.oracle import Tune, make_oracle
 from leaseboard.algorithms.chacha.published.presets import Published, Tuning
 from leaseboard.algorithms.chacha.safe.naming import words_of
@@ -25,9 +30,6 @@ from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import EngineName, VwOptions, make_learner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-
-BLOCK = 4096
-"""Examples of many classes between two records."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,24 +52,15 @@ class Vanilla(Published):
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """See `Racing.run`."""
-        stream, budget = bench.stream, bench.budget
-        if not stream.classes or budget == 0:
+        stream = bench.stream
+        if not stream.classes or bench.budget == 0:
             return (yield from super().run(bench, seed))
-        require_finite(stream, budget)
         configuration, n_classes = VWConfiguration(), len(stream.classes)
         learn = make_one_against_all(
             self.engine, stream_schema(stream), configuration, n_classes, self.vw_options
         )
         parameters = {**configuration.parameters(), "oaa": n_classes}
-        yield ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
-        yield LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
-        yield ChampionChanged(at=0, configuration=0, previous=None)
-        for start in range(0, budget, BLOCK):
-            rows = slice(start, min(start + BLOCK, budget))
-            numbers = stream.labels[rows].astype(np.int64)
-            yield from bench.record(learn(stream.features[rows], numbers))
-        score = float(bench.score().value)
-        yield ConfigurationScored(at=budget, configuration=0, value=score, units=budget)
+        yield from one_model(bench, lambda x, y: learn(x, y.astype(np.int64)), parameters)
         return None
 
 

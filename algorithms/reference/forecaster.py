@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms import events, plain
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.base import Run, settings_of
 from leaseboard.algorithms.benches.stream import (
-    BLOCK,
     StreamAlgorithm,
     StreamBench,
-    require_finite,
+    one_model,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import WEIGHT
@@ -106,24 +105,14 @@ class ReferenceForecast(StreamAlgorithm):
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Forecast the stream; nothing is drawn, so the seed changes nothing."""
-        stream, budget = bench.stream, bench.budget
-        if budget == 0:
+        if bench.budget == 0:
             return None
-        require_finite(stream, budget)
-        n_features = stream.features.shape[1]
-        forecaster = self.forecaster(n_features, stream.task, len(stream.classes) or None)
+        stream = bench.stream
+        n_features, n_classes = stream.features.shape[1], len(stream.classes) or None
+        forecaster = self.forecaster(n_features, stream.task, n_classes)
         parameters = {"forecast": self.forecast, **settings_of(self)}
-        yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
-        yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
-        yield events.ChampionChanged(at=0, configuration=0, previous=None)
-        for start in range(0, budget, BLOCK):
-            rows = slice(start, min(start + BLOCK, budget))
-            yield from bench.record(
-                forecaster.learn_many(stream.features[rows], stream.labels[rows])
-            )
+        yield from one_model(bench, forecaster.learn_many, parameters)
         bench.note(forecaster.notes())
-        score = float(bench.score().value)
-        yield events.ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
         return forecaster.model(stream_schema(stream))
 
 

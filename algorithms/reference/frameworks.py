@@ -17,10 +17,9 @@ from leaseboard.algorithms.benches.samples import (
 )
 from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.benches.stream import (
-    BLOCK,
     OutsideForecasts,
     StreamBench,
-    require_finite,
+    one_model,
 )
 from leaseboard.algorithms.benches.systems import SystemsAlgorithm, SystemsBench
 from leaseboard.algorithms.errors import unknown
@@ -116,20 +115,10 @@ class StreamFramework(Algorithm[StreamBench]):
 
     def run(self, bench: StreamBench, seed: int) -> Run:
         """Record its predictions."""
-        stream, budget = bench.stream, bench.budget
-        if budget == 0:
+        if bench.budget == 0:
             return
-        require_finite(stream, budget)
         with bench.outsider(OutsideForecasts(self.system, self.learner), seed) as session:
-            yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=settings_of(self))
-            yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
-            yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            for start in range(0, budget, BLOCK):
-                rows = slice(start, min(start + BLOCK, budget))
-                told = session.learn_many(stream.features[rows], stream.labels[rows])
-                yield from bench.record(told)
-        score = float(bench.score().value)
-        yield events.ConfigurationScored(at=bench.at, configuration=0, value=score, units=budget)
+            yield from one_model(bench, session.learn_many, settings_of(self))
 
 
 class OutsideSearch(SamplesAlgorithm):
