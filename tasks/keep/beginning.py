@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pandas as pd
 import yaml
@@ -17,6 +17,7 @@ from leaseboard.tasks.keep.opening import recipe_of
 from leaseboard.tasks.keep.settings import DataSettings, Keep
 from leaseboard.tasks.keep.sources import pending
 from leaseboard.tasks.models.plain_columns import kind_of
+from leaseboard.tasks.store.live_model import State
 
 _TEMPLATE = """\
 # A model that lives: `leaseboard keep {file}` takes one turn. Yours: edit it.
@@ -83,35 +84,16 @@ def first_frame(source: str) -> pd.DataFrame:
 def _first(data: DataSettings, rows: int = FIRST) -> list[pd.DataFrame]:
     """The first batches, until they have so many rows."""
     frames: list[pd.DataFrame] = []
-    for batch in pending(data, _Nothing()):
-        if batch.frame is None:
-            raise UsageError(batch.fault)
-        frames.append(batch.frame)
-        if sum(map(len, frames)) >= rows:
-            break
+    with TemporaryDirectory() as folder:  # a state that has taken in nothing
+        for batch in pending(data, State(Path(folder) / "state.sqlite", "init")):
+            if batch.frame is None:
+                raise UsageError(batch.fault)
+            frames.append(batch.frame)
+            if sum(map(len, frames)) >= rows:
+                break
     if not sum(map(len, frames)):
         raise UsageError(f"{data.source}: no rows: a contract is made of the first of them")
     return frames
-
-
-class _Nothing:
-    """A source of which nothing was taken in."""
-
-    def knows(self, digest: str) -> bool:
-        """Nothing."""
-        del digest
-        return False
-
-    def watermark(self) -> str | None:
-        """None."""
-        return None
-
-    def stamps(self) -> dict[str, str]:
-        """None."""
-        return {}
-
-    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
-        """Nothing is kept."""
 
 
 def guessed(frame: pd.DataFrame, target: str) -> tuple[str | None, str | None]:

@@ -235,12 +235,9 @@ class LossModel:
 
 def _codes(values: pd.Series, known: Sequence[str]) -> pd.Categorical:
     """The place of each among the known ones; missing if it is missing or new."""
-    codes = pd.Index(known, dtype=object).get_indexer(values.astype(object).map(_text))
+    texts = values.astype(object).map(str, na_action="ignore")
+    codes = pd.Index(known, dtype=object).get_indexer(texts)
     return pd.Categorical.from_codes(codes, categories=known)
-
-
-def _text(value: Any) -> str | None:
-    return None if pd.isna(value) else str(value)
 
 
 def _learned(inputs: pd.DataFrame, losses: Any) -> Any:

@@ -25,9 +25,10 @@ from sqlalchemy.pool import NullPool
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import mend
-from leaseboard.tasks.keep.rows import Batch, Ingested
+from leaseboard.tasks.keep.rows import Batch
 from leaseboard.tasks.keep.settings import DATABASES, WATERMARK, DataSettings
 from leaseboard.tasks.machine.addresses import filled, is_variable, redacted, scrubbed
+from leaseboard.tasks.store.live_model import State
 
 MOST_TIES = 10_000_000
 """Rows of one value of the watermark column that are still read at once."""
@@ -91,7 +92,7 @@ class Mark:
         return rows[start:]
 
 
-def pending_rows(data: DataSettings, known: Ingested) -> Iterator[Batch]:
+def pending_rows(data: DataSettings, known: State) -> Iterator[Batch]:
     """See `leaseboard.tasks.keep.sources.pending`."""
     url, shown = _url(data.place), redacted(data.place)
     file = url.get_backend_name() == "sqlite" and url.database

@@ -7,11 +7,11 @@ import json
 import math
 import struct
 import zlib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,22 +65,6 @@ class Batch:
     """Of a query: where the next turn begins, once this batch is taken in."""
     posted: tuple[int, ...] = ()
     """Of labels that were posted: their numbers."""
-
-
-class Ingested(Protocol):
-    """What was taken in already, as a keep's state knows it."""
-
-    def knows(self, digest: str) -> bool:
-        """Whether the batch of this content was."""
-
-    def watermark(self) -> str | None:
-        """That of the last batch which had one."""
-
-    def stamps(self) -> Mapping[str, str]:
-        """What was kept of files that are known, see `leaseboard.tasks.keep.sources`."""
-
-    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
-        """Keep these, and let go of others."""
 
 
 def values_in(frame: pd.DataFrame) -> list[Values]:

@@ -20,8 +20,9 @@ from pathlib import Path
 from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.tasks.fetch import digests, files
 from leaseboard.tasks.keep.queries import pending_rows
-from leaseboard.tasks.keep.rows import Batch, Ingested
+from leaseboard.tasks.keep.rows import Batch
 from leaseboard.tasks.keep.settings import FOLDER, DataSettings
+from leaseboard.tasks.store.live_model import State
 
 MOMENT = 0.2
 """Seconds in which a file that no one writes to stays unchanged."""
@@ -36,7 +37,7 @@ _Stamp = tuple[int, int]
 
 
 def pending(
-    data: DataSettings, known: Ingested, *, texts: Collection[str] = (), moment: float = MOMENT
+    data: DataSettings, known: State, *, texts: Collection[str] = (), moment: float = MOMENT
 ) -> Iterator[Batch]:
     """The batches of a source that are not `known`, one after the other.
 
@@ -57,7 +58,7 @@ def pending(
 
 
 def _pending_files(
-    pattern: str, known: Ingested, texts: Collection[str], moment: float
+    pattern: str, known: State, texts: Collection[str], moment: float
 ) -> Iterator[Batch]:
     home, rest = _divided(pattern)
     for error in _unreadable(home, rest):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leaseboard.tasks.keep.watch.drift import QUIET_DAYS, DriftSums, K, days_of_drift, limit
+from leaseboard.tasks.keep.watch.stream_watch import QUIET_DAYS, DriftSums, K, days_of_drift, limit
 
 
 def signals(days, most=None, both=True):
