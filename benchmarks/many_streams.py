@@ -24,7 +24,7 @@ import psutil
 from leaseboard.algorithms.benches.holdout import Nodes
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_many
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.tasks.jobs.nodes import cluster
+from leaseboard.tasks.jobs.benches.holdout import cluster
 
 Block = tuple[Floats, Floats]
 Make = Callable[[], ChaChaRegressor]

@@ -21,27 +21,17 @@ from leaseboard.algorithms.errors import (
 )
 from leaseboard.algorithms.parts import lacking, require
 from leaseboard.flows.commands import (
-    bundles,
-    check,
-    compare,
-    data,
+    archive,
     gate,
-    keep,
     learn,
     listing,
+    live,
     model,
     operate,
-    peers,
     race,
     run,
-    schedule,
-    serve,
-    site,
-    tidy,
-    verify,
 )
-from leaseboard.flows.interruption import SIGINT_EXIT, InterruptedRunError
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
 from leaseboard.tasks.machine.environment import prepare_environment
 
 _CommandLineError: Any = typer.BadParameter.__base__
@@ -78,24 +68,24 @@ app.command("run", cls=_FlowsCommand)(run.run)
 app.command("plan")(run.plan)
 app.command("race", cls=_TablesCommand)(race.race)
 app.command("list")(listing.list_all)
-app.add_typer(data.app, name="data")
-app.add_typer(peers.app, name="peers")
+app.add_typer(listing.data)
+app.add_typer(listing.peers)
 app.command("report", cls=_FlowsCommand)(run.report)
 app.command("gate", cls=_FlowsCommand)(gate.gate)
 app.command("accept", cls=_FlowsCommand)(gate.accept)
-app.command("compare")(compare.compare)
+app.command("compare")(run.compare)
 app.command("learn", cls=_TablesCommand)(learn.learn)
 app.command("predict", cls=_TablesCommand)(learn.predict)
 app.add_typer(model.app, name="model")
-app.command("keep", cls=_FlowsCommand)(keep.keep)
-app.command("check", cls=_TablesCommand)(check.check)
-app.command("export")(bundles.export)
-app.command("merge", cls=_FlowsCommand)(bundles.merge)
-app.command("verify", cls=_TablesCommand)(verify.verify)
-app.command("publish", cls=_FlowsCommand)(site.publish)
-app.command("prune", cls=_FlowsCommand)(tidy.prune)
-app.command("schedule", cls=_FlowsCommand)(schedule.schedule)
-app.command("serve", cls=_FlowsCommand)(serve.serve)
+app.command("keep", cls=_FlowsCommand)(live.keep)
+app.command("check", cls=_TablesCommand)(operate.check)
+app.command("export")(archive.export)
+app.command("merge", cls=_FlowsCommand)(archive.merge)
+app.command("verify", cls=_TablesCommand)(archive.verify)
+app.command("publish", cls=_FlowsCommand)(archive.publish)
+app.command("prune", cls=_FlowsCommand)(archive.prune)
+app.command("schedule", cls=_FlowsCommand)(live.schedule)
+app.command("serve", cls=_FlowsCommand)(live.serve)
 app.command("ui", cls=_FlowsCommand)(operate.ui)
 app.command("doctor", cls=_FlowsCommand)(operate.doctor)
 

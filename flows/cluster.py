@@ -26,11 +26,10 @@ from prefect_dask import DaskTaskRunner
 from typing_extensions import override
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.orchestrate import AsTasks
+from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.flows.server import is_healthy
 from leaseboard.tasks.fetch.arrays import Parcel, parcel, unpack
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import prepare_environment
@@ -168,8 +167,8 @@ def _check_certificates(address: str) -> None:
             raise LeaseboardError(f"{variable}={value!r}: no such file: name a PEM file")
 
 
-class OnCluster(AsTasks):
-    """The steps as tasks of a flow run whose jobs run on the workers of a cluster."""
+class DaskExecutor(PrefectExecutor):
+    """Carries out steps as tasks of a flow run, and jobs on the workers of a cluster."""
 
     def __init__(self, cluster: Cluster, names: Mapping[str, str]) -> None:
         ahead = 2 * cluster.threads() + 8
@@ -177,15 +176,15 @@ class OnCluster(AsTasks):
         self._cluster = cluster
 
     @override
-    def let_go_of(self, data: Prepared) -> None:
+    def release(self, data: Prepared) -> None:
         self._cluster.withdraw(data)
 
     @override
-    def _deliver(self, data: Prepared) -> Prepared:
+    def deliver(self, data: Prepared) -> Prepared:
         return self._cluster.deliver(data)
 
     @override
-    def _hidden(self, given: Any) -> Any:
+    def hide(self, given: Any) -> Any:
         return given  # Dask makes a plain tuple of what is quoted
 
 

@@ -25,7 +25,7 @@ from prefect.logging.handlers import APILogHandler
 from prefect.states import Crashed, Pending
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.flows.terminal import overheard
+from leaseboard.flows.console import overheard
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.owners import is_alive, owner
 

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError
+from leaseboard.flows.console import say
 from leaseboard.flows.server import PrefectServer, server_log
-from leaseboard.flows.terminal import say
 from leaseboard.tasks.keep import cycle
 from leaseboard.tasks.keep.estimation import estimate_losses
 from leaseboard.tasks.keep.notification import notify_failure, undelivered
@@ -184,7 +184,7 @@ def _announce(update: ModelUpdate) -> None:
     if not news:
         return
     if _flow_run():
-        from leaseboard.flows.announcing import announce
+        from leaseboard.flows.keep_flow import announce
 
         announce(update.keep.name, news, update.page)
     update.lifecycle.announced = len(history)

@@ -1,26 +1,79 @@
-"""Turns of keeps as flow runs of Prefect's: of the command, and of the clock."""
+"""Updates of live models as flow runs of Prefect's, of the command and of the clock."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
+import httpx
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
+from prefect.events import emit_event
 from prefect.states import Completed
-from prefect.utilities.annotations import quote
 from pydantic import Field
-from typing_extensions import override
 
-from leaseboard.flows.deployed import as_deployed, check_kept
-from leaseboard.flows.interruption import terminable
+from leaseboard.flows.console import say, terminable
 from leaseboard.flows.keep import Body, Turned, held_turn, summary
-from leaseboard.flows.one_run import Performance, in_one_run
+from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
+from leaseboard.flows.schedule import as_deployed, check_kept
 from leaseboard.tasks.keep.opening import home_of
 from leaseboard.tasks.keep.settings import read_keep
+from leaseboard.tasks.keep.shadow import CHAMPION
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.store.live_tables import Happened
+
+EVENTS = {
+    "opened": "leaseboard.keep.incident.opened",
+    "resolved": "leaseboard.keep.incident.resolved",
+    CHAMPION: "leaseboard.keep.promotion",
+}
+"""By what happened; the rest, such as who is retired, is of the page alone."""
+
+
+def announce(keep: str, news: Sequence[Happened], page: str) -> None:
+    """Have Prefect know what happened, each as an event and as an artifact of the flow run.
+
+    The event is of the resource ``leaseboard.keep.NAME``, for automations to listen to. What
+    Prefect does not take is said: the page and those who are told have it.
+
+    - `page`: the address of the keep's page.
+    """
+    for each in news:
+        if each.kind not in EVENTS:
+            continue
+        told = {"subject": each.subject, "what": each.what, "at": each.at, "page": page}
+        emit_event(
+            EVENTS[each.kind],
+            resource={
+                "prefect.resource.id": f"leaseboard.keep.{keep}",
+                "prefect.resource.name": keep,
+            },
+            payload=told,
+        )
+        try:
+            create_markdown_artifact(
+                key=f"keep-{re.sub('[^a-z0-9]+', '-', keep)}-{each.kind}",
+                markdown=_markdown(each, page),
+                description=f"{keep}: {_title(each)}",
+            )
+        except httpx.HTTPError as error:
+            say(f"leaseboard: Prefect took no artifact of {each.what!r}: {error}", err=True)
+
+
+def _title(each: Happened) -> str:
+    if each.kind == CHAMPION:
+        return f"lineage {each.subject} is champion"
+    return f"incident {each.kind}: {each.subject}"
+
+
+def _markdown(each: Happened, page: str) -> str:
+    said = "".join(f"\\{c}" if c in "\\`*_[]<>#|" else c for c in each.what)
+    return f"## {_title(each)}\n\n{said}\n\nSince {each.at}. [The page]({page})\n"
 
 
 @flow(name="keep", flow_run_name="{file}", persist_result=False)
@@ -38,38 +91,16 @@ def keep(
 
 def in_flow(name: str, file: Path | None, url: str, body: Body) -> Turned:
     """What `body` makes of its steps as tasks of one flow run on the server at `url`."""
-    return in_one_run("keep", name, url, TurnPerformance(body, file))
+    return in_one_run("keep", name, url, _work(body, file))
 
 
-class TurnPerformance(Performance[Turned]):
-    """A turn in a flow run's own process, with what it came to.
-
-    - `file`: of the keep.
-    """
-
-    def __init__(self, body: Body, file: Path | None) -> None:
-        self._body = body
-        self._file = file
-
-    @override
-    def _make(self) -> Turned:
-        return self._body(self._as_task)
-
-    @override
-    def _state_of(self, made: Turned) -> State[Any]:
-        return Completed(message=summary(made, self._file))
-
-    def _as_task(self, word: str, step: Callable[..., Any]) -> Callable[..., Any]:
-        """A step as a task of the flow run that it is called in; the state is the record."""
-        made = task(
-            step, name=word, task_run_name=word, cache_policy=NO_CACHE, persist_result=False
-        )
-
-        def call(*given: Any, **named: Any) -> Any:
-            self.tasks += 1
-            return made(*map(quote, given), **named)
-
-        return call
+def _work(body: Body, file: Path | None) -> FlowWork[Turned]:
+    """An update within a flow run; its state is the record."""
+    return FlowWork(
+        PrefectExecutor(),
+        lambda executor: body(executor.make),
+        lambda made: Completed(message=summary(made, file)),
+    )
 
 
 def _scheduled(file: Path, out: Path | None) -> State[Any]:
@@ -80,7 +111,7 @@ def _scheduled(file: Path, out: Path | None) -> State[Any]:
     ended: list[State[Any]] = []
 
     def carried(body: Body) -> Turned:
-        here = TurnPerformance(body, file)
+        here = _work(body, file)
         ended.append(here.perform())
         return here.outcome()
 

@@ -1,37 +1,216 @@
-"""Suites by the clock and by a form, keeps by the clock: Prefect deployments, served from here.
+"""Suites and live models by the clock and by a form: Prefect deployments, served from here."""
 
-A run's page in Prefect shows its steps, the board of a suite and all that the terminal shows; a
-run with a failed job is a failed run, there as in MLflow.
-"""
+from __future__ import annotations
 
+import os
 import platform
+import sys
+import tempfile
+import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 from uuid import UUID
 
 import httpx
 from prefect import Flow, flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.filters import DeploymentFilter
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
+from prefect.client.schemas.objects import FlowRun, State
+from prefect.context import get_run_context
 from prefect.exceptions import ObjectNotFound
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
+from prefect.states import Cancelled, Crashed, Failed
 from pydantic import Field
 
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.deployed import ALONE, as_deployed, check_kept
-from leaseboard.flows.flow_runs import TAG, end_dead_runs, unanswered
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.console import say
+from leaseboard.flows.dispatch import How, open_suite, perform
+from leaseboard.flows.flow_runs import (
+    TAG,
+    cause,
+    claim,
+    end,
+    end_dead_runs,
+    in_the_way,
+    logged,
+    take,
+    taken,
+    unanswered,
+)
 from leaseboard.flows.keep_flow import keep
-from leaseboard.flows.opened import How, open_suite, perform
-from leaseboard.flows.scheduler import Scheduler
-from leaseboard.flows.terminal import say
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.flows.server import Service
+from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import is_collection, suite_names, suite_path
 from leaseboard.tasks.jobs.suites.timetable import Schedule, Scheduled
+
+ALONE = "one at a time"
+"""The tag of a deployment whose runs must not overlap: the clock may strike too early."""
+
+
+def check_kept(out: str | None) -> None:
+    """Raise UsageError where the run folder would be deleted with a worker's temporary folder.
+
+    A worker of Prefect runs in one, ``…prefect``, unless its deployment says where to work.
+    """
+    here = Path.cwd()
+    temporary = Path(tempfile.gettempdir()).resolve()
+    if here.resolve().is_relative_to(temporary) and here.name.endswith("prefect") and (
+        out is None or not Path(out).is_absolute() or "MLFLOW_TRACKING_URI" not in os.environ
+    ):  # fmt: skip
+        raise UsageError(
+            f"the worker runs in {here}, which it deletes with all results: let the deployment"
+            " pull with set_working_directory, as `prefect deploy` in the project does, or set"
+            " `out` to an absolute path and MLFLOW_TRACKING_URI in the worker's environment"
+        )
+
+
+def as_deployed(work: Callable[[], State[Any]]) -> State[Any]:
+    """Do the work of the flow run that this is called in, if nothing is in its way."""
+    run = get_run_context().flow_run
+    with get_client(sync_client=True) as client:
+        claim(client, run)
+        reason = in_the_way(client, run) if ALONE in run.tags else None
+    with logged(run.id):
+        if reason is not None:
+            say(reason)
+            return Cancelled(message=reason)
+        try:
+            return work()
+        except LeaseboardError as error:
+            say(f"leaseboard: {error}", err=True)
+            return Failed(message=str(error))
+
+
+POLL_SECONDS = 2.0
+MISSED = timedelta(minutes=5)
+"""A run of the clock that is later than this when the schedule starts is not made up for."""
+
+
+class Scheduler:
+    """Serves deployments from this process.
+
+    - `names`: the deployments, and what they are called.
+    - `say`: shows a line on the terminal.
+    """
+
+    def __init__(
+        self, client: SyncPrefectClient, names: Mapping[UUID, str], say: Callable[[str], None]
+    ) -> None:
+        self._client = client
+        self._names = names
+        self._say = say
+        self._running: dict[UUID, tuple[FlowRun, Service]] = {}
+
+    def serve(self, check: Callable[[], None]) -> NoReturn:
+        """Start what is due, until interrupted; a server that is away is waited for.
+
+        `check`: raises if there is no use in going on.
+        """
+        away = missed = False
+        while True:
+            check()
+            try:
+                if not missed:
+                    self._cancel_missed()
+                    missed = True
+                self.turn()
+            except httpx.HTTPError as error:
+                check()
+                if not away:
+                    self._say(f"Prefect does not answer, trying again: {cause(error)}")
+                away = True
+            else:
+                if away:
+                    self._say("Prefect answers again")
+                away = False
+            time.sleep(POLL_SECONDS)
+
+    def turn(self) -> None:
+        """Look once at what has ended, what is cancelled, and what is due."""
+        for run, service in list(self._running.values()):
+            code = service.exit_code()
+            if code is not None:
+                self._end(run, Crashed(message=f"its process ended with exit code {code}"))
+        for run in self._cancelling():
+            self._end(run, Cancelled(message="cancelled in Prefect; its jobs were stopped"))
+        for run in self._due(datetime.now(UTC)):
+            with suppress(ObjectNotFound):  # deleted in Prefect since it was read
+                take(self._client, run)
+        # Asked of Prefect, not remembered: what an error kept from starting is among them.
+        for run in taken(self._client, self._names):
+            if run.id not in self._running:
+                self._start(run)
+
+    def stop(self, why: str) -> None:
+        """End all runs, side by side, and say in Prefect and here that `why` did."""
+        with ThreadPoolExecutor(max_workers=max(1, len(self._running))) as threads:
+            list(threads.map(lambda kept: kept[1].stop(), self._running.values()))
+        for run, _ in list(self._running.values()):
+            try:
+                self._end(run, Crashed(message=f"the schedule was stopped by {why}"))
+            except httpx.HTTPError as error:
+                self._tell(
+                    run, f"stopped; the next start tells Prefect, which fails now: {cause(error)}"
+                )
+
+    def _due(self, before: datetime) -> list[FlowRun]:
+        found = self._client.get_scheduled_flow_runs_for_deployments(
+            list(self._names), scheduled_before=before
+        )
+        return list(found)
+
+    def _cancel_missed(self) -> None:
+        """Give up what the clock struck for while nobody served it, as cron does."""
+        while missed := [
+            run for run in self._due(datetime.now(UTC) - MISSED) if run.auto_scheduled
+        ]:
+            for run in missed:
+                reason = (
+                    f"missed: nothing served the schedule at {run.expected_start_time:%F %R %Z}"
+                )
+                end(self._client, run, Cancelled(message=reason))
+                self._tell(run, reason)
+
+    def _start(self, run: FlowRun) -> None:
+        """Start the process of `run`, which itself sees whether anything is in its way."""
+        claim(self._client, run)
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = os.environ | {"PREFECT__FLOW_RUN_ID": str(run.id), "PYTHONPATH": path}
+        service = Service([sys.executable, "-P", "-m", "prefect.engine"], environment)
+        self._running[run.id] = run, service
+        self._tell(run, f"run {run.name!r} {run.id} started")
+
+    def _cancelling(self) -> list[FlowRun]:
+        """Runs of this process that somebody cancels in Prefect."""
+        if not self._running:
+            return []
+        chosen = {"id": {"any_": list(self._running)}, "state": {"type": {"any_": ["CANCELLING"]}}}
+        return self._client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(chosen))
+
+    def _end(self, run: FlowRun, state: State[Any]) -> None:
+        """End the process of `run`, and the run with `state` if it has not said itself how."""
+        self._running[run.id][1].stop()
+        try:
+            said = self._client.read_flow_run(run.id).state
+            if said is None or not said.is_final() or said.is_crashed():
+                end(self._client, run, state)
+                said = state
+            line = f"{said.name}: {said.message}"
+        except ObjectNotFound:
+            line = "deleted in Prefect"
+        end_dead_runs(self._client)  # of a run that was killed those remain that it had begun
+        del self._running[run.id]
+        self._tell(run, f"run {run.name!r} {run.id}: {line}")
+
+    def _tell(self, run: FlowRun, line: str) -> None:
+        self._say(f"{self._names.get(run.deployment_id or run.id, '')}: {line}")
+
 
 _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 

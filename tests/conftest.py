@@ -133,7 +133,7 @@ def forked_workers(zygote, monkeypatch) -> None:
 def forked_services(zygote) -> Iterator[None]:
     """So are Prefect's servers, MLflow's, and the runs of a schedule."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("leaseboard.flows.service.subprocess", starting(zygote.place))
+        patch.setattr("leaseboard.flows.server.subprocess", starting(zygote.place))
         yield
 
 

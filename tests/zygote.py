@@ -38,7 +38,7 @@ IMPORTS = (
     "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept",
     "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
-    "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.recording",
+    "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",
     "leaseboard.tasks.track.recorder", "tests.kernels",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
@@ -361,7 +361,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("leaseboard.flows.service", "leaseboard.tasks.processes.forks"):
+    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.forks"):
         sys.modules[name].subprocess = starting(place)
 
 

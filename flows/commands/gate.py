@@ -17,10 +17,11 @@ from leaseboard.flows.commands.options import (
     TrackingUri,
     Workers,
 )
-from leaseboard.flows.folders import check_file
-from leaseboard.flows.interruption import resumable
-from leaseboard.flows.opened import How, execute, open_suites
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import check_file, resumable, say, terminable
+from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.machine.paths import conf_files, own_conf
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,7 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
+    from leaseboard.flows.dispatch import open_suites
     from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.gate.baseline import read_baseline
     from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
@@ -153,7 +155,7 @@ def accept(
     """
     from datetime import UTC, datetime
 
-    from leaseboard.tasks.machine.environment import versions
+    from leaseboard.flows.dispatch import open_suites
     from leaseboard.tasks.score.frame import finished
     from leaseboard.tasks.score.gate import baseline as core
     from leaseboard.tasks.score.gate.verdict import DECIDING, PASSED, RUN_FAILED
@@ -196,8 +198,6 @@ def _speed(
     names: dict[str, str],
 ) -> tuple[str, tuple[str, ...]]:
     """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
-    from leaseboard.flows.interruption import terminable
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.score.gate.speed import compare, markdown, repository, timed
 
     done = frame[frame["status"] == "ok"]
@@ -213,8 +213,6 @@ def _speed(
 
 def _accepted(named: str, conf: Path | None) -> Path:
     """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
-    from leaseboard.tasks.machine.paths import conf_files
-
     mine = _own_baseline(named, conf)
     if mine.is_file() or _is_file(named):
         return mine
@@ -226,8 +224,6 @@ def _own_baseline(named: str, conf: Path | None) -> Path:
 
     It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
     """
-    from leaseboard.tasks.machine.paths import own_conf
-
     if conf is not None or not _is_file(named):
         folder = own_conf(conf) or Path("conf").resolve()
     else:
@@ -261,9 +257,8 @@ def _run(
     """Run the suites and measure their promises; problems have been reported."""
     import pandas as pd
 
+    from leaseboard.flows.dispatch import How, execute
     from leaseboard.tasks.folder.event_logs import read_partial_log
-    from leaseboard.tasks.folder.results import EVENTS, job_folder
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.score.frame import as_frame
     from leaseboard.tasks.score.gate.promises import Evidence, measure
     from leaseboard.tasks.track.publish import Logged
@@ -302,8 +297,6 @@ def _repeat(
 ) -> _Ran:
     """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
     import pandas as pd
-
-    from leaseboard.tasks.folder.results import keep_rows
 
     frame, problems = ran.frame, list(ran.problems)
     for suite, home in opened:

@@ -13,7 +13,9 @@ import typer
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import TrackingUri, parse_settings, show_table
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import say
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import prepare_environment
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -224,8 +226,6 @@ def _registered(
         return texts(saved), saved.predict
     import mlflow
 
-    from leaseboard.tasks.machine import paths
-    from leaseboard.tasks.machine.environment import prepare_environment
     from leaseboard.tasks.models.logged import default_store, is_ours
 
     prepare_environment()

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, unknown
 from leaseboard.flows.commands.options import Mirrors, TrackingUri, show_table
-from leaseboard.flows.folders import check_folder
-from leaseboard.flows.interruption import terminable
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import check_folder, say, terminable
+from leaseboard.tasks.folder.results import current
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import versions
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job, Result
@@ -45,7 +47,6 @@ def register(
 
     Example: leaseboard model register runs/quick --data synthetic:fried?rows=20000
     """
-    from leaseboard.algorithms.errors import UsageError
     from leaseboard.tasks.report.build import suite_of
 
     suite = suite_of(run)
@@ -77,8 +78,6 @@ def promote(
 
     Example: leaseboard model promote sales
     """
-    from leaseboard.algorithms.errors import UsageError
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.models import registry
     from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
@@ -110,7 +109,6 @@ def rollback(name: Name, out: KeepFolder = None, tracking_uri: TrackingUri = Non
 
     Example: leaseboard model rollback sales
     """
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
@@ -170,7 +168,6 @@ def list_models(tracking_uri: TrackingUri = None) -> int:
 
     Example: leaseboard model list
     """
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.models import registry
 
     rows = registry.listed(paths.tracking_uri(tracking_uri))
@@ -194,9 +191,6 @@ def register_winners(
 
     What fails is told, and the other winners are registered all the same.
     """
-    from leaseboard.algorithms.errors import LeaseboardError, unknown
-    from leaseboard.tasks.folder.results import current
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.models.names import check_name, slug
     from leaseboard.tasks.models.winner import winner_of
 
@@ -231,14 +225,13 @@ def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
     """The model of a result; where a user's code makes it, in a worker."""
     import tempfile
 
-    from leaseboard.algorithms.errors import LeaseboardError
-    from leaseboard.tasks.jobs.foreign import is_foreign
+    from leaseboard.tasks.jobs.programs import is_foreign
     from leaseboard.tasks.models.winner import fit
 
     if not is_foreign(job):
         return fit(job, result, mirrors=mirrors)
 
-    from leaseboard.tasks.jobs.limits import Limits
+    from leaseboard.tasks.jobs.job import Limits
     from leaseboard.tasks.models.kept import REFIT, kept, lay
     from leaseboard.tasks.pool.workers import WorkerPool
 
@@ -261,8 +254,6 @@ def record(
     """Register a fitted model and say how to use it."""
     from datetime import UTC, datetime
 
-    from leaseboard.tasks.machine import paths
-    from leaseboard.tasks.machine.environment import versions
     from leaseboard.tasks.models import registry
 
     version = registry.register(

@@ -1,4 +1,4 @@
-"""``leaseboard ui`` and ``doctor``: look at the record, look after the installation."""
+"""``leaseboard ui``, ``doctor``, ``check``: the record, the installation, an algorithm."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import TrackingUri
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import say, terminable
+from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
+from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
     from leaseboard.tasks.tend.doctor import Finding
@@ -27,9 +29,6 @@ def ui(
     import os
     import sys
 
-    from leaseboard.flows.interruption import terminable
-    from leaseboard.flows.service import SAFE_PATH, Service, answers
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.track.store import ensure_store
 
     if answers(port):
@@ -67,7 +66,6 @@ def doctor(
 
     Example: leaseboard doctor --mend
     """
-    from leaseboard.tasks.machine import paths
     from leaseboard.tasks.tend.doctor import examine
 
     troubled = False
@@ -87,7 +85,6 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
     import os
     from contextlib import ExitStack
 
-    from leaseboard.flows.server import PrefectServer, server_log
     from leaseboard.tasks.tend.doctor import Finding
 
     name = "stuck flow runs"
@@ -124,3 +121,43 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
                 else ": their processes are gone; end them with `leaseboard doctor --mend`"
             )
         yield Finding(name, mend or not stuck, detail)
+
+
+LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
+"""What one promise may take to check: each is checked in a process of its own."""
+
+
+def check(
+    algorithm: Annotated[
+        str, typer.Argument(help="A name of `leaseboard list`, or file.py:Class.")
+    ],
+) -> int:
+    """Run the common checks over an algorithm of your own or of ours.
+
+    Example: leaseboard check my_algorithm.py:MyAlgorithm
+    """
+    from leaseboard.algorithms.checks import checks
+    from leaseboard.algorithms.user_files import file_of
+    from leaseboard.tasks.jobs import quarantine
+    from leaseboard.tasks.jobs.described import describe
+    from leaseboard.tasks.jobs.job import Limits
+
+    found = describe(algorithm, {})
+    failed = 0
+    for name, promise in checks().items():
+        try:
+            broken = quarantine.ask(
+                "leaseboard.tasks.jobs.checked:broken", file_of(algorithm), algorithm, name,
+                limits=Limits(**LIMITS), follow=False,
+            )  # fmt: skip
+        except UserFileError as error:  # it did not live to tell
+            broken = str(error)
+        if broken:
+            failed += 1
+            say(f"FAILED  {name}: {broken}")
+        else:
+            say(f"ok      {name}: {(promise.__doc__ or '').strip()}")
+    if found.hindsight:
+        say("note    it declares hindsight: look_ahead was not asked of it, and boards mark it")
+    say(f"{len(checks()) - failed} promises kept, {failed} broken")
+    return 1 if failed else 0

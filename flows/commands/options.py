@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from leaseboard.flows.terminal import say
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows.console import say
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.terminal import cell, show, shown
 
 Mirrors = Annotated[
     list[Path] | None,
@@ -46,6 +51,12 @@ NoBaselines = Annotated[
 Local = Annotated[bool, typer.Option("--local", help="The same steps without Prefect.")]
 
 
+def use_conf(conf: Path | None) -> None:
+    """Make --conf hold for all that runs from here, worker processes among it."""
+    if conf is not None:
+        os.environ["LEASEBOARD_CONF"] = str(paths.own_conf(conf))
+
+
 def parse_settings(pairs: list[str]) -> dict[str, Any]:
     """KEY=VALUE pairs as a mapping; lists and mappings are written as YAML flow style.
 
@@ -54,8 +65,6 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
     >>> parse_settings(["b=5", "rates=[0.1, 0.5]", "limit=null"])
     {'b': '5', 'rates': [0.1, 0.5], 'limit': None}
     """
-    from leaseboard.algorithms.errors import UsageError
-
     settings: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -73,8 +82,6 @@ def _value(text: str) -> Any:
     if text.startswith(("[", "{")):
         import yaml
 
-        from leaseboard.algorithms.errors import UsageError
-
         try:
             return yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -84,10 +91,6 @@ def _value(text: str) -> Any:
 
 def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
     """Print a table: on a terminal as wide as that, elsewhere one line a row, never wrapped."""
-    import sys
-
-    from leaseboard.tasks.machine.terminal import cell, show, shown
-
     rows = [tuple(map(shown, row)) for row in rows]
     if not sys.stdout.isatty():
         widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from leaseboard.algorithms.errors import UsageError, UserFileError
+from leaseboard.flows.commands.model import record
 from leaseboard.flows.commands.options import (
     Conf,
     Mirrors,
     NoBaselines,
     TrackingUri,
     parse_settings,
+    use_conf,
 )
-from leaseboard.flows.folders import new_folder
-from leaseboard.flows.interruption import terminable
-from leaseboard.flows.opened import use_conf
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import new_folder, say, terminable
+from leaseboard.tasks.folder.results import EVENTS, LOG, write_result
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.environment import prepare_environment
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job, Result
@@ -73,12 +76,8 @@ def race(
 
     Example: leaseboard race chacha synthetic:fried?rows=20000 --set b=10 --json
     """
-    from leaseboard.algorithms.errors import UsageError
     from leaseboard.tasks.fetch.references import with_options
-    from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.job import Job
-    from leaseboard.tasks.machine import paths
-    from leaseboard.tasks.machine.environment import prepare_environment
 
     prepare_environment()
     use_conf(conf)
@@ -118,15 +117,12 @@ def race(
 
             log_race(result, attempt.home / EVENTS, paths.tracking_uri(tracking_uri))
         if register is not None and result.status == "ok":
-            from leaseboard.flows.commands.model import record
-
             record(register, attempt.fitted(job, mirrors), [result], "race", tracking_uri)
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
 
 
 def _checked(job: Job) -> tuple[Job, str]:
     """The job with its settings divided, and why the user's file cannot be used, if so."""
-    from leaseboard.algorithms.errors import UserFileError
     from leaseboard.tasks.jobs.run import check, route_settings
 
     try:
@@ -151,7 +147,7 @@ def _check_register(name: str, job: Job, fault: str) -> None:
 
 def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
     """UsageError if the job cannot have the measure."""
-    from leaseboard.tasks.jobs.suites.rankable import require_measure, tasks_of
+    from leaseboard.tasks.jobs.suites.plan import require_measure, tasks_of
     from leaseboard.tasks.score.frame import check_measure
 
     require_measure(check_measure(name), [job], {})  # before any data are loaded
@@ -201,8 +197,6 @@ class _Attempt:
     @property
     def log(self) -> str:
         """What the job printed, and the traceback if it crashed."""
-        from leaseboard.tasks.folder.results import LOG
-
         kept = self.home / LOG
         return self.traceback or (
             kept.read_text(encoding="utf-8", errors="replace") if kept.is_file() else ""
@@ -213,7 +207,6 @@ class _Attempt:
         """The configurations that failed, by the event log."""
         from leaseboard.algorithms.events import ConfigurationFailed, of
         from leaseboard.tasks.folder.event_logs import read_partial_log
-        from leaseboard.tasks.folder.results import EVENTS
 
         log = self.home / EVENTS
         events = read_partial_log(log) if log.is_file() else ()
@@ -224,8 +217,6 @@ class _Attempt:
 
     def keep(self) -> None:
         """Write the result, and the traceback of a crash, beside the events."""
-        from leaseboard.tasks.folder.results import LOG, write_result
-
         write_result(self.home, self.result)
         if self.traceback:
             (self.home / LOG).write_text(self.traceback, encoding="utf-8")
@@ -235,7 +226,6 @@ class _Attempt:
 
         Raises UsageError if the run's score is none that others can be compared with.
         """
-        from leaseboard.algorithms.errors import UsageError
         from leaseboard.tasks.models.kept import WORD, kept
         from leaseboard.tasks.models.winner import barred, fit
 
@@ -257,12 +247,9 @@ def _attempt(
     import shutil
     import tempfile
 
-    from leaseboard.algorithms.errors import UsageError
-    from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.attempt import attempt
-    from leaseboard.tasks.jobs.foreign import is_foreign
-    from leaseboard.tasks.jobs.limits import Limits
-    from leaseboard.tasks.jobs.run import RUN_JOB, failed
+    from leaseboard.tasks.jobs.job import Limits
+    from leaseboard.tasks.jobs.programs import is_foreign
+    from leaseboard.tasks.jobs.run import RUN_JOB, attempt, failed
     from leaseboard.tasks.models.kept import RUN
     from leaseboard.tasks.pool.workers import WorkerPool
 
@@ -292,7 +279,6 @@ def _attempt(
 def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
     from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.job import plain
     from leaseboard.tasks.score.frame import rows_cut, to_frame, told
 

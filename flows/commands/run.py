@@ -1,4 +1,4 @@
-"""``leaseboard run``, ``plan`` and ``report``: a suite, what it would do, and its page."""
+"""``leaseboard run``, ``plan``, ``report``, ``compare``: a suite, its page, and two runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.flows.commands.model import register_winners
 from leaseboard.flows.commands.options import (
     Cluster,
     Conf,
@@ -22,10 +23,10 @@ from leaseboard.flows.commands.options import (
     Workers,
     show_table,
 )
-from leaseboard.flows.folders import check_folder
-from leaseboard.flows.interruption import resumable
-from leaseboard.flows.opened import How, execute, exit_code, open_suites
-from leaseboard.flows.terminal import say
+from leaseboard.flows.console import check_file, check_folder, resumable, say
+from leaseboard.tasks.folder.results import read_result, shown_at
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.terminal import show
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.plan import Planned
@@ -52,6 +53,8 @@ def run(
 
     Example: leaseboard run quick
     """
+    from leaseboard.flows.dispatch import How, execute, exit_code, open_suites
+
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
     how = How(workers, local, cluster, tuple(mirror or ()), tracking_uri)
@@ -60,8 +63,6 @@ def run(
         with resumable(home):
             code = exit_code(execute(_ranked_by(metric, loaded), home, how))
         if register and code == 0:
-            from leaseboard.flows.commands.model import register_winners
-
             register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
         codes.append(code)
     return _together(codes)
@@ -78,14 +79,15 @@ def plan(
 
     Example: leaseboard plan paper-chacha
     """
+    from leaseboard.flows.dispatch import open_suites
+
     opened = open_suites(suite, out, conf, baselines=not no_baselines)
     return _together([_show_plan(loaded, home, mirror) for loaded, home in opened])
 
 
 def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
-    from leaseboard.flows.jobs import look
+    from leaseboard.flows.benchmark import look
     from leaseboard.tasks import fetch
-    from leaseboard.tasks.machine import paths
 
     mirrors = paths.mirrors(tuple(mirror or ()))
     planned = look(loaded, home, lambda reference: fetch.load(reference, mirrors=mirrors).digest)
@@ -128,8 +130,6 @@ def report(
     from leaseboard.tasks.score.board import FORMATS
 
     if board is not None:
-        from leaseboard.algorithms.errors import unknown
-
         if board not in FORMATS:
             raise unknown("board", board, sorted(FORMATS))
         if len(runs) > 1:
@@ -148,7 +148,6 @@ def report(
 
 def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
     """The suite of a run, the same by `metric` if it is given, and the comparison by that."""
-    from leaseboard.tasks.folder.results import shown_at
     from leaseboard.tasks.report import suite_of
     from leaseboard.tasks.score.compared import compared
     from leaseboard.tasks.score.frame import as_frame
@@ -178,8 +177,6 @@ def _together(codes: list[int]) -> int:
 
 def _state(entry: Planned, home: Path) -> str:
     """What becomes of a job; of one that failed before, also how."""
-    from leaseboard.tasks.folder.results import read_result
-
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"
     if entry.done:
@@ -213,3 +210,24 @@ def _estimate(planned: list[Planned]) -> str:
     unknown = len(waiting) - len(costs)
     tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""
     return f" Estimated cost: {sum(costs):.1f} CPU s{tail}."
+
+
+def compare(
+    a: Annotated[Path, typer.Argument(help="The output folder of a run.")],
+    b: Annotated[Path, typer.Argument(help="The output folder of another run.")],
+    json: Annotated[Path | None, typer.Option(help="Also write it there as JSON.")] = None,
+) -> int:
+    """Say what changed from run A to run B, seed by seed, and whether chance explains it.
+
+    Example: leaseboard compare runs/before runs/after
+    """
+    from leaseboard.tasks.score import compare as core
+    from leaseboard.tasks.score.frame import as_frame
+
+    if json is not None:
+        check_file(json)
+    found = core.compare(*(as_frame(shown_at(run)) for run in (a, b)))
+    if json is not None:
+        json.write_text(core.as_json(found), encoding="utf-8")
+    show(core.renderable(found, (str(a), str(b))))
+    return 0 if found.n_compared else 3

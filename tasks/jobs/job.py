@@ -1,4 +1,4 @@
-"""A job and its result: the two values that every other part of Leaseboard passes on."""
+"""A job, what it may use, and its result: the values that all of Leaseboard passes on."""
 
 from __future__ import annotations
 
@@ -18,6 +18,23 @@ from leaseboard.algorithms.errors import UsageError, short
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.terminal import shown
+from leaseboard.tasks.machine.yaml_files import Strict
+
+Limit = Annotated[float, Field(gt=0, le=1e9)]
+"""Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""
+
+
+class Limits(Strict):
+    """What one job may use before it is stopped; None means no limit.
+
+    A job that prints more than `output_mb` goes on, and its log is cut.
+    """
+
+    wall_seconds: Limit | None = None
+    cpu_seconds: Limit | None = None
+    memory_mb: Limit | None = None
+    output_mb: Limit | None = 64.0
+
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
 """Every status a job can end with. Only ``ok`` is ever reused."""

@@ -25,11 +25,10 @@ from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
 from leaseboard.algorithms.user_files import blamed
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.processes.channel import Channel, Silence
 from leaseboard.tasks.processes.companion import Companion, to_parent
-from leaseboard.tasks.processes.endings import no_answer, post_mortem
-from leaseboard.tasks.processes.forks import Fork, confine
+from leaseboard.tasks.processes.forks import Fork, confine, no_answer, post_mortem
 from leaseboard.tasks.processes.leash import adopt_orphans, kill_below
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)

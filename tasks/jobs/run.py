@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import traceback
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -11,22 +12,30 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from pydantic import ValidationError
+
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import ENDED_EARLY, Bench, Cost, play
 from leaseboard.algorithms.benches.referee import Referee
 from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.algorithms.errors import DivergedError, SkipError, UsageError
+from leaseboard.algorithms.errors import (
+    DataUnavailableError,
+    DivergedError,
+    LeaseboardError,
+    SkipError,
+    UsageError,
+)
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.algorithms.user_files import place
 from leaseboard.tasks import fetch
 from leaseboard.tasks.jobs import benches
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.elsewhere import pinned, programs
-from leaseboard.tasks.jobs.foreign import classes, files
-from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result
+from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.programs import classes, files, pinned, programs
 from leaseboard.tasks.keys.versions import code_version, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import cpu_seconds
@@ -229,3 +238,45 @@ def told(auditor: Auditor) -> dict[str, Any]:
         "complete": complete,
         "settings": started.settings,
     }
+
+
+def attempt(job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, Any, str]:
+    """The result of `job`, its model, and the traceback if it crashed.
+
+    Wrong usage and Ctrl-C are raised all the same.
+    """
+    try:
+        result, model = run_job(job, folder, mirrors=mirrors)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
+        status, reason = verdict(error)
+        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
+        return failed(job, status, reason), None, trace
+    return result, model, ""
+
+
+def verdict(error: BaseException) -> tuple[str, str]:
+    """The status of a job that ended with `error`, and the reason in one line, no password in it.
+
+    Results, MLflow, Prefect and terminals tell it on.
+    """
+    status, reason = _judged(error)
+    return status, discreet(reason)
+
+
+def _judged(error: BaseException) -> tuple[str, str]:
+    match error:
+        case DataUnavailableError() | SkipError():
+            return "skipped", str(error)
+        case DivergedError():
+            return "diverged", str(error)
+        case MemoryError():
+            return "memout", "no memory could be allocated"
+        case LeaseboardError():
+            return "crash", str(error)
+        case ValidationError():
+            return "crash", f"{error.title}: {first_fault(error)}"
+        case _:
+            first = str(error).partition("\n")[0]
+            return "crash", f"{type(error).__name__}: {first}".rstrip(": ") + place(error)

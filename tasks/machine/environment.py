@@ -9,7 +9,12 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from leaseboard.tasks.machine.threads import ONE_THREAD
+ONE_THREAD = {
+    f"{library}_NUM_THREADS": "1"
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "NUMBA")
+}
+"""Jobs run side by side, so each has one thread: for honest CPU times and equal results."""
+
 
 QUIET = {
     # Nobody is called. Prefect and MLflow both understand `true`; MLflow does not understand 1.

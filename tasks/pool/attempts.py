@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.machine.environment import prepare_workers

@@ -25,7 +25,7 @@ import psutil
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.processes.channel import Silence
 from leaseboard.tasks.processes.companion import Companion
-from leaseboard.tasks.processes.endings import Ending, post_mortem
+from leaseboard.tasks.processes.forks import Ending, post_mortem
 from leaseboard.tasks.processes.leash import descendants, kill_below, kill_tree
 
 WHO = "the worker process"

@@ -3,7 +3,7 @@
 
 It is told what to do in JSON on a channel, and answers there. Standard output and error
 are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
-foreign (`leaseboard.tasks.jobs.foreign`) runs in a fork, which ends with it: whatever it changes,
+foreign (`leaseboard.tasks.jobs.programs`) runs in a fork, which ends with it: whatever it changes,
 no other job meets it.
 """
 
@@ -25,10 +25,9 @@ from typing import Any, NoReturn, cast
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.user_files import executed
-from leaseboard.tasks.jobs.attempt import verdict
 from leaseboard.tasks.jobs.job import Job, plain
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.run import warm
+from leaseboard.tasks.jobs.run import verdict, warm
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import cpu_seconds
 from leaseboard.tasks.processes.channel import Channel, Silence

@@ -28,14 +28,13 @@ from pydantic import ValidationError
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.event_logs import mend_log
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.foreign import is_foreign
-from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
+from leaseboard.tasks.jobs.programs import is_foreign
 from leaseboard.tasks.jobs.run import RUN_JOB, failed
 from leaseboard.tasks.machine.clocks import disagreement
 from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
-from leaseboard.tasks.processes.endings import Ending, over_cpu, over_memory, over_wall
+from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
 from leaseboard.tasks.processes.leash import Leash
 
 NONSENSE = "the worker's answer is not understood"

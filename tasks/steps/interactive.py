@@ -16,10 +16,14 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
-from leaseboard.tasks.jobs.attempt import attempt
 from leaseboard.tasks.jobs.job import Result, first_fault
-from leaseboard.tasks.jobs.suites.plan import check_suite
-from leaseboard.tasks.jobs.suites.rankable import require_ranking, tasks_of, with_baselines
+from leaseboard.tasks.jobs.run import attempt
+from leaseboard.tasks.jobs.suites.plan import (
+    check_suite,
+    require_ranking,
+    tasks_of,
+    with_baselines,
+)
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.models.automl.watch import without_autologging

@@ -1,8 +1,8 @@
 """The steps of a benchmark as Prefect tasks: fetch, prepare, run, score, record and report.
 
-``leaseboard run`` chains them in `leaseboard.flows.benchmark`; anybody can chain them in a flow of
-their own, see the how-to "Compose a flow". Each is a thin task over a plain function, which says
-more.
+``leaseboard run`` chains them in `leaseboard.flows.benchmark`; a flow of your own can chain them
+too, see the how-to "Compose a flow". Each is a task of the function of its name in
+`leaseboard.tasks.steps.plain`, and shows on its page what that made.
 
 What touches the world is tried again, with backoff and jitter: a download that broke off, a store
 that does not answer. What only computes is not: it would fail the same way.
@@ -10,18 +10,13 @@ that does not answer. What only computes is not: it would fail the same way.
 
 from __future__ import annotations
 
-import atexit
 import functools
+import inspect
 import logging
-import os
-import shutil
-import tempfile
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 from prefect import task
 from prefect.artifacts import create_link_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
@@ -32,171 +27,156 @@ from prefect.logging.handlers import APILogHandler
 from prefect.states import Completed, Failed
 from prefect.tasks import exponential_backoff
 
-from leaseboard.algorithms.errors import BrokenDownloadError, UsageError
-from leaseboard.tasks import report as page
-from leaseboard.tasks.fetch import kept
+from leaseboard.algorithms.errors import BrokenDownloadError
 from leaseboard.tasks.fetch.kept import Kept
-from leaseboard.tasks.jobs import prepared
-from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.jobs.limits import Limits
-from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.prepared import Prepared, bench_of
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.terminal import harmless
-from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, Unplanned
-from leaseboard.tasks.score import board as shown
-from leaseboard.tasks.score.compared import Compared, compared
-from leaseboard.tasks.steps import recording
+from leaseboard.tasks.pool.attempts import Attempt
+from leaseboard.tasks.score import board
+from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.steps import plain
 from leaseboard.tasks.track import TrackingError
 
-_KEPT_BY_US: dict[str, Any] = {"cache_policy": NO_CACHE, "persist_result": False}
-"""The run folder and MLflow are the record; Prefect keeps no copy of a result."""
-_TAGGED = _KEPT_BY_US | {"tags": ["leaseboard"]}
-_ONCE = threading.Lock()
-_AGAIN: dict[str, Any] = {
-    "retries": 3,
-    "retry_delay_seconds": exponential_backoff(backoff_factor=2),
-    "retry_jitter_factor": 0.5,
-}
+Given = Mapping[str, Any]
+"""The arguments of a step, by name."""
+
 UI = "http://127.0.0.1:5000"
 HINT = "A store that is no server is shown there by `leaseboard ui`."
 MOST_LOGGED = 1 << 16
 """Characters of a job's own output on its page; the whole is in the run folder."""
+_CALLED = inspect.Parameter("called", inspect.Parameter.KEYWORD_ONLY, default="", annotation=str)
+"""What the page calls the data; the reference by default."""
 
 
-def _passes(*kinds: type[Exception]) -> Callable[..., bool]:
-    """Whether a try that ended in one of these errors is worth another."""
-
-    def worth_it(_task: object, _run: object, state: State[Any]) -> bool:
-        return isinstance(state.result(raise_on_failure=False), kinds)
-
-    return worth_it
+def as_task(step: Callable[..., Any], name: str, **options: Any) -> Any:
+    """Return the Prefect task of a function; its results are kept by the run folder and MLflow."""
+    return task(step, name=name, cache_policy=NO_CACHE, persist_result=False, **options)
 
 
-def _fetch_title(parameters: dict[str, Any]) -> str:
-    return f"fetch {parameters['called'] or parameters['reference']}"
+def _step(
+    step: Callable[..., Any],
+    description: str,
+    show: Callable[[Any, Given], Any],
+    title: Callable[[Given], str] | str = "",
+    again: type[Exception] | None = None,
+    tags: tuple[str, ...] = ("leaseboard",),
+) -> Any:
+    """Return the task of a plain step.
 
-
-@task(
-    task_run_name=_fetch_title,
-    description="Load a data set, once, and keep it for all jobs of the run.",
-    retry_condition_fn=_passes(BrokenDownloadError),
-    **_AGAIN,
-    **_TAGGED,
-)
-def fetch(
-    reference: str,
-    place: Path | None = None,
-    *,
-    mirrors: Iterable[str | Path] = (),
-    called: str = "",
-) -> Kept:
-    """`leaseboard.tasks.fetch.kept.fetch_into` a folder; of this process, if no `place` is named.
-
-    What the data are `called` on the page is the reference by default, here and in other steps.
+    - `show`: puts what the step made on the page of the task run, and says how the task ends if
+      that is not what was made.
+    - `title`: of a task run; a function of its ``parameters``, as Prefect calls them.
+    - `again`: an error after which the step is tried again.
     """
-    del called
-    data = kept.fetch_into(place or _scratch(), reference, mirrors=mirrors)
-    _say(_about(data))
-    return data
+    seen = inspect.signature(step)
+
+    @functools.wraps(step)
+    def shown(*given: Any, called: str = "", **named: Any) -> Any:
+        del called
+        made = step(*given, **named)
+        ended = show(made, seen.bind(*given, **named).arguments)
+        return made if ended is None else ended
+
+    vars(shown)["__signature__"] = seen.replace(parameters=[*seen.parameters.values(), _CALLED])
+    options: dict[str, Any] = {}
+    if again is not None:
+        options = {
+            "retries": 3,
+            "retry_delay_seconds": exponential_backoff(backoff_factor=2),
+            "retry_jitter_factor": 0.5,
+            "retry_condition_fn": lambda _task, _run, state: isinstance(
+                state.result(raise_on_failure=False), again
+            ),
+        }
+    named = {"task_run_name": title or step.__name__, "description": description}
+    return as_task(shown, step.__name__, tags=[*tags], **named, **options)
 
 
-@task(
-    task_run_name="hold {name}",
-    description="Take a table that this flow has read itself.",
-    **_TAGGED,
-)
-def hold(
-    frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
-) -> Kept:
-    """`leaseboard.tasks.fetch.kept.hold` a frame, under `name`, as data that jobs can be run
-    on.
-    """
-    data = kept.hold(frame, name, _scratch(), target=target, task=task)
-    _say(_about(data))
-    return data
+def _show_data(data: Kept, _given: Given) -> None:
+    about = f"{data.rows} rows, {data.features} features, {data.task}"
+    _say(f"{about}, digest {data.digest[:12]}")
 
 
-def _prepare_title(parameters: dict[str, Any]) -> str:
-    name = parameters["called"] or parameters["data"].reference
-    return f"prepare {name} for {prepared.bench_of(parameters['job'])}"
-
-
-@task(
-    task_run_name=_prepare_title,
-    description="Preprocess a data set for a bench, once for all jobs that share it.",
-    **_TAGGED,
-)
-def prepare(data: Kept, job: Job, *, called: str = "") -> Prepared:
-    """`leaseboard.tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
-    del called
-    made = prepared.prepare(data, job)
+def _show_prepared(made: Prepared, given: Given) -> None:
     what = "mapped by each job" if made.parts else "each job prepares what it asks for"
-    _say(f"{data.reference}: {what}")
-    return made
+    _say(f"{given['data'].reference}: {what}")
 
 
-def _run_title(parameters: dict[str, Any]) -> str:
-    job: Job = parameters["job"]
-    name = parameters["called"] or job.data
-    return f"{job.label or job.algorithm} on {name}, repetition {job.repetition}"
-
-
-# Without tags: for each of a task's tags Prefect asks whether its limit allows one more.
-@task(
-    task_run_name=_run_title,
-    description="Run one job in a worker process, under its limits.",
-    **_KEPT_BY_US,
-)
-def run(
-    job: Job,
-    data: Prepared | Kept | None = None,
-    *,
-    key: str = "",
-    limits: Limits | None = None,
-    out: Path | None = None,
-    workers: RunsJobs | None = None,
-    called: str = "",
-) -> State[Any]:
-    """Run `job` to its end, whatever that is; the task fails if the job does.
-
-    Parameters
-    ----------
-    job : Job
-    data : Prepared or Kept, optional
-        Without it the job loads ``job.data`` itself.
-    key : str
-        Of the planned job; empty where nobody has planned it.
-    limits : Limits, optional
-    out : Path, optional
-        The run folder that keeps the result and the event log; by default one of this process.
-    workers : RunsJobs, optional
-        What runs it; by default processes of this one that live on from job to job.
-    called : str
-        What the page calls the data; the reference by default.
-
-    Returns
-    -------
-    Result
-        As the state's data, also of a failed one: ``future.result(raise_on_failure=False)``. Of a
-        job that ran on another machine an `Attempt`, which brings its files.
-    """
-    del called
-    if isinstance(data, Kept):
-        data = prepared.prepare(data, job)
-    attempt = (workers or Unplanned(limits or Limits(), out or _scratch()))(job, key, data)
+def _show_attempt(attempt: Attempt, _given: Given) -> State[Any]:
     result = attempt.result
-    printed = _printed(attempt)
+    printed = harmless(attempt.log.decode(errors="replace")[-MOST_LOGGED:].strip())
     if printed:
         _say(f"the job printed:\n{printed}")
-    score = "" if result.score is None else f"{result.metric} {result.score:.6g}"
-    message = f"{result.status}: {result.reason or score}".rstrip(": ")
+    found = "" if result.score is None else f"{result.metric} {result.score:.6g}"
+    message = f"{result.status}: {result.reason or found}".rstrip(": ")
     _say(f"{message} ({result.cpu_seconds:.2f} CPU s)")
-    told: Any = result if attempt.files is None else attempt
-    if not result.failed:
-        return Completed(message=message, data=told)
-    return Failed(message=message, data=told)
+    ended = Failed if result.failed else Completed
+    return ended(message=message, data=result if attempt.files is None else attempt)
+
+
+def _show_board(found: Compared, _given: Given) -> None:
+    if TaskRunContext.get():
+        names = board.columns(found)
+        rows = [dict(zip(names, row, strict=True)) for row in board.texts(found)]
+        create_table_artifact(rows, key="board", description=" ".join(found.answer.lines()))
+    _say(board.plain(found))
+
+
+def _show_page(path: Path, _given: Given) -> None:
+    about = "Opens offline, on the machine that made it."
+    _link(path.as_uri(), link_text=str(path), key="report", description=about)
+    _say(f"report: {path}")
+
+
+def _show_record(place: str, given: Given) -> None:
+    name, store = given["name"], paths.tracking_uri(given.get("uri"))
+    _say(f"MLflow experiment {name!r}: {place}")
+    shown_at = redacted(store).rstrip("/") if store.startswith("http") else UI
+    _link(f"{shown_at}/{place}", link_text=name, key="mlflow", description=HINT)
+
+
+fetch = _step(
+    plain.fetch,
+    "Load a data set, once, and keep it for all jobs of the run.",
+    _show_data,
+    lambda parameters: f"fetch {parameters['called'] or parameters['reference']}",
+    again=BrokenDownloadError,
+)
+hold = _step(plain.hold, "Take a table that this flow has read itself.", _show_data, "hold {name}")
+prepare = _step(
+    plain.prepare,
+    "Preprocess a data set for a bench, once for all jobs that share it.",
+    _show_prepared,
+    lambda parameters: (
+        f"prepare {parameters['called'] or parameters['data'].reference} for"
+        f" {bench_of(parameters['job'])}"
+    ),
+)
+run = _step(
+    plain.run,
+    "Run one job in a worker process, under its limits.",
+    _show_attempt,
+    lambda parameters: (
+        f"{parameters['job'].label or parameters['job'].algorithm} on"
+        f" {parameters['called'] or parameters['job'].data},"
+        f" repetition {parameters['job'].repetition}"
+    ),
+    tags=(),  # for each of a task's tags Prefect asks whether its limit allows one more
+)
+score = _step(plain.score, "Compare the algorithms: ranks, intervals and tests.", _show_board)
+report = _step(plain.report, "Build the page that opens offline.", _show_page)
+record = _step(
+    plain.record,
+    "Log every job, configuration, lease, bound and score as MLflow runs.",
+    _show_record,
+    again=TrackingError,
+)
+
+TASKS = {each.fn.__wrapped__: each for each in (fetch, hold, prepare, run, score, report, record)}
+"""The tasks by their plain steps."""
 
 
 def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
@@ -211,98 +191,13 @@ def results_of(runs: Iterable[PrefectFuture[Any]]) -> list[Result]:
     return found
 
 
-@task(
-    task_run_name="score",
-    description="Compare the algorithms: ranks, intervals and tests.",
-    **_TAGGED,
-)
-def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
-    """`leaseboard.tasks.score.compared.compared`, with the board as a table on the run's page."""
-    _check_comparable(results)
-    found = compared(results, suite)
+def _link(address: str, **shown: str) -> None:
     if TaskRunContext.get():
-        names = shown.columns(found)
-        rows = [dict(zip(names, row, strict=True)) for row in shown.texts(found)]
-        create_table_artifact(rows, key="board", description=" ".join(found.answer.lines()))
-    _say(shown.plain(found))
-    return found
-
-
-@task(
-    task_run_name="report",
-    description="Build the page that opens offline.",
-    **_TAGGED,
-)
-def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
-    """`leaseboard.tasks.report.refresh` the page of a run folder, with a link to it on the run's
-    page.
-    """
-    path = page.refresh(out, suite, found)
-    if TaskRunContext.get():
-        about = "Opens offline, on the machine that made it."
-        create_link_artifact(path.as_uri(), link_text=str(path), key="report", description=about)
-    _say(f"report: {path}")
-    return path
-
-
-@task(
-    task_run_name="record",
-    description="Log every job, configuration, lease, bound and score as MLflow runs.",
-    retry_condition_fn=_passes(TrackingError),
-    **_AGAIN,
-    **_TAGGED,
-)
-def record(
-    results: Sequence[Result],
-    name: str,
-    found: Compared,
-    *,
-    out: Path | None = None,
-    uri: str | None = None,
-    suite: Suite | None = None,
-    report: Path | None = None,
-    logged: bool = False,
-) -> str:
-    """`leaseboard.tasks.steps.recording.record` into the store `uri`, or the one of this
-    project.
-    """
-    store, folder = paths.tracking_uri(uri), out or _scratch()
-    given = {"suite": suite, "report": report, "logged": logged}
-    try:
-        place = recording.record(results, name, found, store, out=folder, **given)
-    except TrackingError as error:  # what it came of may tell the store's address
-        raise TrackingError(str(error)) from None
-    _say(f"MLflow experiment {name!r}: {place}")
-    if TaskRunContext.get():
-        shown_at = redacted(store).rstrip("/") if store.startswith("http") else UI
-        create_link_artifact(f"{shown_at}/{place}", link_text=name, key="mlflow", description=HINT)
-    return place
-
-
-def _check_comparable(results: Sequence[Result]) -> None:
-    """UsageError for results that no board can compare."""
-    if not results:
-        raise UsageError("there are no results to compare: run a job first")
-    digests: dict[str, str] = {}
-    for result in results:
-        if result.digest and digests.setdefault(result.data, result.digest) != result.digest:
-            raise UsageError(
-                f"two data sets are called {result.data} (digests {digests[result.data][:12]} and"
-                f" {result.digest[:12]}), whose scores one board cannot compare: name them apart"
-            )
-
-
-def _about(data: Kept) -> str:
-    return f"{data.rows} rows, {data.features} features, {data.task}, digest {data.digest[:12]}"
-
-
-def _printed(attempt: Attempt) -> str:
-    """The last of what the job itself printed."""
-    return harmless(attempt.log.decode(errors="replace")[-MOST_LOGGED:].strip())
+        create_link_artifact(address, **shown)
 
 
 def _say(text: str) -> None:
-    """A line in the log of this task run, whatever level Prefect's own lines have."""
+    """Write a line into the log of this task run, whatever level Prefect's own lines have."""
     context = TaskRunContext.get()
     if context is not None:
         where = {"flow_run_id": context.task_run.flow_run_id, "task_run_id": context.task_run.id}
@@ -314,22 +209,3 @@ def _logger() -> logging.Logger:
     logger = logging.Logger("leaseboard", logging.INFO)
     logger.addHandler(APILogHandler())
     return logger
-
-
-def _scratch() -> Path:
-    """A folder for as long as this process lives, the same for all its threads."""
-    with _ONCE:
-        return _made()
-
-
-@functools.cache
-def _made() -> Path:
-    folder = Path(tempfile.mkdtemp(prefix="leaseboard-"))
-    owner = os.getpid()
-
-    def remove() -> None:
-        if os.getpid() == owner:  # a fork is no owner
-            shutil.rmtree(folder)
-
-    atexit.register(remove)
-    return folder

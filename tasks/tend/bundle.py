@@ -46,7 +46,7 @@ from leaseboard.tasks.folder.event_logs import check_log, read_partial_log
 from leaseboard.tasks.folder.seal import DamagedError, digest_of, unseal
 from leaseboard.tasks.jobs.job import Key, Moment, Name, Result, Title, first_fault
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.machine import disk, zip_directory
+from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.environment import versions
 
 FORMAT = "leaseboard-bundle-2"
@@ -270,7 +270,7 @@ def read(path: Path) -> Bundle:
 def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     """The archive; whatever is wrong with it while it is read refuses it."""
     try:
-        if zip_directory.members(path, MOST_MEMBERS) > MOST_MEMBERS:
+        if disk.zip_members(path, MOST_MEMBERS) > MOST_MEMBERS:
             raise _refused(path, f"it holds more than {MOST_MEMBERS} files")
         with zipfile.ZipFile(path) as archive:
             yield archive

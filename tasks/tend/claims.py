@@ -26,9 +26,8 @@ from leaseboard.tasks.folder.results import EVENTS
 from leaseboard.tasks.jobs import benches
 from leaseboard.tasks.jobs.benches.units import unit_of
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.elsewhere import pinned
-from leaseboard.tasks.jobs.foreign import references
 from leaseboard.tasks.jobs.job import Job, Result, plain_value
+from leaseboard.tasks.jobs.programs import pinned, references
 from leaseboard.tasks.jobs.run import BESIDE_EVENTS, failed, told
 from leaseboard.tasks.tend.bundle import CONFIGURATIONS, Bundle
 

@@ -17,8 +17,8 @@ from leaseboard.algorithms.errors import (
 from leaseboard.tasks import fetch
 from leaseboard.tasks.jobs.benches.units import unit_of
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.foreign import is_foreign
 from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.jobs.programs import is_foreign
 from leaseboard.tasks.jobs.run import check
 
 SKIPPED = "skipped by the sender, and it cannot be run here either"

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from leaseboard.algorithms import registry
 from leaseboard.tasks.folder.results import EVENTS
-from leaseboard.tasks.jobs.attempt import attempt
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import attempt
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.tend.alike import first_difference, first_other_event, first_other_shape
 from leaseboard.tasks.tend.bundle import Bundle

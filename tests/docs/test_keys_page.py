@@ -11,7 +11,7 @@ import yaml
 from pydantic import BaseModel
 
 from leaseboard.tasks.jobs.benches import folds, holdout, pulls, samples, systems
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.promise import Promise
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
 from leaseboard.tasks.jobs.suites.timetable import Scheduled

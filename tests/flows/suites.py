@@ -3,11 +3,10 @@
 import dataclasses
 from pathlib import Path
 
+from leaseboard.flows.benchmark import run_jobs
 from leaseboard.flows.dispatch import Place, dispatch
-from leaseboard.flows.jobs import run_jobs
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.suites.plan import Planned
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.track.store import open_store

@@ -58,7 +58,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_merge(call, done, monkeypatc
     def refuse(*_, **__):
         raise TrackingError("no space")
 
-    monkeypatch.setattr("leaseboard.tasks.steps.recording.publish", refuse)
+    monkeypatch.setattr("leaseboard.tasks.steps.plain.publish", refuse)
     call("export", done.out, "a.zip")
     said = call("merge", "a.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
 

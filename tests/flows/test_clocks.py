@@ -9,8 +9,7 @@ import pytest
 from leaseboard.algorithms.checks import check_audit
 from leaseboard.flows.cli import main
 from leaseboard.tasks.fetch import load
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.models.kept import REFIT, RUN, lay
 from leaseboard.tasks.pool.workers import WorkerPool

@@ -18,7 +18,7 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import benchmark
 from leaseboard.flows.dispatch import Place, dispatch
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.store.recorded import Store
 

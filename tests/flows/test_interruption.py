@@ -12,7 +12,7 @@ import pytest
 from leaseboard.algorithms.log_format import write_log
 from leaseboard.flows import cli
 from leaseboard.flows.commands import run as command
-from leaseboard.flows.interruption import InterruptedRunError, resumable, terminable
+from leaseboard.flows.console import InterruptedRunError, resumable, terminable
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.suites.plan import plan
 from leaseboard.tasks.pool.workers import WorkerPool
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.flows import one_run
+from leaseboard.flows import prefect_executor as one_run
 
 
 @pytest.mark.parametrize(("counts", "asked"), [([0, 0, 1, 1, 2, 3], 6), ([0, 1], None)])

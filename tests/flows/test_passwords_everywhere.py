@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from leaseboard.flows import service
+from leaseboard.flows import server as service
 
 MARK = "5ECRET"
 PASSWORD = f"p%23{MARK}%5B%2F"

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from leaseboard.flows.jobs import Progress
+from leaseboard.flows.benchmark import Progress
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 

@@ -71,7 +71,7 @@ def test_a_board_that_the_store_refuses_is_a_failed_run(call, tmp_path, empty_st
     def refuse(uri, *_, **__):
         raise TrackingError(f"{uri}: no space")
 
-    monkeypatch.setattr("leaseboard.tasks.steps.recording.publish", refuse)
+    monkeypatch.setattr("leaseboard.tasks.steps.plain.publish", refuse)
     (tmp_path / "one.yaml").write_text(
         "title: t\ndata: ['synthetic:fried?rows=300&seed=0']\n"
         "baselines: false\nalgorithms: [vanilla]\n"

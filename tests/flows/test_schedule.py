@@ -24,13 +24,11 @@ from prefect.states import Pending
 
 import leaseboard.flows.schedule
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows.commands import live as command
 from leaseboard.flows.commands import operate
-from leaseboard.flows.commands import schedule as command
-from leaseboard.flows.deployed import ALONE, check_kept
+from leaseboard.flows.console import terminable
 from leaseboard.flows.flow_runs import TAG, cause
-from leaseboard.flows.interruption import terminable
-from leaseboard.flows.schedule import benchmark
-from leaseboard.flows.scheduler import Scheduler
+from leaseboard.flows.schedule import ALONE, Scheduler, benchmark, check_kept
 from leaseboard.flows.server import PrefectServer
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from tests.flows.schedules import (
@@ -198,7 +196,7 @@ class Process:
 def processes(monkeypatch):
     """The runs that a process was started for."""
     monkeypatch.setattr(Process, "begun", [], raising=False)
-    monkeypatch.setattr("leaseboard.flows.scheduler.Service", Process)
+    monkeypatch.setattr("leaseboard.flows.schedule.Service", Process)
     return Process.begun
 
 
@@ -274,7 +272,7 @@ def test_whatever_ends_a_schedule_ends_the_runs_that_go_on_and_says_so(
             signal.raise_signal(number) if number else 1 / 0
         started.append(trigger(server, "slow"))
 
-    monkeypatch.setattr("leaseboard.flows.scheduler.POLL_SECONDS", 0)
+    monkeypatch.setattr("leaseboard.flows.schedule.POLL_SECONDS", 0)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with terminable(), pytest.raises((KeyboardInterrupt, SystemExit, ZeroDivisionError)):

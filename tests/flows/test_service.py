@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows import service
+from leaseboard.flows import server as service
 from leaseboard.flows.commands import operate
-from leaseboard.flows.service import Service
+from leaseboard.flows.server import Service
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTENER = """

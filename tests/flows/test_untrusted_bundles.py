@@ -26,7 +26,7 @@ from leaseboard.algorithms.events import (
     Started,
 )
 from leaseboard.algorithms.log_format import write_log
-from leaseboard.flows.commands.bundles import merge
+from leaseboard.flows.commands.archive import merge
 from leaseboard.tasks import fetch, report
 from leaseboard.tasks.folder import results, seal
 from leaseboard.tasks.folder.results import shown_at

@@ -13,7 +13,7 @@ from leaseboard.algorithms.errors import SettingError, UsageError, UserFileError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import quarantine
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 
 SOUND = """
 import os

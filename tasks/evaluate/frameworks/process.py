@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.frameworks import inside
-from leaseboard.tasks.machine.threads import ONE_THREAD
+from leaseboard.tasks.machine.environment import ONE_THREAD
 from leaseboard.tasks.processes.channel import Silence
 from leaseboard.tasks.processes.companion import Companion
-from leaseboard.tasks.processes.endings import over_wall, post_mortem
+from leaseboard.tasks.processes.forks import over_wall, post_mortem
 from leaseboard.tasks.processes.leash import kill_tree
 
 PATIENCE = 300.0

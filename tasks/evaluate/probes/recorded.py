@@ -21,8 +21,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.processes.endings import over_cpu
-from leaseboard.tasks.processes.forks import call, call_here
+from leaseboard.tasks.processes.forks import call, call_here, over_cpu
 from leaseboard.tasks.store.recorded import Record, Records, Store
 
 _PREDICT_ROWS = 100_000

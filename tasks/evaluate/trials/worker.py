@@ -23,11 +23,10 @@ from typing import Any
 
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
-from leaseboard.tasks.machine.threads import ONE_THREAD
+from leaseboard.tasks.machine.environment import ONE_THREAD
 from leaseboard.tasks.processes.channel import Channel, Silence
 from leaseboard.tasks.processes.companion import Companion, to_parent
-from leaseboard.tasks.processes.endings import Ending, no_answer
-from leaseboard.tasks.processes.forks import confine
+from leaseboard.tasks.processes.forks import Ending, confine, no_answer
 
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0

@@ -1,7 +1,14 @@
-"""The hold-out bench of a data set: encoded, divided, dense or sparse as the data are."""
+"""The hold-out environment of a dataset: encoded, divided, dense or sparse as the data are."""
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+import logging
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,20 +19,67 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.rows import CLIP, as_rows, check_labels
 from leaseboard.algorithms.benches.holdout import (
+    Cluster,
     Holdout,
     HoldoutAlgorithm,
     HoldoutBench,
+    Nodes,
     Part,
+    one_by_one,
     split,
 )
 from leaseboard.algorithms.benches.stream import MOST_CLASSES
-from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.errors import DataError, SkipError, UsageError
+from leaseboard.algorithms.parts import mend
 from leaseboard.tasks.fetch import Dataset, columns
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.nodes import Workers, cluster
 from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
 from leaseboard.tasks.preprocess.targets import in_float32
 from leaseboard.tasks.preprocess.transformer import naming
+
+Workers = Literal["serial", "processes", "dask"]
+
+
+def cluster(workers: Workers, address: str = "") -> Cluster:
+    """Nodes of that kind.
+
+    Raises SkipError if Dask is not installed.
+
+    - `address`: a Dask scheduler's; without one, a local cluster is started.
+    """
+    if workers == "serial":
+        return one_by_one
+    if workers == "processes":
+        return _processes
+    if importlib.util.find_spec("distributed") is None:
+        raise SkipError(f"workers=dask needs the extra: {mend('dask')}")
+    return functools.partial(_dask, address)
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Nodes]:
+    # Spawned, because a fork would copy numba's and Arrow's threads in any state.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=spawn) as pool:
+        yield pool
+
+
+@contextmanager
+def _dask(address: str, count: int) -> Iterator[Nodes]:
+    from distributed import Client, LocalCluster
+
+    if address:
+        with Client(address) as client:
+            yield client.get_executor()
+        return
+    quiet: dict[str, Any] = {
+        "dashboard_address": ":0",
+        "threads_per_worker": 1,
+        "silence_logs": logging.ERROR,
+    }
+    with LocalCluster(n_workers=count, **quiet) as local, Client(local) as client:
+        yield client.get_executor()
+
 
 Rows = NDArray[np.intp]
 

@@ -1,7 +1,8 @@
-"""A suite: what to run, written in YAML, validated, and expanded to jobs."""
+"""Suites and collections of them: what to run, in YAML, validated, expanded to jobs."""
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +10,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     PrivateAttr,
     model_validator,
@@ -18,11 +21,10 @@ from pydantic import (
 from leaseboard.algorithms.benches.measures import Measure
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.seeds import derive_seed
-from leaseboard.tasks.jobs.job import Job, text_keys
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits, text_keys
 from leaseboard.tasks.jobs.suites.promise import Promise
 from leaseboard.tasks.machine.paths import conf_files
-from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml, where
 
 """The suite beside the results of its run."""
 
@@ -290,3 +292,53 @@ def suite_path(name: str, conf: Path) -> Path:
             raise unknown("suite", name, known)
         return known[name]
     return path
+
+
+class Collection(BaseModel):
+    """The YAML file of a collection.
+
+    `suites`: names, or YAML files beside this one.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    title: str
+    description: str = ""
+    suites: list[str] = Field(min_length=1)
+
+
+def members(name: str, conf: Path) -> list[str]:
+    """The suites that `name` stands for: those of a collection, or the one of that name.
+
+    Raises UsageError if a suite stands twice in a collection, or is a collection itself.
+    """
+    path = suite_path(name, conf)
+    if not is_collection(path):
+        return [name]
+    found = [
+        str(path.parent / member) if Path(member).suffix in (".yaml", ".yml") else member
+        for member in load_yaml(path, Collection).suites
+    ]
+    for i, member in enumerate(found):
+        place = where(path, ["suites", i])
+        if Path(member).stem in (Path(other).stem for other in found[:i]):
+            raise UsageError(f"{place}: {member} stands twice: remove one")
+        if is_collection(suite_path(member, conf)):
+            raise UsageError(f"{place}: {member} is a collection itself: name its suites")
+    return found
+
+
+def check_apart(suites: list[Suite]) -> None:
+    """Raise a UsageError if two suites have an algorithm of the same label on the same data."""
+    owners: dict[tuple[str, str], str] = {}
+    for suite in suites:
+        for title, data in itertools.product(
+            (contender.title for contender in suite.algorithms),
+            (entry.data for entry in suite.data),
+        ):
+            owner = owners.setdefault((title, data), suite.name)
+            if owner != suite.name:
+                raise UsageError(
+                    f"{title} on {data} stands in {owner} and in {suite.name}: give one of them"
+                    " another label"
+                )

@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine.yaml_files import load_yaml
 

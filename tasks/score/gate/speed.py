@@ -28,8 +28,8 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.user_files import file_of, is_reference
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.described import describe
-from leaseboard.tasks.jobs.foreign import files, is_foreign
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.programs import files, is_foreign
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
 from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.inference import Interval, paired_ratio

@@ -21,8 +21,7 @@ from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
 from leaseboard.tasks.models.automl.estimators import PolicyClassifier
 from leaseboard.tasks.models.automl.select import select
-from leaseboard.tasks.processes.endings import Ending
-from leaseboard.tasks.processes.forks import Called
+from leaseboard.tasks.processes.forks import Called, Ending
 from tests.played import STAND_IN
 
 ROOT = Path(versions.__file__).resolve().parents[2]

@@ -3,8 +3,8 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.reference.frameworks import StreamFramework
 from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.jobs.elsewhere import pinned, programs
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.programs import pinned, programs
 from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.keys.closure import module_file
 

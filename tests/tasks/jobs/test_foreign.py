@@ -3,10 +3,9 @@
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.tasks.jobs.foreign import is_foreign, references
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.suites.collection import members
-from leaseboard.tasks.jobs.suites.suite import load_suite, suite_names
+from leaseboard.tasks.jobs.programs import is_foreign, references
+from leaseboard.tasks.jobs.suites.suite import load_suite, members, suite_names
 from leaseboard.tasks.machine.paths import conf_dir
 
 

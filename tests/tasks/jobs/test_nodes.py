@@ -13,8 +13,8 @@ from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.tasks.fetch import load
 from leaseboard.tasks.jobs.benches import make
+from leaseboard.tasks.jobs.benches.holdout import cluster
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.nodes import cluster
 
 
 def events(workers):

@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
 from leaseboard.tasks.jobs import quarantine
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits
 
 LIMITS = Limits(wall_seconds=240, cpu_seconds=60, memory_mb=4000)
 

@@ -189,7 +189,7 @@ def test_words_of_a_batch():
 
 
 def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):
-    from leaseboard.flows import announcing
+    from leaseboard.flows import keep_flow as announcing
 
     told = []
     monkeypatch.setattr(announcing, "announce", lambda _, news, __: told.append(len(news)))

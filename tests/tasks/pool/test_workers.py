@@ -11,8 +11,7 @@ import pytest
 
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
 from leaseboard.tasks.processes import leash

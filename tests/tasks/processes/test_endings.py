@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leaseboard.tasks.processes.endings import over_cpu, post_mortem
+from leaseboard.tasks.processes.forks import over_cpu, post_mortem
 
 
 @pytest.mark.parametrize(

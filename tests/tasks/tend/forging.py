@@ -10,7 +10,7 @@ import zipfile
 from leaseboard.algorithms.configurations import configurations, table
 from leaseboard.tasks.folder import results, seal
 from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.jobs.attempt import attempt
+from leaseboard.tasks.jobs.run import attempt
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.tend import bundle, claims, verify
 

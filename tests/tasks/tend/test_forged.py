@@ -13,9 +13,8 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import benches
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.benches.units import unit_of
-from leaseboard.tasks.jobs.elsewhere import pinned
-from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.jobs.limits import Limits
+from leaseboard.tasks.jobs.job import Limits, Result
+from leaseboard.tasks.jobs.programs import pinned
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, load_suite
 from leaseboard.tasks.machine.paths import shipped_conf
 from leaseboard.tasks.tend import bundle

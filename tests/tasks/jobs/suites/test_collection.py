@@ -3,8 +3,7 @@
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.suites.collection import check_apart, members
-from leaseboard.tasks.jobs.suites.suite import Suite, load_suite
+from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members
 from leaseboard.tasks.machine import paths
 
 SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"

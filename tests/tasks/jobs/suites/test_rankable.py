@@ -6,15 +6,14 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.suites.collection import members
-from leaseboard.tasks.jobs.suites.plan import check_suite
-from leaseboard.tasks.jobs.suites.rankable import (
+from leaseboard.tasks.jobs.suites.plan import (
+    check_suite,
     require_measure,
     require_ranking,
     tasks_of,
     with_baselines,
 )
-from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, suite_names
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
 
 
 def job(algorithm, data="d"):

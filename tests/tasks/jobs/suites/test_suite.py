@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.jobs.suites.collection import members
-from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, suite_names
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_names
 from leaseboard.tasks.machine.yaml_files import load_yaml
 
 MINIMAL = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"

@@ -135,7 +135,7 @@ def test_a_tree_that_cannot_run_a_job_is_named_and_the_others_are_compared(
 GATE = """
 import sys
 from pathlib import Path
-from leaseboard.flows.interruption import terminable
+from leaseboard.flows.console import terminable
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.score.gate.speed import compare
 

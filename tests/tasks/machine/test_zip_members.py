@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from leaseboard.tasks.machine.zip_directory import members
+from leaseboard.tasks.machine.disk import zip_members
 from leaseboard.tasks.tend import bundle
 
 
@@ -24,11 +24,11 @@ def made(tmp_path):
 @pytest.mark.parametrize("longer_form_above", [100, 65_535])
 def test_the_count_is_that_of_zipfile(made, count, longer_form_above, monkeypatch):
     monkeypatch.setattr(zipfile, "ZIP_FILECOUNT_LIMIT", longer_form_above)
-    assert members(made(count), 10**6) == count
+    assert zip_members(made(count), 10**6) == count
 
 
 def test_counting_stops_where_there_are_too_many(made):
-    assert members(made(100), 7) == 8
+    assert zip_members(made(100), 7) == 8
 
 
 def test_a_directory_of_millions_is_refused_without_being_held(tmp_path, monkeypatch):
@@ -57,4 +57,4 @@ def test_what_has_no_directory_is_no_zip_file(tmp_path, content):
     (tmp_path / "a.zip").write_bytes(content)
 
     with pytest.raises(zipfile.BadZipFile):
-        members(tmp_path / "a.zip", 9)
+        zip_members(tmp_path / "a.zip", 9)

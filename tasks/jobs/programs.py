@@ -1,8 +1,4 @@
-"""Which jobs run code that is not of this installation: a user's file, or a class of a space.
-
-The answer is read from the job alone, before it runs, because whatever ran the code could be made
-to deny it.
-"""
+"""Which code beyond this installation a job runs: a file, a class, another framework."""
 
 from __future__ import annotations
 
@@ -11,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms import registry
+from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
 from leaseboard.algorithms.user_files import file_of, is_reference
+from leaseboard.tasks.evaluate.frameworks import runs, venv
 from leaseboard.tasks.evaluate.trials.spaces import searched
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
@@ -56,3 +54,46 @@ def _texts(value: Any) -> Iterator[str]:
         case list() | tuple() | set() | frozenset():
             for each in value:
                 yield from _texts(each)
+
+
+def programs(job: Job) -> list[str]:
+    """The modules that set up the system of `job`, which its key must hold.
+
+    So a change to what River runs is one for River's jobs alone.
+
+    Examples
+    --------
+    >>> programs(Job("river-arf", "synthetic:fried", seed=0, environment_seed=0))
+    ['leaseboard.tasks.evaluate.frameworks.stream_river']
+    >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
+    []
+    """
+    system, algorithm = _system(job), _built(job)
+    if isinstance(algorithm, StreamFramework):
+        return [f"leaseboard.tasks.evaluate.frameworks.stream_{system}"]
+    return runs.programs(system) if isinstance(algorithm, OnTable) else []
+
+
+def pinned(job: Job) -> str:
+    """What is installed where the system of `job` runs, for the job's key; empty if that is here.
+
+    So River of another version has other results, and not those of the one before.
+
+    Examples
+    --------
+    >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
+    ''
+    """
+    library = runs.library(_system(job))
+    return f" pins {venv.digest(library)}" if library in venv.names() else ""
+
+
+def _system(job: Job) -> str:
+    """Who computes elsewhere for `job`; empty if nobody does."""
+    algorithm = _built(job)
+    elsewhere = isinstance(algorithm, StreamFramework | OnTable | OutsideSearch)
+    return algorithm.system if elsewhere else ""
+
+
+def _built(job: Job) -> object:
+    return None if file_of(job.algorithm) else registry.build(job.algorithm, job.settings)
