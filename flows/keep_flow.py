@@ -1,7 +1,5 @@
 """Updates of live models as flow runs of Prefect's, of the command and of the clock."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -17,9 +15,9 @@ from prefect.states import Completed
 from pydantic import Field
 
 from leaseboard.flows.console import say, terminable
+from leaseboard.flows.flow_runs import as_deployed, check_kept
 from leaseboard.flows.keep import Body, Turned, held_turn, summary
 from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
-from leaseboard.flows.schedule import as_deployed, check_kept
 from leaseboard.tasks.keep.opening import home_of
 from leaseboard.tasks.keep.settings import read_keep
 from leaseboard.tasks.keep.shadow import CHAMPION

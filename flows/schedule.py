@@ -1,11 +1,8 @@
 """Suites and live models by the clock and by a form: Prefect deployments, served from here."""
 
-from __future__ import annotations
-
 import os
 import platform
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,25 +17,25 @@ from prefect import Flow, flow
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
 from prefect.client.schemas.objects import FlowRun, State
-from prefect.context import get_run_context
 from prefect.exceptions import ObjectNotFound
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Crashed, Failed
+from prefect.states import Cancelled, Crashed
 from pydantic import Field
 
-from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.console import say
 from leaseboard.flows.dispatch import How, open_suite, perform
 from leaseboard.flows.flow_runs import (
+    ALONE,
     TAG,
+    as_deployed,
     cause,
+    check_kept,
     claim,
     end,
     end_dead_runs,
-    in_the_way,
-    logged,
     take,
     taken,
     unanswered,
@@ -48,44 +45,6 @@ from leaseboard.flows.server import Service
 from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import is_collection, suite_names, suite_path
 from leaseboard.tasks.jobs.suites.timetable import Schedule, Scheduled
-
-ALONE = "one at a time"
-"""The tag of a deployment whose runs must not overlap: the clock may strike too early."""
-
-
-def check_kept(out: str | None) -> None:
-    """Raise UsageError where the run folder would be deleted with a worker's temporary folder.
-
-    A worker of Prefect runs in one, ``…prefect``, unless its deployment says where to work.
-    """
-    here = Path.cwd()
-    temporary = Path(tempfile.gettempdir()).resolve()
-    if here.resolve().is_relative_to(temporary) and here.name.endswith("prefect") and (
-        out is None or not Path(out).is_absolute() or "MLFLOW_TRACKING_URI" not in os.environ
-    ):  # fmt: skip
-        raise UsageError(
-            f"the worker runs in {here}, which it deletes with all results: let the deployment"
-            " pull with set_working_directory, as `prefect deploy` in the project does, or set"
-            " `out` to an absolute path and MLFLOW_TRACKING_URI in the worker's environment"
-        )
-
-
-def as_deployed(work: Callable[[], State[Any]]) -> State[Any]:
-    """Do the work of the flow run that this is called in, if nothing is in its way."""
-    run = get_run_context().flow_run
-    with get_client(sync_client=True) as client:
-        claim(client, run)
-        reason = in_the_way(client, run) if ALONE in run.tags else None
-    with logged(run.id):
-        if reason is not None:
-            say(reason)
-            return Cancelled(message=reason)
-        try:
-            return work()
-        except LeaseboardError as error:
-            say(f"leaseboard: {error}", err=True)
-            return Failed(message=str(error))
-
 
 POLL_SECONDS = 2.0
 MISSED = timedelta(minutes=5)
