@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -223,26 +224,17 @@ def register_winners(
 
 def _fitted(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
     """The model of a result; where a user's code makes it, in a worker."""
-    import tempfile
-
     from leaseboard.tasks.jobs.programs import is_foreign
+    from leaseboard.tasks.models.kept import REFIT, kept, lay
     from leaseboard.tasks.models.winner import fit
+    from leaseboard.tasks.pool.attempts import run_one
 
     if not is_foreign(job):
         return fit(job, result, mirrors=mirrors)
-
-    from leaseboard.tasks.jobs.job import Limits
-    from leaseboard.tasks.models.kept import REFIT, kept, lay
-    from leaseboard.tasks.pool.workers import WorkerPool
-
-    with (
-        tempfile.TemporaryDirectory(prefix="leaseboard-") as name,
-        terminable(),
-        WorkerPool(1, Limits(), mirrors=mirrors, work=REFIT) as pool,
-    ):
+    with tempfile.TemporaryDirectory(prefix="leaseboard-") as name, terminable():
         folder = Path(name)
         lay(result, folder)
-        again = pool.run(job, result.key, folder)
+        again = run_one(job, folder, key=result.key, mirrors=mirrors, work=REFIT).result
         if again.status != "ok":
             raise LeaseboardError(f"the model of {result.label}: {again.status}: {again.reason}")
         return kept(job, folder, mirrors)

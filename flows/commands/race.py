@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
-from contextlib import redirect_stdout
-from dataclasses import dataclass, replace
+import tempfile
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -29,7 +31,9 @@ from leaseboard.tasks.machine.environment import prepare_environment
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job, Result
+    from leaseboard.tasks.jobs.skill import SkillScore
     from leaseboard.tasks.models.winner import Fitted
+    from leaseboard.tasks.pool.attempts import Attempt
 
 MOST_FAILURES = 5
 
@@ -78,6 +82,7 @@ def race(
     """
     from leaseboard.tasks.fetch.references import with_options
     from leaseboard.tasks.jobs.job import Job
+    from leaseboard.tasks.jobs.skill import SkillScore, with_skill
 
     prepare_environment()
     use_conf(conf)
@@ -101,23 +106,27 @@ def race(
     if metric is not None:
         _check_metric(metric, job, mirrors)
     with new_folder(out) as folder:
-        attempt = _attempt(job, folder, mirrors, fault=fault, keep=register is not None)
+        attempt = _run(job, folder, mirrors, fault=fault, keep=register is not None)
+        result, found, home = attempt.result, SkillScore(attempt.result), attempt.folder
+        assert home is not None
+        _keep(attempt, result)
         try:
-            attempt.keep()
-            attempt = attempt.with_skill(job, mirrors, baselines=not no_baselines)
+            found = with_skill(job, result, mirrors=mirrors, baselines=not no_baselines)
         finally:  # the result is told, whatever goes wrong
-            result = attempt.result
-            if context.obj and result.status != "ok" and attempt.log:  # asked for by --debug
-                say(attempt.log.rstrip(), err=True)
-            _print(_measured_by(metric, result), attempt, as_json=as_json)
-        attempt.keep()
+            result = found.result
+            log = attempt.log.decode(errors="replace").rstrip()
+            if context.obj and result.status != "ok" and log:  # asked for by --debug
+                say(log, err=True)
+            _print(_measured_by(metric, result), found, home, as_json=as_json)
+        _keep(attempt, result)
     with redirect_stdout(sys.stderr):  # the JSON stays the last line
         if track:
             from leaseboard.tasks.track import log_race
 
-            log_race(result, attempt.home / EVENTS, paths.tracking_uri(tracking_uri))
+            log_race(result, home / EVENTS, paths.tracking_uri(tracking_uri))
         if register is not None and result.status == "ok":
-            record(register, attempt.fitted(job, mirrors), [result], "race", tracking_uri)
+            fitted = _fitted(job, attempt, result, mirrors)
+            record(register, fitted, [result], "race", tracking_uri)
     return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
 
 
@@ -171,121 +180,75 @@ def _measured_by(metric: str | None, result: Result) -> Result:
     return replace(result, score=value, metric=metric, direction=DIRECTIONS[metric])
 
 
-@dataclass(frozen=True, slots=True)
-class _Attempt:
-    """What came of the job, where its files are, and its model or where that was kept.
-
-    `best` is the first try that the result's skill is over; `of_log` says whether the score is of
-    the logarithm of the target.
-    """
-
-    result: Result
-    home: Path
-    model: Any = None
-    traceback: str = ""
-    best: str = ""
-    of_log: bool = False
-    baselines_cpu_seconds: float = 0.0
-
-    def with_skill(self, job: Job, mirrors: tuple[Path, ...], *, baselines: bool) -> _Attempt:
-        """It, measured against the best of what a person tries first, on a stream."""
-        from leaseboard.tasks.jobs.skill import with_skill
-
-        found = with_skill(job, self.result, mirrors=mirrors, baselines=baselines)
-        return replace(self, **found._asdict())
-
-    @property
-    def log(self) -> str:
-        """What the job printed, and the traceback if it crashed."""
-        kept = self.home / LOG
-        return self.traceback or (
-            kept.read_text(encoding="utf-8", errors="replace") if kept.is_file() else ""
-        )
-
-    @property
-    def failures(self) -> list[str]:
-        """The configurations that failed, by the event log."""
-        from leaseboard.algorithms.events import ConfigurationFailed, of
-        from leaseboard.tasks.folder.event_logs import read_partial_log
-
-        log = self.home / EVENTS
-        events = read_partial_log(log) if log.is_file() else ()
-        return [
-            f"configuration {failed.configuration} failed: {failed.reason}"
-            for failed in of(events, ConfigurationFailed)
-        ]
-
-    def keep(self) -> None:
-        """Write the result, and the traceback of a crash, beside the events."""
-        write_result(self.home, self.result)
-        if self.traceback:
-            (self.home / LOG).write_text(self.traceback, encoding="utf-8")
-
-    def fitted(self, job: Job, mirrors: tuple[Path, ...]) -> Fitted:
-        """The model that was found, with what it was made from.
-
-        Raises UsageError if the run's score is none that others can be compared with.
-        """
-        from leaseboard.tasks.models.kept import WORD, kept
-        from leaseboard.tasks.models.winner import barred, fit
-
-        why = barred(self.result)
-        if why:
-            raise UsageError(f"not registered: {self.result.label} on {self.result.data}: {why}")
-        if (self.home / WORD).is_file():
-            return kept(job, self.home, mirrors)
-        return fit(job, self.result, mirrors=mirrors, learner=self.model)
-
-
-def _attempt(
-    job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bool
-) -> _Attempt:
-    """Run the job; whatever it raises is a result, but for wrong usage and Ctrl-C.
+def _run(job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bool) -> Attempt:
+    """Run the job in a folder of its own; what it raises is a result, but for wrong usage.
 
     Code of the user's runs in a worker, as in a suite; if `keep`, its model is kept there.
     """
-    import shutil
-    import tempfile
-
-    from leaseboard.tasks.jobs.job import Limits
     from leaseboard.tasks.jobs.programs import is_foreign
-    from leaseboard.tasks.jobs.run import RUN_JOB, attempt, failed
+    from leaseboard.tasks.jobs.run import RUN_JOB, failed
     from leaseboard.tasks.models.kept import RUN
-    from leaseboard.tasks.pool.workers import WorkerPool
+    from leaseboard.tasks.pool.attempts import Attempt, run_one
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
-    model, trace = None, ""
     try:
         if fault:
-            result = failed(job, "crash", fault)
-        elif is_foreign(job):
-            work = RUN if keep else RUN_JOB
-            with terminable(), WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
-                result = pool.race(job, folder)
+            made = Attempt(failed(job, "crash", fault))
         else:
-            result, model, trace = attempt(job, folder, mirrors=mirrors)
+            with terminable() if is_foreign(job) else nullcontext():
+                made = run_one(job, folder, mirrors=mirrors, work=RUN if keep else RUN_JOB)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise
+    result = made.result
     home = out / f"{result.label.replace('/', '_').replace(':', '_')}-{result.key}"
     if home.exists():
         shutil.rmtree(home)
     folder.rename(home)
     log = home / EVENTS
     result = replace(result, events=str(log) if log.exists() else None)
-    return _Attempt(result, home, model, trace)
+    return replace(made, result=result, folder=home)
 
 
-def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
+def _keep(attempt: Attempt, result: Result) -> None:
+    """Write the result, and the traceback of a crash, beside the events."""
+    home = attempt.folder
+    assert home is not None
+    write_result(home, result)
+    if attempt.trace:
+        (home / LOG).write_text(attempt.trace, encoding="utf-8")
+
+
+def _fitted(job: Job, attempt: Attempt, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
+    """The model that was found, with what it was made from.
+
+    Raises UsageError if the run's score is none that others can be compared with.
+    """
+    from leaseboard.tasks.models.kept import WORD, kept
+    from leaseboard.tasks.models.winner import barred, fit
+
+    if why := barred(result):
+        raise UsageError(f"not registered: {result.label} on {result.data}: {why}")
+    assert attempt.folder is not None
+    if (attempt.folder / WORD).is_file():
+        return kept(job, attempt.folder, mirrors)
+    return fit(job, result, mirrors=mirrors, learner=attempt.model)
+
+
+def _print(result: Result, found: SkillScore, home: Path, *, as_json: bool) -> None:
     from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.algorithms.configurations import phrase
+    from leaseboard.algorithms.events import ConfigurationFailed, of
+    from leaseboard.tasks.folder.event_logs import read_partial_log
     from leaseboard.tasks.jobs.job import plain
     from leaseboard.tasks.score.frame import rows_cut, to_frame, told
 
-    is_log = attempt.of_log and result.metric == attempt.result.metric
-    failures = attempt.failures
-    for failure in failures[:MOST_FAILURES]:
-        say(" ".join(failure.split()), err=True)
+    is_log = found.of_log and result.metric == found.result.metric
+    events = read_partial_log(home / EVENTS) if (home / EVENTS).is_file() else ()
+    failures = list(of(events, ConfigurationFailed))
+    for each in failures[:MOST_FAILURES]:
+        reason = " ".join(each.reason.split())
+        say(f"configuration {each.configuration} failed: {reason}", err=True)
     more = len(failures) - MOST_FAILURES
     if more > 0:
         say(f"and {more} more configurations failed: their reasons are events", err=True)
@@ -300,11 +263,11 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
         )
         if cut := rows_cut(to_frame([result]), {}):
             say(cut)
-        measured = told(result.metrics, attempt.best)
+        measured = told(result.metrics, found.best)
         if measured:
-            say(f"measured: {measured}{', all of the target itself' if attempt.of_log else ''}")
-        if attempt.best:
-            say(f"naive baselines: {attempt.baselines_cpu_seconds:.3f} CPU s more")
+            say(f"measured: {measured}{', all of the target itself' if found.of_log else ''}")
+        if found.best:
+            say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
         if ONE_CLASS in result.metrics:
             say(f"{SAYS_NOTHING}: {ONE_CLASS_MEND}", err=True)
         if not result.complete:
@@ -315,7 +278,7 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
             )
         if result.champion:
             say(f"champion: {phrase(result.champion)}")
-        say(f"events: {attempt.home / EVENTS}")
+        say(f"events: {home / EVENTS}")
     if as_json:
         names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
                  "rows", "rows_available",
@@ -323,6 +286,6 @@ def _print(result: Result, attempt: _Attempt, *, as_json: bool) -> None:
                  "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
                  "algorithm", "data", "digest", "settings", "bench_options", "reason",
                  "events", "baseline", "baselines_cpu_seconds", "of_log_target")  # fmt: skip
-        row = plain(result) | {"baseline": attempt.best, "of_log_target": is_log,
-                               "baselines_cpu_seconds": attempt.baselines_cpu_seconds}  # fmt: skip
+        row = plain(result) | {"baseline": found.best, "of_log_target": is_log,
+                               "baselines_cpu_seconds": found.baselines_cpu_seconds}  # fmt: skip
         say(json.dumps({name: row[name] for name in names}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from datetime import UTC, datetime
@@ -238,22 +237,6 @@ def told(auditor: Auditor) -> dict[str, Any]:
         "complete": complete,
         "settings": started.settings,
     }
-
-
-def attempt(job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, Any, str]:
-    """The result of `job`, its model, and the traceback if it crashed.
-
-    Wrong usage and Ctrl-C are raised all the same.
-    """
-    try:
-        result, model = run_job(job, folder, mirrors=mirrors)
-    except (UsageError, KeyboardInterrupt):
-        raise
-    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
-        status, reason = verdict(error)
-        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
-        return failed(job, status, reason), None, trace
-    return result, model, ""
 
 
 def verdict(error: BaseException) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How much better one job on a stream was than the best of what a person tries first."""
+"""Skill of one job on a stream: how much better it was than the best naive baseline."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.machine.clocks import cpu_seconds
 
 
-class BesideFirstTries(NamedTuple):
-    """A result beside what a person tries first, and what its stream was."""
+class SkillScore(NamedTuple):
+    """A result measured against the naive baselines, and what its stream was."""
 
     result: Result
     """With the metric ``skill``; as it was where there is nothing to compare: it failed, or is on
     no stream."""
     best: str = ""
-    """The registered name of the best first try; empty where there is none."""
+    """The registered name of the best baseline; empty where there is none."""
     of_log: bool = False
     """Whether the score is of the logarithm of the target."""
     baselines_cpu_seconds: float = 0.0
@@ -31,7 +31,7 @@ class BesideFirstTries(NamedTuple):
 
 def with_skill(
     job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), baselines: bool = True
-) -> BesideFirstTries:
+) -> SkillScore:
     """The result of `job` with ``skill`` and ``relative_loss``, and what the score is of.
 
     Skill is of the target itself, as are all measures; the score is of what models learn. The
@@ -44,18 +44,18 @@ def with_skill(
     """
     loss = loss_of(result.metrics)
     if result.status != "ok" or loss is None:
-        return BesideFirstTries(result)
+        return SkillScore(result)
     dataset = fetch.load(job.data, mirrors=mirrors)
     bench = benches.make(result.bench, dataset, job)
     if not isinstance(bench, StreamBench):
-        return BesideFirstTries(result)
+        return SkillScore(result)
     of_log = bench.stream.shift is not None
     before = cpu_seconds()
     best = best_baseline(bench) if baselines and result.complete else None
     taken = cpu_seconds() - before
     if best is None or not best[1]:
-        return BesideFirstTries(result, "", of_log, taken)
+        return SkillScore(result, "", of_log, taken)
     skill = skill_over([best[1]], loss)
     more = {"skill": skill} | ({} if of_log else {"relative_loss": 1 - skill})
     told = replace(result, metrics={**result.metrics, **more})
-    return BesideFirstTries(told, best[0], of_log, taken)
+    return SkillScore(told, best[0], of_log, taken)

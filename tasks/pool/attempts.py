@@ -7,14 +7,18 @@ import os
 import shutil
 import tempfile
 import threading
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.run import failed
+from leaseboard.tasks.jobs.programs import is_foreign
+from leaseboard.tasks.jobs.run import RUN_JOB, failed, run_job, verdict
+from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.workers import WorkerPool
 
@@ -28,13 +32,52 @@ class Attempt:
     """Holds what it left behind: in the run folder."""
     files: dict[str, bytes] | None = None
     """In its place what a job on another machine left behind, by name."""
+    model: Any = None
+    """What a job in this process found; None if its algorithm has no model."""
+    trace: str = ""
+    """The traceback of a crash in this process."""
 
     @property
     def log(self) -> bytes:
-        """What the job itself printed."""
+        """What the job itself printed, or where it crashed in this process."""
+        if self.trace:
+            return self.trace.encode()
         if self.folder is not None and (self.folder / results.LOG).is_file():
             return (self.folder / results.LOG).read_bytes()
         return (self.files or {}).get(results.LOG, b"")
+
+
+def run_one(
+    job: Job,
+    folder: Path,
+    *,
+    key: str = "",
+    mirrors: tuple[Path, ...] = (),
+    work: str = RUN_JOB,
+    here: bool = False,
+) -> Attempt:
+    """Run one job to its end, whatever that is: a failure is a result, not an exception.
+
+    Wrong usage and Ctrl-C are raised all the same.
+
+    - `folder`: gets what the job leaves behind.
+    - `key`: of a job that was planned.
+    - `work`: what runs a job with code of a user's, see `WorkerPool`.
+    - `here`: run such a job in this process, too, in place of a worker.
+    """
+    if not here and is_foreign(job):
+        with WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
+            result = pool.run(job, key, folder) if key else pool.race(job, folder)
+        return Attempt(result, folder)
+    try:
+        result, model = run_job(job, folder, mirrors=mirrors)
+    except (UsageError, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
+        status, reason = verdict(error)
+        trace = discreet(traceback.format_exc()) if status in {"crash", "memout"} else ""
+        return Attempt(failed(job, status, reason), folder, trace=trace)
+    return Attempt(result, folder, model=model)
 
 
 class RunsJobs(Protocol):

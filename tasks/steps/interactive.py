@@ -17,7 +17,6 @@ from leaseboard.algorithms.online.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault
-from leaseboard.tasks.jobs.run import attempt
 from leaseboard.tasks.jobs.suites.plan import (
     check_suite,
     require_ranking,
@@ -27,6 +26,7 @@ from leaseboard.tasks.jobs.suites.plan import (
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.models.automl.watch import without_autologging
+from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.compared import Compared, compared
 from leaseboard.tasks.score.frame import to_frame
@@ -199,7 +199,7 @@ def race(
     results = []
     for job in suite.jobs():
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
-            result, _, _ = attempt(job, Path(folder), mirrors=found)
+            result = run_one(job, Path(folder), mirrors=found, here=True).result
             if tracking_uri is not None:
                 from leaseboard.tasks.track import log_race
 

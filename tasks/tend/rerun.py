@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from leaseboard.algorithms import registry
 from leaseboard.tasks.folder.results import EVENTS
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import attempt
 from leaseboard.tasks.machine.environment import versions
+from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.tend.alike import first_difference, first_other_event, first_other_shape
 from leaseboard.tasks.tend.bundle import Bundle
 from leaseboard.tasks.tend.by_seconds import by_seconds, held_to
@@ -34,7 +34,7 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
     """
     known = bundle.results[key]
     with tempfile.TemporaryDirectory() as folder:
-        made, _, _ = attempt(job, Path(folder), mirrors=mirrors)
+        made = run_one(job, Path(folder), mirrors=mirrors, here=True).result
         if made.status == "skipped":
             return Came("undecided", made.reason)
         log = Path(folder) / EVENTS
@@ -62,7 +62,8 @@ def run_again(bundle: Bundle, key: str, job: Job, mirrors: tuple[Path, ...]) -> 
 def runs_here(job: Job, mirrors: tuple[Path, ...]) -> bool:
     """Return whether a job that was skipped elsewhere comes to a result here."""
     with tempfile.TemporaryDirectory() as folder:
-        return attempt(job, Path(folder), mirrors=mirrors)[0].status in ("ok", "diverged")
+        made = run_one(job, Path(folder), mirrors=mirrors, here=True).result
+        return made.status in ("ok", "diverged")
 
 
 def _other_packages(made_with: Mapping[str, str]) -> str:

@@ -10,8 +10,8 @@ import zipfile
 from leaseboard.algorithms.configurations import configurations, table
 from leaseboard.tasks.folder import results, seal
 from leaseboard.tasks.folder.event_logs import read_partial_log
-from leaseboard.tasks.jobs.run import attempt
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.tend import bundle, claims, verify
 
 SUITE = Suite(
@@ -37,7 +37,7 @@ def ran(out, suite):
     made = []
     for job in suite.jobs():
         scratch = results.begin(out, "scratch")
-        result, _, _ = attempt(job, scratch)
+        result = run_one(job, scratch, here=True).result
         scratch.rename(results.job_folder(out, result.key))
         if (job.label, job.repetition) == FAILED:
             result = dataclasses.replace(
