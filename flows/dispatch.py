@@ -29,7 +29,7 @@ from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.pool.attempts import Here
+from leaseboard.tasks.pool.attempts import run_planned
 from leaseboard.tasks.pool.workers import WorkerPool
 
 if TYPE_CHECKING:
@@ -178,7 +178,8 @@ def dispatch(place: Place, expected: Collection[Job], body: Body) -> Outcome:
             return _on_cluster(place, server.wait if server else lambda: address, body)
         pool = stack.enter_context(_pool(place, expected))
         if place.local:
-            return LocalExecutor(Here(pool, place.out), place.size).perform(body, pool.stop)
+            runs = partial(run_planned, pool, place.out)
+            return LocalExecutor(runs, place.size).perform(body, pool.stop)
         executor = _in_threads(place, pool)
         return _in_flow(place, server.wait() if server else address, executor, body, pool.stop)
 
@@ -197,7 +198,8 @@ def _in_threads(place: Place, pool: WorkerPool) -> PrefectExecutor:
     from leaseboard.flows.prefect_executor import PrefectExecutor
 
     runner = ThreadPoolTaskRunner(max_workers=place.size)
-    return PrefectExecutor(Here(pool, place.out), runner, 2 * place.size, place.names)
+    runs = partial(run_planned, pool, place.out)
+    return PrefectExecutor(runs, runner, 2 * place.size, place.names)
 
 
 def _on_cluster(place: Place, url: Callable[[], str], body: Body) -> Outcome:

@@ -32,7 +32,6 @@ from leaseboard.tasks.keep.rows import Batch
 from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import Shadow
 from leaseboard.tasks.keep.update import ModelUpdate, Work, command_of
-from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes
 
 Make = Callable[[str, Callable[..., Any]], Callable[..., Any]]
@@ -91,7 +90,11 @@ def held_turn(
     state = state_of(keep, home)
     with state.turn():
         try:
-            return _carried_turn(keep, state, home, now, carried, file, tracking_uri)
+            update = opened(keep, state, now, file)
+            number = state.begin_turn(update.at)
+            uri = tracking_uri if file is not None else None
+            turned = carried(lambda make: take_turn(update, home, make, uri))
+            state.end_turn(number, update.at, turned.counts)
         except Exception as error:  # told, and raised
             what = str(error)
             if isinstance(error, DataError):  # its text may quote cells, and is sent to others
@@ -110,22 +113,6 @@ def held_turn(
                 page=(home / PAGE).as_uri(), command=command_of(keep, file),
             )  # fmt: skip
             raise
-
-
-def _carried_turn(
-    keep: Keep,
-    state: State,
-    home: Path,
-    now: datetime,
-    carried: Callable[[Body], Turned],
-    file: Path | None,
-    tracking_uri: str | None,
-) -> Turned:
-    update = opened(keep, state, now, file)
-    number = state.begin_turn(update.at)
-    uri = tracking_uri if file is not None else None
-    turned = carried(lambda make: take_turn(update, home, make, uri))
-    state.end_turn(number, update.at, turned.counts)
     return turned
 
 

@@ -139,7 +139,7 @@ def check(
     from leaseboard.algorithms.checks import checks
     from leaseboard.algorithms.user_files import file_of
     from leaseboard.tasks.jobs import quarantine
-    from leaseboard.tasks.jobs.described import describe
+    from leaseboard.tasks.jobs.described import PROMISE, describe
     from leaseboard.tasks.jobs.job import Limits
 
     found = describe(algorithm, {})
@@ -147,7 +147,7 @@ def check(
     for name, promise in checks().items():
         try:
             broken = quarantine.ask(
-                "leaseboard.tasks.jobs.checked:broken", file_of(algorithm), algorithm, name,
+                PROMISE, file_of(algorithm), algorithm, name,
                 limits=Limits(**LIMITS), follow=False,
             )  # fmt: skip
         except UserFileError as error:  # it did not live to tell

@@ -14,7 +14,10 @@ from leaseboard.algorithms.user_files import file_of
 from leaseboard.tasks.jobs import quarantine
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.keys.closure import hash_of, reachable
+from leaseboard.tasks.machine import clocks
 
+PROMISE = "leaseboard.tasks.jobs.described:broken_promise"
+"""See `broken_promise`; for `quarantine.ask`."""
 _known: dict[tuple[str, bytes, str, str], Described | LeaseboardError] = {}
 """By name, the file's content, the code it reaches, and settings: each is asked once a process."""
 
@@ -78,3 +81,13 @@ def looked_at(algorithm: str, settings: Mapping[str, Any] | None) -> dict[str, A
         raise UserFileError(f"{algorithm}: its bench is {bench!r}: name one of {', '.join(KINDS)}")
     says = {"hindsight": cls.hindsight, "baseline": cls.baseline}
     return {"bench": bench, "settings": setting_names(cls), **says}
+
+
+def broken_promise(algorithm: str, name: str) -> str:
+    """As `leaseboard.algorithms.checks.broken`, and whether the algorithm changes the clocks.
+
+    It imports the algorithm into this process, whose clocks are looked at after that.
+    """
+    from leaseboard.algorithms import checks
+
+    return checks.broken(algorithm, name) or clocks.changed()

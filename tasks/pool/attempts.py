@@ -8,9 +8,10 @@ import shutil
 import tempfile
 import threading
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
@@ -80,54 +81,34 @@ def run_one(
     return Attempt(result, folder, model=model)
 
 
-class RunsJobs(Protocol):
-    """Runs a job to its end, whatever that is, wherever it is called."""
-
-    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
-        """What came of `job`, which was planned as `key`, on data that were prepared."""
-        ...
+RunsJobs = Callable[[Job, str, Prepared | None], Attempt]
+"""Runs a job, which was planned as a key, on data that were prepared, to its end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
-    """Runs jobs in the processes of a pool; what they leave is in the run folder `out`."""
-
-    pool: WorkerPool
-    out: Path
-
-    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
-        """Run `job` in a folder of its own, which is empty before."""
-        try:
-            folder = results.begin(self.out, key)
-            return Attempt(self.pool.run(job, key, folder, prepared), folder)
-        except OSError as error:
-            place = error.filename or self.out
-            return Attempt(failed(job, "crash", f"{place}: {error.strerror}", key=key))
+def run_planned(
+    pool: WorkerPool, out: Path, job: Job, key: str, prepared: Prepared | None
+) -> Attempt:
+    """Run a planned job in a process of `pool`; what it leaves is in a folder of `out`."""
+    try:
+        folder = results.begin(out, key)
+        return Attempt(pool.run(job, key, folder, prepared), folder)
+    except OSError as error:
+        place = error.filename or out
+        return Attempt(failed(job, "crash", f"{place}: {error.strerror}", key=key))
 
 
-@dataclass(frozen=True, slots=True)
-class Unplanned:
-    """Runs jobs that nobody has planned, one by one, and keeps their results in `out`."""
-
-    limits: Limits
-    out: Path
-
-    def __call__(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
-        """Run `job`, whose key is known by its result."""
-        del key
-        self.out.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=self.out))
-        try:
-            result = _processes(self.limits).race(job, folder, prepared)
-            return Attempt(result, self._kept(result, folder))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _kept(self, result: Result, folder: Path) -> Path:
-        begun = results.begin(self.out, result.key)
-        shutil.copytree(folder, begun, dirs_exist_ok=True)
-        results.finish(self.out, result)
-        return begun
+def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None) -> Attempt:
+    """Run a job, whose key is known by its result alone, and keep that in `out`."""
+    out.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
+    try:
+        result = _processes(limits).race(job, folder, prepared)
+        kept = results.begin(out, result.key)
+        shutil.copytree(folder, kept, dirs_exist_ok=True)
+        results.finish(out, result)
+        return Attempt(result, kept)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 _STARTING = threading.Lock()

@@ -21,7 +21,7 @@ from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, Unplanned
+from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.score.compared import Compared, compared
 from leaseboard.tasks.track import TrackingError, log_all
 from leaseboard.tasks.track.publish import publish
@@ -81,7 +81,9 @@ def run(
     """
     if isinstance(data, Kept):
         data = prepared.prepare(data, job)
-    return (workers or Unplanned(limits or Limits(), out or _scratch()))(job, key, data)
+    if workers is not None:
+        return workers(job, key, data)
+    return run_unplanned(limits or Limits(), out or _scratch(), job, data)
 
 
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:

@@ -24,7 +24,7 @@ from leaseboard.algorithms.events import LeaseGranted, ProbeFinished, Started, o
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.folder.results import EVENTS
 from leaseboard.tasks.jobs import benches
-from leaseboard.tasks.jobs.benches.units import unit_of
+from leaseboard.tasks.jobs.benches import unit_of
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job, Result, plain_value
 from leaseboard.tasks.jobs.programs import pinned, references

@@ -15,7 +15,7 @@ from leaseboard.algorithms.errors import (
     UsageError,
 )
 from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.benches.units import unit_of
+from leaseboard.tasks.jobs.benches import unit_of
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.programs import is_foreign

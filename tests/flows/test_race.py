@@ -93,7 +93,12 @@ def test_an_arm_that_is_none_is_told_with_its_place_by_race_and_check(race, tmp_
         "`_choose` of mine.py:OutsidePolicy gave 99: return integers of shape (1,), an arm of 0.."
     )
     told = raced(capsys, "mine.py:Outside", "sklearn:iris", "--budget", "20")[0]
-    asked = ("leaseboard.tasks.jobs.checked:broken", Path("mine.py"), "mine.py:Outside", "audit")
+    asked = (
+        "leaseboard.tasks.jobs.described:broken_promise",
+        Path("mine.py"),
+        "mine.py:Outside",
+        "audit",
+    )
 
     assert told["reason"] == f"{said}15 for each run"
     assert quarantine.ask(*asked) == f"BrokenPromiseError: {said}3 for each run"

@@ -1,6 +1,6 @@
 """A bench for a job: the data set as the environment that the algorithm's kind works against.
 
-Each module but `kinds`, `frozen` and `units` is named after a kind of bench and offers
+Each module but `kinds` is named after a kind of bench and offers
 ``Options``, a pydantic model of the bench's own options, ``make(dataset, job, parts)``, and
 ``measure(options)``: what its scores measure. One that preprocesses all of the data at the start
 offers ``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid, unknown
+from leaseboard.tasks.jobs.benches.kinds import KINDS
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.base import Bench
@@ -84,6 +85,23 @@ def measure(kind: str, given: Mapping[str, Any]) -> str:
     module = _module(kind)
     found: str = module.measure(module.Options(**given))
     return found
+
+
+def unit_of(kind: str, given: Mapping[str, Any]) -> str:
+    """What the budget of a job counts, by its bench alone: its data need not be there.
+
+    Raises UsageError for options that the bench has not.
+
+    Examples
+    --------
+    >>> unit_of("stream", {}), unit_of("pulls", {}), unit_of("systems", {})
+    ('examples', 'trials', 'cpu_seconds')
+    >>> unit_of("samples", {"unit": "seconds"})
+    'seconds'
+    """
+    checked = check_options(kind, given)
+    unit: str = KINDS[kind].unit or _module(kind).Options(**checked).unit
+    return unit
 
 
 def shared_by(kind: str, given: Mapping[str, Any], seed: int) -> Any:

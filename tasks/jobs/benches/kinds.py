@@ -21,17 +21,26 @@ class Kind:
     """Trials or probes are recorded, and charged what they cost when they ran."""
     served_by: str
     """The module of `leaseboard.tasks.models` that makes a model of what a job found."""
+    unit: str = ""
+    """What its budget counts; empty where the option `unit` says it."""
     measured: bool = False
     """Its jobs have measures beside the score, see `leaseboard.algorithms.benches.measures`."""
 
 
 KINDS = {
-    "stream": Kind("model", reward=False, replayed=False, served_by="streaming", measured=True),
-    "holdout": Kind("model", reward=False, replayed=False, served_by="held_out"),
+    "stream": Kind(
+        "model",
+        reward=False,
+        replayed=False,
+        served_by="streaming",
+        unit="examples",
+        measured=True,
+    ),
+    "holdout": Kind("model", reward=False, replayed=False, served_by="held_out", unit="examples"),
     "pulls": Kind("arm", reward=True, replayed=True, served_by="chosen"),
     "samples": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
-    "systems": Kind("system", reward=True, replayed=True, served_by="chosen"),
-    "folds": Kind("configuration", reward=True, replayed=True, served_by="chosen"),
+    "systems": Kind("system", reward=True, replayed=True, served_by="chosen", unit="cpu_seconds"),
+    "folds": Kind("configuration", reward=True, replayed=True, served_by="chosen", unit="fits"),
 }
 
 REWARDING = frozenset(name for name, kind in KINDS.items() if kind.reward)

@@ -11,8 +11,8 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks import fetch, report
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.jobs.benches import unit_of
 from leaseboard.tasks.jobs.benches.kinds import KINDS
-from leaseboard.tasks.jobs.benches.units import unit_of
 from leaseboard.tasks.jobs.job import Limits, Result
 from leaseboard.tasks.jobs.programs import pinned
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, load_suite
