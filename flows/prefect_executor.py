@@ -11,17 +11,19 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Generic, TypeVar
+from uuid import UUID
 
 import httpx
 from prefect import flow, tags
 from prefect.artifacts import create_progress_artifact, update_progress_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
-from prefect.client.schemas.objects import State
+from prefect.client.schemas.objects import State, StateDetails
 from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseService
 from prefect.context import TagsContext, get_run_context
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
 from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.states import Completed
 from prefect.utilities.annotations import quote
 from typing_extensions import override
 
@@ -97,7 +99,7 @@ class PrefectExecutor(Executor):
             )
             value = state.result()
             if known:
-                self._remember(value, state)
+                self._remember(value, state.state_details.task_run_id)
             return value
 
         return call
@@ -108,10 +110,11 @@ class PrefectExecutor(Executor):
         known = (each for each in references if isinstance(each, str))
         return next((self._names[each] for each in known if each in self._names), "")
 
-    def _remember(self, value: Any, state: State[Any]) -> None:
-        """Keep which task made `value`; a state that holds nothing is not looked into."""
+    def _remember(self, value: Any, task_run: UUID | None) -> None:
+        """Keep which task made `value`: a state that holds nothing, and so is not looked into."""
         key = value.key if isinstance(value, Result) else id(value)
-        self._makers[key] = value, state.model_copy(update={"data": True})
+        details = StateDetails(task_run_id=task_run)
+        self._makers[key] = value, Completed(data=True, state_details=details)
 
     def _states(self, made: Iterable[object]) -> list[State[Any]]:
         keys = (value.key if isinstance(value, Result) else id(value) for value in made)
@@ -167,7 +170,7 @@ class PrefectExecutor(Executor):
         if isinstance(made, BaseException):
             raise made
         attempt = made if isinstance(made, Attempt) else Attempt(made)
-        self._remember(attempt.result, future.state)
+        self._remember(attempt.result, future.task_run_id)
         return attempt
 
 
