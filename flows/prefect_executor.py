@@ -93,7 +93,7 @@ class PrefectExecutor(Executor):
             self.tasks += 1
             quoted = {name: quote(value) for name, value in named.items()}
             if known:
-                quoted["called"] = self._called(given)
+                quoted["called"] = quote(self._called(given))
             state = made(
                 *map(quote, given), **quoted, wait_for=self._states(after), return_state=True
             )
@@ -157,7 +157,7 @@ class PrefectExecutor(Executor):
         there = None if data is None else self.deliver(data)
         given = {"job": self.hide(job), "data": self.hide(there), "key": key}
         given |= {"limits": None, "out": None, "workers": self._runs}
-        given |= {"called": self._called([job])}
+        given |= {"called": self.hide(self._called([job]))}
         return self.runner.submit(prefect_tasks.run, given, wait_for=self._states([data]))
 
     @override
