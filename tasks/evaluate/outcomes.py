@@ -50,7 +50,7 @@ class TableTrials:
         return Trial(arm, {"pull": n + 1}, float(feedback[n]), None, 0.0, 0.0)
 
     def joint_trial(self, optimiser: str, n: int) -> Trial:
-        """A table has no hyperparameters to optimise jointly: UsageError."""
+        """Raise UsageError: a table has no hyperparameters to optimise jointly."""
         raise UsageError(f"a table of feedbacks has no joint space: {optimiser} cannot run ({n})")
 
 

@@ -34,6 +34,9 @@ class Companion:
     - `**options`: of `subprocess.Popen`.
     """
 
+    kept = True
+    """A later job of this process may use it again."""
+
     def __init__(
         self,
         module: str,
@@ -118,7 +121,7 @@ class Companion:
 
 def kept_pids() -> list[int]:
     """The companions that this process started, and may use again."""
-    return [each.pid for each in _ours if each.pid is not None]
+    return [each.pid for each in _ours if each.kept and each.pid is not None]
 
 
 def to_parent() -> Channel:

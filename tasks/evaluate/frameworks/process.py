@@ -50,6 +50,8 @@ class FrameworkProcess(Companion):
     - `arrays`: what it finds in its folder as ``data.npz``.
     """
 
+    kept = False
+
     def __init__(
         self,
         python: Path,

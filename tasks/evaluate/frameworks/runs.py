@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,17 +77,12 @@ class SystemFits:
             seed=seed,
             seconds=seconds,
         )
-        records, spent = self._store.records(key), 0.0
-        records.refresh()
-        while not len(records):
-            ran = records.extend(lambda _: self._run(python, system, seed, seconds))
-            spent = records[0]["cpu_seconds"] if ran else 0.0
-        found = records[0]
+        found, ran = _once(self._store, key, lambda: self._run(python, system, seed, seconds))
         return SystemFit(
             np.array(found["predictions"], dtype=np.float64),
             found["cpu_seconds"],
             found["wall_seconds"],
-            spent,
+            found["cpu_seconds"] if ran else 0.0,
             found["peak_memory_mb"],
         )
 
@@ -116,6 +111,15 @@ class SystemFits:
             for part, rows in self._rows.items():
                 arrays[f"{part}_{number}"] = column.iloc[rows].to_numpy()
         return arrays | {"labels": truth(self._dataset)[self._rows["train"]]}
+
+
+def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tuple[Record, bool]:
+    """Return the record of `key`, which `run` gives if there is none; and whether it did."""
+    records, ran = store.records(key), False
+    records.refresh()
+    while not len(records):
+        ran = records.extend(lambda _: run())
+    return records[0], ran
 
 
 def programs(system: str) -> list[str]:
@@ -198,14 +202,14 @@ class FrameworkTrials:
             "seconds": budget if unit == "cpu_seconds" else None,
             "trial_seconds": trial_seconds,
         }
-        key = recorded_key(
+        self._store = store
+        self._key = recorded_key(
             code=(__name__, *programs(system), *data.code),
             peer=system,
             environment=venv.digest(system),
             data=data.identity,
             request=self._order,
         )
-        self._records = store.records(key)
         self._trials: list[Trial] = []
 
     def trial(self, arm: int, n: int) -> Trial:
@@ -220,13 +224,10 @@ class FrameworkTrials:
     def n_trials(self, arm: int) -> int:
         """Return how many trials the framework made before it ended."""
         if not self._trials:
-            self._records.refresh()
-            while not len(self._records):
-                self._records.extend(self._run)
-            self._trials = as_trials(self._records[0])
+            self._trials = as_trials(_once(self._store, self._key, self._run)[0])
         return len(self._trials)
 
-    def _run(self, _number: int) -> Record:
+    def _run(self) -> Record:
         arrays = self._data.arrays()
         if arrays.task != "classification" or len(arrays.folds) != 1:
             raise UsageError(f"{self.arms[0]} needs a classification and protocol=holdout")

@@ -146,7 +146,7 @@ def optuna_study(order: Answer, ask: Ask) -> Answer:
 
 
 def samples(unit: int, rows: int, growth: int) -> list[int]:
-    """The samples of a trial: the first probe's, so many times more each, and all rows.
+    """Return the samples of a trial: the first probe's, so many times more each, and all rows.
 
     >>> samples(1000, 20_000, 4)
     [1000, 4000, 16000, 20000]
@@ -159,7 +159,7 @@ def samples(unit: int, rows: int, growth: int) -> list[int]:
 
 
 def _pruner(pruners: Any, settings: Answer, steps: int) -> tuple[Any, int]:
-    """The pruner, and the growth of the samples that fits it; a step is a first sample."""
+    """Return the pruner, and the growth of the samples that fits it; a step is a first sample."""
     if settings["pruner"] == "median":
         return pruners.MedianPruner(n_startup_trials=settings["startup_trials"]), GROWTH
     if settings["pruner"] == "halving":

@@ -149,7 +149,7 @@ class SearchSession:
         self._process.close()
 
     def _checked(self, said: dict[str, Any]) -> ProbeAsked | Decided:
-        """What it said, if it speaks of what there is."""
+        """Return what it said, if it speaks of what there is."""
         numbers = range(self._which.configurations)
         if "chosen" in said:
             dropped = {int(number): str(why) for number, why in said["dropped"].items()}

@@ -59,7 +59,7 @@ def stock(asked: Asked, **told: str) -> Any:
 
 
 def patched(asked: Asked, **told: str) -> Any:
-    """The same with the error of one number computed without scikit-learn.
+    """Make the same with the error of one number computed without scikit-learn.
 
     The number is the same one; scikit-learn's checks of its input are most of what `stock` takes.
     """
@@ -71,7 +71,7 @@ def patched(asked: Asked, **told: str) -> Any:
 
 
 def squared(asked: Asked) -> Any:
-    """The same, told to choose by the squared error, which is what the bench scores."""
+    """Make the same, told to choose by the squared error, which is what the bench scores."""
     return patched(asked, metric="mse")
 
 

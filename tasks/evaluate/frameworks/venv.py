@@ -22,19 +22,19 @@ _COMPLETE = "complete"
 
 
 def names() -> list[str]:
-    """The peers that have pins."""
+    """Return the frameworks that have pins."""
     return sorted(path.stem for path in (shipped_conf() / "peers").glob("*.txt"))
 
 
 def pins(name: str) -> Path:
-    """The requirements file of a peer; UsageError with the nearest name if there is none."""
+    """The requirements file of a framework; UsageError with the nearest name if there is none."""
     if name not in names():
         raise unknown("peer", name, names())
     return shipped_conf() / "peers" / f"{name}.txt"
 
 
 def digest(name: str) -> str:
-    """A hash of the peer's pins and of the Python that runs them."""
+    """Return a hash of the framework's pins and of the Python that runs them."""
     text = f"{sys.version_info[:2]}\n{pins(name).read_text(encoding='utf-8')}"
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -45,7 +45,7 @@ def folder(name: str) -> Path:
 
 
 def is_installed(name: str) -> bool:
-    """Whether the peer's environment is there and whole."""
+    """Return whether the framework's environment is there and whole."""
     return (folder(name) / _COMPLETE).exists()
 
 
@@ -65,7 +65,7 @@ def python(name: str) -> Path:
 
 
 def install(name: str) -> Path:
-    """Make the peer's environment anew, unless it is whole; its folder.
+    """Make the framework's environment again, unless it is whole; return its folder.
 
     Raises LeaseboardError with the last line of the installer, when it fails.
     """
@@ -83,7 +83,7 @@ def install(name: str) -> Path:
 
 
 def remove(name: str) -> bool:
-    """Delete the peer's environment; whether there was one."""
+    """Delete the framework's environment; return whether there was one."""
     place = folder(name)
     if not place.exists():
         return False

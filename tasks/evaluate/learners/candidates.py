@@ -65,7 +65,7 @@ class CandidateOptions(BaseModel):
 
     @property
     def on_shared_bins(self) -> bool:
-        """Whether LightGBM bins all training rows once."""
+        """LightGBM bins all training rows once."""
         return False
 
 

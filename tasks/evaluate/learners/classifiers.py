@@ -146,7 +146,7 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[Any]:
-        """The class of each row."""
+        """Return the class of each row."""
         return np.asarray(self.network_.predict(X))
 
 
@@ -183,7 +183,7 @@ class SharedBins:
         self._data.construct()
 
     def classifier(self, parameters: Parameters, seed: int) -> SharedBinsClassifier:
-        """An untrained model with the hyperparameters of `lightgbm.LGBMClassifier`."""
+        """Return an untrained model with the hyperparameters of `lightgbm.LGBMClassifier`."""
         own = {name: value for name, value in parameters.items() if name != "learner"}
         return SharedBinsClassifier(self._data, self._classes, own, seed)
 
@@ -230,11 +230,11 @@ class SharedBinsClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        """What predicts: the shared rows, which only training needs, are not copied."""
+        """Return what predicts: the shared rows, which only training needs, are not copied."""
         return {**self.__dict__, "data": None}
 
     def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
-        """The class of each row."""
+        """Return the class of each row."""
         raw = np.asarray(self.booster_.predict(X, num_threads=1))
         codes = raw.argmax(axis=1) if raw.ndim == 2 else (raw > 0.5).astype(int)
         return np.asarray(self.classes[codes])

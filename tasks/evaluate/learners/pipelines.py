@@ -27,7 +27,7 @@ class Pipelines:
     digest: str = ""
 
     def configurations(self) -> list[Parameters]:
-        """One configuration for each, with the parameters of the estimator as text."""
+        """Return one configuration for each, with the parameters of the estimator as text."""
         return [
             {"name": name, "learner": type(estimator).__name__}
             | {key: _plain(value) for key, value in sorted(estimator.get_params().items())}
@@ -36,11 +36,11 @@ class Pipelines:
         ]
 
     def build(self, parameters: Parameters) -> Any:
-        """A fresh copy of the estimator that `parameters` name."""
+        """Return a fresh copy of the estimator that `parameters` name."""
         return clone(self.estimators[str(parameters["name"])])
 
     def classes(self) -> list[str]:
-        """All that the estimators are made of and inherit, as ``module:Class``.
+        """Return all that the estimators are made of and inherit, as ``module:Class``.
 
         Python's own are left out: its version is not a learner's.
         """
@@ -80,7 +80,7 @@ def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pip
 
 
 def read(path: Path) -> Pipelines:
-    """The list or mapping called ``PIPELINES`` of a Python file; the file is run.
+    """Return the list or mapping called ``PIPELINES`` of a Python file; the file is run.
 
     Raises
     ------

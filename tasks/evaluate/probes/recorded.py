@@ -28,7 +28,7 @@ _PREDICT_ROWS = 100_000
 
 
 class Classifier(Protocol):
-    """What scikit-learn calls a classifier."""
+    """Classifier as scikit-learn has it."""
 
     def fit(self, X: Any, y: Any) -> Any:
         """Train."""
@@ -97,6 +97,7 @@ class RecordedFits:
         prepare: Callable[[], object] = lambda: None,
     ) -> None:
         self.split = split
+        self.train_rows, self.test_rows = split.train_rows, split.test_rows
         self.configurations = tuple(configurations)
         self._build = build
         self._store = store
@@ -218,16 +219,6 @@ class RecordedFits:
 class RecordedProbes(RecordedFits):
     """The samples bench's environment: learners on nested samples, see `RecordedFits`."""
 
-    @property
-    def train_rows(self) -> int:
-        """How many rows there are to train on."""
-        return self.split.train_rows
-
-    @property
-    def test_rows(self) -> int:
-        """How many rows there are to test on."""
-        return self.split.test_rows
-
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Return the probe of a sample, recorded."""
         probe: Probe = self._known(configuration, OnPrefix(rows, test_rows))
@@ -267,10 +258,8 @@ class RecordedFolds(RecordedFits):
 
     def held_out(self, configuration: int) -> Probe | None:
         """Return the probe on all folds; None if the split holds no rows out."""
-        if not self.split.test_rows:
-            return None
-        asked = OnPrefix(self.split.train_rows, self.split.test_rows)
-        probe: Probe = self._known(configuration, asked)
+        asked = OnPrefix(self.train_rows, self.test_rows)
+        probe: Probe | None = self._known(configuration, asked) if self.test_rows else None
         return probe
 
     def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
@@ -293,7 +282,7 @@ class RecordedFolds(RecordedFits):
                 raise
 
     def _asked(self, fold: int) -> OnFolds:
-        return OnFolds(self.split.train_rows, self.folds, fold, verdicts=True)
+        return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
 
 
 def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:

@@ -62,17 +62,17 @@ class Shuffled:
 
     @property
     def train_rows(self) -> int:
-        """How many rows there are to train on."""
+        """Number of rows to train on."""
         return self.n_rows - self.test_rows
 
     @property
     def test_rows(self) -> int:
-        """How many rows there are to test on."""
+        """Number of rows to test on."""
         return max(1, round(self.n_rows * self.test_fraction)) if self.test_fraction else 0
 
     @property
     def identity(self) -> str:
-        """What the probes are filed under."""
+        """Name of the rows in the keys of probes."""
         return f"{self.digest}/{self.seed}/{self.test_fraction:g}"
 
     def rows(self) -> tuple[Rows, Rows]:
@@ -83,7 +83,7 @@ class Shuffled:
 
     @cached_property
     def samples(self) -> Samples:
-        """The rows, made at the first use."""
+        """Rows, made at the first use."""
         return self.make()
 
 
@@ -112,13 +112,13 @@ def split(
 
 
 def encoder(dataset: Dataset, train: Rows) -> UnitRangeEncoder:
-    """The encoder of the features, fitted on the rows `train`."""
+    """Return the encoder of the features, fitted on the rows `train`."""
     with naming(dataset.reference):
         return UnitRangeEncoder().fit(dataset.features, rows=train)
 
 
 def labels_of(dataset: Dataset) -> NDArray[np.int32]:
-    """The codes of the classes."""
+    """Return the codes of the classes."""
     return dataset.target.cat.codes.to_numpy().astype(np.int32)
 
 

@@ -56,7 +56,7 @@ class Arrays:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialData:
-    """What trials learn from, and what of it a part of their key is."""
+    """Data that trials learn from, and the part of their key that says so."""
 
     identity: Mapping[str, Any]
     """The digest of the data, how rows are divided, and how columns become numbers."""
@@ -93,7 +93,7 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """What came of an `Order`; `reward` is 0 unless `status` is ``ok``.
+    """Outcome of an `Order`; `reward` is 0 unless `status` is ``ok``.
 
     The status ``stopped`` says that the order's seconds ended first. Of several folds it then has
     the score and the forecasts of those that were fitted; without any, nothing is known of it.
@@ -159,7 +159,7 @@ def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
 
 
 def one_line(error: BaseException) -> str:
-    """An exception in one short line."""
+    """Return an exception in one short line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:200]}" if text else type(error).__name__
 

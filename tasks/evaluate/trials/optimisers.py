@@ -135,7 +135,7 @@ class RandomSearch(Optimiser):
     """An arm drawn uniformly, then its hyperparameters."""
 
     def suggest(self, n: int) -> Suggestion:
-        """A draw of its own generator, independent of all others."""
+        """Return a draw of its own generator, independent of all others."""
         rng = generator(self.seed, "random search", n)
         name = self.names[int(rng.integers(len(self.names)))]
         return Suggestion(name, self.space.arms[name].draw(rng))
@@ -149,11 +149,14 @@ class TreeParzen(Optimiser):
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
-        from hyperopt import Trials
+        from hyperopt import Trials, hp
         from hyperopt.base import Domain
         from hyperopt.tpe import suggest
 
-        self._domain = Domain(lambda _: 0.0, _expression(space), pass_expr_memo_ctrl=False)
+        arms = [_arm_expression(name, arm) for name, arm in space.arms.items()]
+        # One arm needs no choice of the arm.
+        expression = hp.choice("arm", arms) if len(arms) > 1 else arms[0]
+        self._domain = Domain(lambda _: 0.0, expression, pass_expr_memo_ctrl=False)
         self._trials = Trials()
         self._suggest = partial(suggest, n_startup_jobs=STARTUP, verbose=False)
 
@@ -162,7 +165,8 @@ class TreeParzen(Optimiser):
         seed = derive_seed(self.seed, "tpe", n)
         (document,) = self._suggest([n], self._domain, self._trials, seed)
         values = {label: found[0] for label, found in document["misc"]["vals"].items() if found}
-        return self._decoded(values)
+        name = self.names[int(values.get("arm", 0))]
+        return Suggestion(name, self.space.arms[name].decoded(values, f"{name}."))
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
         """Enter a finished trial into hyperopt's history."""
@@ -179,10 +183,6 @@ class TreeParzen(Optimiser):
         documents[0]["state"] = 2  # hyperopt.JOB_STATE_DONE
         self._trials.insert_trial_docs(documents)
         self._trials.refresh()
-
-    def _decoded(self, values: Mapping[str, Any]) -> Suggestion:
-        name = self.names[int(values["arm"])] if len(self.names) > 1 else self.names[0]
-        return Suggestion(name, self.space.arms[name].decoded(values, f"{name}."))
 
     def _encoded(self, suggestion: Suggestion) -> dict[str, Any]:
         name = suggestion.arm
@@ -211,7 +211,7 @@ def require(kind: str) -> None:
 
 
 def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -> Optimiser:
-    """The optimiser called `kind`; SkipError if it needs an extra that is not installed.
+    """Return the optimiser called `kind`; SkipError if it needs an extra that is not installed.
 
     Where nothing can be tuned, there is nothing to optimise, and every kind is random search.
 
@@ -231,16 +231,8 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
     return Smac(space, seed, multi_fidelity=kind == "bohb")
 
 
-def _expression(space: Space) -> Any:
-    """A space in hyperopt's form; one arm needs no choice of the arm."""
-    from hyperopt import hp
-
-    arms = [_arm_expression(name, arm) for name, arm in space.arms.items()]
-    return hp.choice("arm", arms) if len(arms) > 1 else arms[0]
-
-
 def _arm_expression(name: str, arm: Arm) -> dict[str, Any]:
-    """The conditional hyperparameters hang below those values that make them active."""
+    """Return an arm in hyperopt's form: what is conditional hangs below what activates it."""
     from hyperopt import hp
 
     specs = arm.hyperparameters

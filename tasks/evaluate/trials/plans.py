@@ -53,7 +53,7 @@ def scored(
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
-    """One fit, validated and tested, as Rising Bandits does."""
+    """Return one fit, validated and tested, as Rising Bandits does."""
     dataset, part = scored(dataset, seed, "holdout")
     return Arrays(_task(dataset), (_fold(dataset, part, scale),))
 
@@ -82,7 +82,7 @@ def encoder(dataset: Dataset, train: Rows, scale: Scale) -> TableEncoder:
 
 
 def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
-    """The fold of each row: each class is cut into `folds` runs of nearly equal length.
+    """Return the fold of each row: each class is cut into `folds` runs of nearly equal length.
 
     Where a class has fewer members than there are folds, the classes start at different folds,
     so that no fold gets them all.
@@ -98,7 +98,7 @@ def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
 
 
 def _fold(dataset: Dataset, part: FitRows, scale: Scale) -> Fold:
-    """The arrays of one fit, encoded by its training rows alone."""
+    """Return the arrays of one fit, encoded by its training rows alone."""
     features, labels = dataset.features, labels_of(dataset)
     with naming(dataset.reference):
         encode = encoder(dataset, part.train, scale).transform

@@ -19,7 +19,7 @@ Recipe = Callable[[Values, int, int], Any]
 
 
 def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int) -> Any:
-    """The unfitted estimator of a recipe or of ``package.module:Class``.
+    """Return the unfitted estimator of a recipe or of ``package.module:Class``.
 
     - `estimator`: as in a space.
     - `values`: active hyperparameters and constants.
@@ -34,7 +34,7 @@ def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int)
 
 
 def import_class(path: str) -> type[Any]:
-    """The class ``package.module:Class``; UsageError if there is none."""
+    """Return the class ``package.module:Class``; UsageError if there is none."""
     module, _, name = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
@@ -46,7 +46,7 @@ def import_class(path: str) -> type[Any]:
 
 
 def _made(path: str, values: Values, seed: int) -> Any:
-    """The estimator of a class, with the seed where it has a random state."""
+    """Return the estimator of a class, with the seed where it has a random state."""
     cls = import_class(path)
     if "random_state" in inspect.signature(cls).parameters:
         values = {**values, "random_state": seed}

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, Literal
@@ -150,17 +150,13 @@ class StoredTrials:
             return worker.run(order, self._arrays)
 
     def _as_trial(self, record: Record, seed: int) -> Trial:
+        same = ("parameters", "reward", "test", "status", "reason", "fidelity")
         return Trial(
             arm=self.arms.index(record["arm"]),
-            parameters=record["parameters"],
-            reward=record["reward"],
-            test=record["test"],
             cpu_seconds=record["cpu_seconds"] + record["suggest_cpu_seconds"],
             wall_seconds=record["wall_seconds"] + record["suggest_wall_seconds"],
-            status=record["status"],
-            reason=record["reason"],
-            fidelity=record["fidelity"],
             seed=seed,
+            **{name: record[name] for name in same},
         )
 
 
@@ -178,7 +174,7 @@ class _TrialStream:
         self._told = 0
 
     def has(self, n: int) -> bool:
-        """Whether trial `n` is on record; what others appended is read if it was not."""
+        """Return whether trial `n` is on record; what others appended is read if it was not."""
         if len(self.records) <= n:
             self.records.refresh()
         return len(self.records) > n
@@ -203,19 +199,11 @@ class _TrialStream:
 
 def _record(suggestion: Suggestion, outcome: TrialOutcome, beside: tuple[float, float]) -> Record:
     """Return what is kept of a trial; `beside`: the seconds that it took outside of its run."""
-    return {
-        "arm": suggestion.arm,
-        "parameters": dict(suggestion.parameters),
-        "fidelity": suggestion.fidelity,
-        "reward": outcome.reward,
-        "test": outcome.test,
-        "cpu_seconds": outcome.cpu_seconds,
-        "wall_seconds": outcome.wall_seconds,
+    came_of = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason")
+    return asdict(suggestion) | {name: getattr(outcome, name) for name in came_of} | {
         "suggest_cpu_seconds": beside[0],
         "suggest_wall_seconds": beside[1],
-        "status": outcome.status,
-        "reason": outcome.reason,
-    }
+    }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -431,7 +419,7 @@ class BudgetedTrials(StoredTrials):
 
 
 def _text(array: NDArray[Any]) -> list[Any]:
-    """An array in JSON: its shape, its type, its bytes."""
+    """Return an array in JSON: its shape, its type, its bytes."""
     content = base64.b64encode(np.ascontiguousarray(array)).decode("ascii")
     return [*array.shape, str(array.dtype), content]
 

@@ -60,7 +60,7 @@ class Judge:
     weights: Floats | None = None
 
     def score(self, forecasts: Floats) -> float:
-        """Of `forecasts`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
+        """Score `forecasts`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
         return self._of(forecasts, self.targets, self.weights)
 
     def reward(self, score: float) -> float:
@@ -75,7 +75,7 @@ class Judge:
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
 
     def noise(self, forecasts: Floats, seed: int, draws: int = 30) -> float:
-        """The standard error of their score, by `draws` bootstrap samples of the rows."""
+        """Return the standard error of their score, by `draws` bootstrap samples of the rows."""
         rng, scores = generator(seed, "noise"), []
         for _ in range(draws):
             rows = rng.integers(len(self.targets), size=len(self.targets))
@@ -85,7 +85,7 @@ class Judge:
         return float(np.nanstd(scores))
 
     def first(self, n_rows: int) -> Judge:
-        """The judge of the first `n_rows` alone; a score has the same reward."""
+        """Return the judge of the first `n_rows` alone; a score has the same reward."""
         weights = None if self.weights is None else self.weights[:n_rows]
         judge = replace(self, targets=self.targets[:n_rows], weights=weights)
         judge.__dict__["ends"] = self.ends
@@ -93,7 +93,7 @@ class Judge:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The scores of perfect forecasts and of the best constant one."""
+        """Scores of perfect forecasts and of the best constant one."""
         targets, classes = self.targets, self.classes
         if classes is None:
             perfect = targets.astype(np.float64)
@@ -112,7 +112,7 @@ class Judge:
         return best, constant
 
     def fingerprint(self) -> list[float]:
-        """What the scorer says of these rows, by which two of one name are told apart."""
+        """Return what the scorer says of these rows, by which two of one name are told apart."""
         rng = generator(0, "fingerprint")
         n_rows = len(self.targets)
         if self.classes is None:

@@ -75,7 +75,7 @@ class Smac(Optimiser):
         return self._decoded(dict(info.config), fidelity)
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """What trial `n` gave; `suggestion` is what SMAC asked for, here or in another process."""
+        """Learn what trial `n` gave; SMAC asked for `suggestion`, here or in another process."""
         info = self._ask(n)
         again = self._decoded(dict(info.config), suggestion.fidelity)
         if again != suggestion:
@@ -111,7 +111,7 @@ class _OrderedSearch(LocalSearch):
 
 
 def configspace(space: Space, seed: int) -> Any:
-    """A space in ConfigSpace's form; choices are named by their position."""
+    """Return a space in ConfigSpace's form; choices are named by their position."""
     names = list(space.arms)
     found = ConfigSpace.ConfigurationSpace(seed=seed)
     chosen = None

@@ -57,18 +57,18 @@ class Hyperparameter(Strict):
         return self
 
     def active(self, values: Mapping[str, Any]) -> bool:
-        """Whether its conditions hold, given the values of the choices it depends on."""
+        """Return whether its conditions hold, given the values of the choices it depends on."""
         return all(values.get(parent) in wanted for parent, wanted in self.when.items())
 
     def allows(self, value: Choice) -> bool:
-        """Whether `value` is one of its choices, or a number in its range."""
+        """Return whether `value` is one of its choices, or a number in its range."""
         if self.choices is not None:
             return value in self.choices
         low, high = self.range
         return isinstance(value, (int, float)) and low <= value <= high
 
     def draw(self, rng: np.random.Generator) -> Choice:
-        """A value drawn uniformly, on a logarithmic scale if `log`."""
+        """Return a value drawn uniformly, on a logarithmic scale if `log`."""
         if self.choices is not None:
             return self.choices[int(rng.integers(len(self.choices)))]
         low, high = self.range
@@ -80,13 +80,13 @@ class Hyperparameter(Strict):
         return self.clipped(value)
 
     def place(self, value: Choice) -> int:
-        """The number of `value` among the choices, with True told from 1."""
+        """Return the number of `value` among the choices, with True told from 1."""
         same = [choice == value and type(choice) is type(value) for choice in self.choices or ()]
         return same.index(True)
 
     @property
     def range(self) -> tuple[float, float]:
-        """The closed range of a number."""
+        """Closed range of a number."""
         if self.low is None or self.high is None:
             raise UsageError(f"a {self.type} has no range")
         return float(self.low), float(self.high)
@@ -136,11 +136,11 @@ class Arm(Strict):
 
     @property
     def tunable(self) -> bool:
-        """Whether there is anything to tune."""
+        """There is something to tune."""
         return bool(self.hyperparameters)
 
     def active(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of `values` whose conditions hold."""
+        """Return those of `values` whose conditions hold."""
         return {
             name: values[name]
             for name, spec in self.hyperparameters.items()
@@ -153,7 +153,7 @@ class Arm(Strict):
         return self.active(drawn)
 
     def defaults(self) -> dict[str, Any]:
-        """The active defaults."""
+        """Return the active defaults."""
         return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
 
     def decoded(self, values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
@@ -189,13 +189,13 @@ class Space(Strict):
 
 
 def digest(value: BaseModel) -> str:
-    """A hash of a space or an arm: equal for equal content."""
+    """Return a hash of a space or an arm: equal for equal content."""
     canonical = json.dumps(value.model_dump(), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]
 
 
 def load_space(name: str, conf: Path | None = None) -> Space:
-    """The space called `name`, or the one in the YAML file of that path.
+    """Return the space called `name`, or the one in the YAML file of that path.
 
     A space of the configuration folder wins over one of the same name that Leaseboard ships.
     """
@@ -209,7 +209,7 @@ def load_space(name: str, conf: Path | None = None) -> Space:
 
 
 def searched(name: str, arms: list[str] | None) -> list[Space]:
-    """The spaces of `arms` that a search may be over before the task of its data is known.
+    """Return the spaces of `arms` that a search may be over before the task of its data is known.
 
     That is the one called `name`, or, without a name, those of `SUITED` that have all the arms.
 
@@ -227,5 +227,5 @@ def searched(name: str, arms: list[str] | None) -> list[Space]:
 
 @functools.lru_cache(maxsize=32)
 def _read(path: Path, content: bytes) -> Space:
-    """The space in a file; parsing it costs as much as replaying two hundred trials."""
+    """Return the space in a file; parsing it costs as much as replaying two hundred trials."""
     return load_yaml(path, Space)

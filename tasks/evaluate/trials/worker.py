@@ -40,7 +40,7 @@ is killed, whose successor imports all anew."""
 
 @dataclass(frozen=True, slots=True)
 class TrialLimits:
-    """What one trial may use."""
+    """Limits of one trial."""
 
     cpu_seconds: float = 60.0
     """Ends the trial; its status is ``timeout``."""
@@ -74,7 +74,7 @@ class TrialWorker:
 
     @property
     def pid(self) -> int | None:
-        """Of its process; None while there is none."""
+        """Number of its process; None while there is none."""
         return self._process.pid
 
     def run(self, order: Order, arrays: Arrays) -> TrialOutcome:
@@ -138,7 +138,7 @@ class TrialWorker:
     def _post_mortem(
         self, wall: float, code: int | None, order: Order, *, imported: bool
     ) -> TrialOutcome:
-        """The worker died, or hangs: say why, by how it ended."""
+        """Return why the worker died, or hangs, by how it ended."""
         limits, cpu = self._limits, min(wall, self._limits.cpu_seconds)
         if imported and order.clock == "wall" and wall > order.seconds:
             ending, cpu = Ending("stopped"), wall
@@ -175,7 +175,7 @@ _resting: defaultdict[TrialLimits, list[TrialWorker]] = defaultdict(list)
 
 @contextlib.contextmanager
 def resting(limits: TrialLimits) -> Iterator[TrialWorker]:
-    """A worker that has nothing to do, or a new one; it rests again afterwards."""
+    """Lend a worker that has nothing to do, or a new one; it rests again afterwards."""
     workers = _resting[limits]
     try:
         worker = workers.pop()
@@ -197,7 +197,7 @@ def close_resting() -> None:
 
 
 def main() -> None:
-    """The worker's side: answer orders until the parent closes its end."""
+    """Answer orders until the parent closes its end: the worker's side."""
     parent = to_parent()
     limits = TrialLimits(float(sys.argv[2]), int(sys.argv[3]))
     confine(memory_mb=limits.memory_mb)
@@ -222,7 +222,7 @@ def main() -> None:
 
 
 def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) -> TrialOutcome:
-    """The outcome, unless a timer's signal ends this process: SIGPROF, SIGVTALRM."""
+    """Return the outcome, unless a timer's signal ends this process: SIGPROF, SIGVTALRM."""
 
     def begin() -> None:
         signal.setitimer(signal.ITIMER_PROF, limits.cpu_seconds)
@@ -254,7 +254,7 @@ def _stop(*_: object) -> None:
 
 
 def _read(said: bytearray | Silence) -> Any:
-    """What was said; None if nothing was."""
+    """Return what was said; None if nothing was."""
     return None if isinstance(said, Silence) else pickle.loads(said)  # noqa: S301 - our own process
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.benches.samples import Environment, SamplesBench
 from leaseboard.tasks.evaluate.frameworks.sessions import SearchSession
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
@@ -67,34 +67,22 @@ def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
 
 def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesBench:
     """The bench of `job` on `dataset`; probes are recorded in the store."""
-    options = Options(**job.bench)
+    options, seed = Options(**job.bench), job.environment_seed
     if options.protocol == "verdicts":
-        verdicts = RecordedVerdicts(dataset.features, job.environment_seed, options.test_fraction)
-        return SamplesBench(
-            verdicts,
-            job.environment_seed,
-            job.budget,
-            options.unit,
-            options.initial_rows,
-            SearchSession,
+        environment: Environment = RecordedVerdicts(dataset.features, seed, options.test_fraction)
+    else:
+        rows, drawn = candidates.on_split(dataset, options, seed, parts)
+        environment = RecordedProbes(
+            rows,
+            drawn.configurations,
+            drawn.build,
+            Store(),
+            code=candidates.__name__,
+            classes=drawn.classes,
+            probe_seconds=options.probe_seconds,
+            variant="shared bins" if options.shared_bins else "",
+            prepare=drawn.prepare,
         )
-    rows, drawn = candidates.on_split(dataset, options, job.environment_seed, parts)
-    probes = RecordedProbes(
-        rows,
-        drawn.configurations,
-        drawn.build,
-        Store(),
-        code=candidates.__name__,
-        classes=drawn.classes,
-        probe_seconds=options.probe_seconds,
-        variant="shared bins" if options.shared_bins else "",
-        prepare=drawn.prepare,
-    )
     return SamplesBench(
-        probes,
-        job.environment_seed,
-        job.budget,
-        options.unit,
-        options.initial_rows,
-        SearchSession,
+        environment, seed, job.budget, options.unit, options.initial_rows, SearchSession
     )

@@ -157,25 +157,12 @@ def forget():
 @pytest.mark.parametrize(
     ("ask", "module"),
     [
-        (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),  # a recipe
-        (a_trial, "leaseboard.tasks.preprocess.tables"),  # the encoder
-        (a_trial, "leaseboard.tasks.preprocess.splits"),
-        (a_trial, "leaseboard.tasks.evaluate.trials.plans"),
-        (a_trial, "leaseboard.tasks.evaluate.trials.optimisers"),
-        (a_trial, "leaseboard.tasks.evaluate.trials.spaces"),
-        (a_trial, "leaseboard.tasks.evaluate.trials.evaluate"),
+        (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
         (a_search, "leaseboard.tasks.preprocess.categories"),
         (a_peer, "leaseboard.tasks.evaluate.frameworks.table_program"),
-        (a_peer, "leaseboard.tasks.preprocess.tables"),
-        (a_probe, "leaseboard.tasks.evaluate.learners.classifiers"),
         (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
-        (a_probe, "leaseboard.tasks.evaluate.probes.sample_rows"),
-        (a_probe, "leaseboard.tasks.preprocess.unit_range"),  # the encoder
-        (a_probe, "leaseboard.tasks.evaluate.probes.recorded"),
-        (a_probe, "leaseboard.tasks.fetch.columns"),
         (a_choice, "leaseboard.tasks.models.automl.search"),
         (a_fold, "leaseboard.tasks.evaluate.probes.recorded"),
-        (a_choice, "leaseboard.algorithms.seeds"),
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )

@@ -1,3 +1,4 @@
+import json
 import sys
 import time
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.frameworks import inside, process
 from leaseboard.tasks.evaluate.frameworks.process import FrameworkProcess, GoneError, run_once
+from leaseboard.tasks.processes.companion import kept_pids
 from tests.played import STAND_IN
 
 OURS = Path(sys.executable)
@@ -86,7 +88,8 @@ def test_who_is_closed_is_gone_with_its_children_and_its_folder(start):
     made = start("import subprocess\n"
                  "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
                  "wire.write([child.pid, os.getcwd()]); time.sleep(60)")  # fmt: skip
-    child, folder = eval(made.receive())
+    child, folder = json.loads(made.receive())
+    assert made.pid not in kept_pids()
     made.close()
 
     assert made.pid is None

@@ -93,16 +93,6 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_mend(fits, monkeypat
         fits(mixed())[0].fit("flaml", 0, 30.0)
 
 
-def test_a_system_that_fails_says_its_last_word(fits, monkeypatch, tmp_path):
-    script = tmp_path / "system.py"
-    script.write_text("raise ValueError('no licence')")
-    monkeypatch.setattr(inside, "__file__", str(script))
-    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
-
-    with pytest.raises(LeaseboardError, match="tpot ended with exit code 1: ValueError: no lice"):
-        fits(mixed())[0].fit("tpot", 0, 30.0)
-
-
 def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
     data = mixed()
     data.features["day"] = pd.date_range("2026-01-01", periods=len(data.features))
@@ -192,16 +182,13 @@ def test_the_cpu_time_is_shared_by_wall_time(peer):
 
 def test_a_budget_in_seconds_cuts_what_came_too_late(peer):
     trials = peer(budget=0.4, unit="cpu_seconds")
-    trials.n_trials(0)
-    trials._trials = as_trials({**trials._records[0], "wall_seconds": 8.0, "cpu_seconds": 2.0})
+    found = [{"reward": 0.5, "end": 1.0}, {"reward": 0.75, "end": 4.0}]
+    tried = [{**each, "parameters": {}} for each in found]
+    cost = {"wall_seconds": 8.0, "cpu_seconds": 2.0}
+    trials._trials = as_trials({"tried": tried, "test": 0.7, **cost})
     *_, finished = play_on(trials, 0.4, "cpu_seconds")
 
     assert finished.score == 0.5
-
-
-def test_a_peer_that_fails_says_its_last_word(peer):
-    with pytest.raises(LeaseboardError, match="flaml ended with exit code 3: no licence"):
-        play_on(peer("print('no licence'); sys.exit(3)"))
 
 
 def test_a_peer_that_hangs_is_ended(peer):

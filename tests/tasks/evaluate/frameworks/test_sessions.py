@@ -1,4 +1,3 @@
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -93,7 +92,6 @@ def test_a_framework_that_is_not_installed_is_skipped_with_the_mend(monkeypatch,
         ("raise ValueError('no licence')", LeaseboardError,
          "river's linear ended with exit code 1 at example 0: ValueError: no licence"),
         ("raise OverflowError('math range error')", DivergedError, "OverflowError: math range"),
-        ("os.kill(os.getpid(), 9)", LeaseboardError, "killed by SIGKILL"),
     ],
 )  # fmt: skip
 def test_one_that_fails_says_its_last_word(start, script, kind, message):
@@ -165,17 +163,6 @@ def test_its_random_search_tries_every_configuration(start):
     assert {each.rows for each in asked[:7]} == {100}
 
 
-def test_a_crash_is_no_score(start):
-    """Neither the worst nor a middling one: others are preferred, however bad they are."""
-    asked, decided = searched(
-        start(halving()), lambda each: None if each.configuration else 0.0001
-    )
-
-    assert decided.chosen == 0
-    assert decided.dropped[1] == "it failed"
-    assert len(asked) == 10
-
-
 def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
     """Then its refit would raise; our bench says that the choice cannot be trained."""
     asked, decided = searched(
@@ -185,18 +172,6 @@ def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
 
     assert asked[-1] == ProbeAsked(2, 9000)
     assert decided.chosen == 2
-
-
-def test_where_all_crash_nothing_is_chosen(start):
-    _, decided = searched(start(halving()), lambda _: None)
-
-    assert decided.chosen is None
-
-
-def test_one_configuration_is_chosen(start):
-    _, decided = searched(start(halving(1)), lambda _: 0.5)
-
-    assert decided == Decided(0, {})
 
 
 def test_a_library_that_is_not_installed_is_skipped_with_the_mend(monkeypatch, tmp_path):
@@ -234,13 +209,3 @@ def test_a_library_runs_in_its_own_environment(start, monkeypatch):
 def test_what_there_is_not_is_refused(start, said, message):
     with pytest.raises(LeaseboardError, match=message):
         start(halving(), f"wire.read(); wire.send({said.encode()!r})").hear()
-
-
-@pytest.mark.parametrize("of", [growing(), halving()])
-def test_who_is_closed_is_gone(start, of):
-    session = start(of, "time.sleep(60)")
-    pid = session._process.pid
-    session.close()
-
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)

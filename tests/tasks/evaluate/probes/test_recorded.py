@@ -212,15 +212,14 @@ def test_a_sample_of_one_class_trains_the_constant(samples):
     assert probe.test_correct == np.count_nonzero(lopsided.test(100)[1] == 1)
 
 
-@pytest.mark.parametrize("index", range(5))
-def test_a_class_that_a_small_sample_misses_harms_no_learner(samples, index):
+def test_a_class_that_a_small_sample_misses_harms_no_learner(samples):
     labels = samples.labels.copy()
     labels[300::7] = 2
     rare = Samples(features=samples.features, labels=labels, train_rows=400)
-    parameters = candidates.draw_configurations("bounded", 5, seed=2)[index]
-    parameters = {**parameters, "steps": 20} if "steps" in parameters else parameters
-    probe = fit_and_test(classifiers.build(parameters, seed=1), rare, 250, 200)
-    assert 0 < probe.test_correct < 200
+    for drawn in candidates.draw_configurations("bounded", 5, seed=2):
+        parameters = {**drawn, "steps": 20} if "steps" in drawn else drawn
+        probe = fit_and_test(classifiers.build(parameters, seed=1), rare, 250, 200)
+        assert 0 < probe.test_correct < 200, parameters
 
 
 DEPTHS = [{"max_depth": 1}, {"max_depth": 3}]

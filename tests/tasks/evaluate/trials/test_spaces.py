@@ -18,44 +18,37 @@ def hyperparameter(**given):
     return Hyperparameter(**given)
 
 
-def test_the_sixteen_classifiers_have_66_tunable_hyperparameters():
-    """auto-sklearn 0.15 has 67; `algorithm` of AdaBoost is gone. The paper says 78."""
-    space = load_space("classifiers16")
+def test_sizes_of_the_spaces():
+    """auto-sklearn 0.15 has 67 of 16; `algorithm` of AdaBoost is gone. The paper says 78."""
+    sizes = {
+        "classifiers16": (16, 66),
+        "classifiers17": (17, 73),
+        "er-ucb10": (10, 39),
+        "lightgbm": (1, 7),
+        "cheap13": (13, 50),
+        "fast": (8, 27),
+        "regressors": (7, 22),
+    }
 
-    assert len(space.arms) == 16
-    assert n_tunable(space) == 66
-
-
-@pytest.mark.parametrize(
-    ("name", "arms", "tunable"),
-    [("classifiers17", 17, 73), ("er-ucb10", 10, 39), ("lightgbm", 1, 7), ("cheap13", 13, 50),
-     ("fast", 8, 27), ("regressors", 7, 22)],
-)  # fmt: skip
-def test_sizes_of_the_other_spaces(name, arms, tunable):
-    space = load_space(name)
-
-    assert (len(space.arms), n_tunable(space)) == (arms, tunable)
+    assert {name: (len(load_space(name).arms), n_tunable(load_space(name))) for name in sizes} == (
+        sizes
+    )
 
 
-@pytest.mark.parametrize("name", sorted(conf_files("spaces", None)))
-def test_draws_stay_in_range_and_conditions_hold(name):
-    for arm in load_space(name).arms.values():
-        for _ in range(20):
-            drawn = arm.draw(RNG)
-            for key, value in drawn.items():
-                spec = arm.hyperparameters[key]
-                if spec.choices is not None:
-                    assert value in spec.choices
-                else:
-                    assert spec.low <= value <= spec.high
-                    assert isinstance(value, int if spec.type == "int" else float)
-                assert all(drawn[parent] in wanted for parent, wanted in spec.when.items())
-
-
-@pytest.mark.parametrize("name", sorted(conf_files("spaces", None)))
-def test_every_default_builds_its_estimator(name):
-    for arm in load_space(name).arms.values():
-        assert hasattr(build(arm.estimator, {**arm.constants, **arm.defaults()}, 9, 0), "fit")
+def test_draws_stay_in_range_conditions_hold_and_defaults_build():
+    for name in conf_files("spaces", None):
+        for arm in load_space(name).arms.values():
+            values = {**arm.constants, **arm.defaults()}
+            assert hasattr(build(arm.estimator, values, 9, 0), "fit"), name
+            for drawn in (arm.draw(RNG) for _ in range(20)):
+                for key, value in drawn.items():
+                    spec = arm.hyperparameters[key]
+                    if spec.choices is not None:
+                        assert value in spec.choices
+                    else:
+                        assert spec.low <= value <= spec.high
+                        assert isinstance(value, int if spec.type == "int" else float)
+                    assert all(drawn[parent] in wanted for parent, wanted in spec.when.items())
 
 
 def test_logarithmic_draws_are_uniform_in_the_exponent():
