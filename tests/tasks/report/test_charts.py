@@ -31,12 +31,3 @@ def test_titles_stand_at_the_lowest_panel_of_a_column_and_the_first_of_a_row():
     beside = [made[f"yaxis{facets._suffix(i)}"]["title"]["text"] for i in range(5)]
     assert below == ["", "", "rows", "rows", "rows"]
     assert beside == ["loss", "", "", "loss", ""]
-
-
-def test_headings_are_no_markup():
-    assert facets.panels(["<b>"], {}, {}, "", "")["annotations"][0]["text"] == "&lt;b&gt;"
-
-
-def test_a_trace_is_placed_by_its_axes():
-    assert facets.placed({"y": [1]}, 0) == {"y": [1], "xaxis": "x", "yaxis": "y"}
-    assert facets.placed({}, 2) == {"xaxis": "x3", "yaxis": "y3"}

@@ -4,16 +4,8 @@ import pytest
 
 from leaseboard.algorithms.configurations import configurations
 from leaseboard.tasks.report import job_charts, leases
-from leaseboard.tasks.report.charts import (
-    compact,
-    name_of,
-    names_of,
-    plain,
-    short_number,
-    text,
-    thinned,
-)
-from leaseboard.tasks.report.leases import Segment, merged, reigns, segments
+from leaseboard.tasks.report.charts import compact, names_of
+from leaseboard.tasks.report.leases import Segment, merged, segments
 from leaseboard.tasks.report.page import packed, unpacked
 from leaseboard.tasks.report.sections.jobs import job_payload
 
@@ -81,13 +73,6 @@ def test_merging_keeps_the_time_and_the_number_of_leases():
     assert sum(s.leases for s in drawn) == len(stays)
     assert Segment(0, 1000, 2000, 5, 1) in drawn
     assert merged(stays[:10]) == stays[:10]
-
-
-def test_reigns_follow_each_other(logs):
-    events = logs["stream"]()
-    found = reigns(events, 20_000)
-    assert found[0][:2] == (0, 0)
-    assert [stop for *_, stop in found] == [start for _, start, _ in found[1:]] + [20_000]
 
 
 def test_the_gantt_holds_every_slot_and_marks_each_change_of_champion(logs):
@@ -163,15 +148,3 @@ def test_names_leave_out_what_all_configurations_share():
     ]
     assert names_of(configurations(events)) == {0: "0: none", 1: "1: ab", 2: "2: ab cd"}
     assert names_of(configurations(events[:1])) == {0: "0: rate=0.5, pairs=none"}
-
-
-def test_short_values():
-    assert plain([1.0, 0.123456789, float("nan"), None]) == [1, 0.12346, None, None]
-    assert short_number(123456.7) == 123460
-    assert thinned(3, 10) == [0, 1, 2]
-    assert thinned(100, 3) == [0, 50, 99]
-    assert text("<b>&") == "&lt;b&gt;&amp;"
-    assert name_of(3, {"arm": "svc"}) == "3: svc"
-    assert name_of(3, {"a": 0.123456, "b": [1, 2]}) == "3: a=0.1235, b=1 2"
-    assert name_of(3, {}) == "3"
-    assert len(name_of(3, {"a": "x" * 99})) < 60

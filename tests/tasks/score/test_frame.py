@@ -1,4 +1,4 @@
-"""Boards by another measure than the score."""
+"""Measures in the place of the score."""
 
 import math
 import re

@@ -1,0 +1,280 @@
+"""Intervals and tests: bootstrap, pairs of seeds, and tests over datasets."""
+
+import dataclasses
+import itertools
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.stats import rankdata, wilcoxon
+
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.compare import compare
+from leaseboard.tasks.score.frame import as_frame, to_frame
+from leaseboard.tasks.score.gate.baseline import accept
+from leaseboard.tasks.score.gate.verdict import gate
+from leaseboard.tasks.score.inference import (
+    Interval,
+    Pair,
+    chance_of,
+    cliques,
+    compare_all,
+    friedman,
+    holm,
+    interval,
+    paired,
+    paired_mean,
+    resampled_means,
+)
+from leaseboard.tasks.score.table import score_table
+
+
+def test_coverage_of_the_paired_interval_on_a_known_distribution():
+    random = np.random.default_rng(0)
+    hits = [
+        (found := paired_mean(random.normal(1.0, 1.0, n))).lower <= 1 <= found.upper
+        for n in (2, 3, 30)
+        for _ in range(1000)
+    ]
+    assert 0.94 <= np.mean(hits) <= 0.96
+
+
+def test_equal_values_have_an_interval_of_no_width():
+    samples = resampled_means(np.full((2, 3, 4), 0.7))
+    assert samples == pytest.approx(np.full(samples.shape, 0.7))
+
+
+def test_draws_are_shared_so_that_a_constant_gap_stays_constant():
+    base = np.random.default_rng(1).normal(size=(1, 5, 3))
+    samples = resampled_means(np.concatenate([base, base + 2.0]))
+    assert samples[:, 1] - samples[:, 0] == pytest.approx(np.full(len(samples), 2.0))
+
+
+def test_data_sets_weigh_the_same_whatever_their_repetitions():
+    values = np.full((1, 2, 4), np.nan)
+    values[0, 0, :] = 0.0
+    values[0, 1, 0] = 1.0
+    assert resampled_means(values).mean() == pytest.approx(0.5, abs=0.03)
+
+
+def test_spread_of_two_level_means_is_that_of_the_mean_of_data_sets():
+    values = np.random.default_rng(2).normal(size=(1, 40, 1))
+    spread = resampled_means(values).std()
+    assert spread == pytest.approx(values.std() / np.sqrt(40), rel=0.1)
+
+
+def test_an_algorithm_without_values_has_no_interval():
+    values = np.zeros((2, 2, 2))
+    values[1] = np.nan
+    samples = resampled_means(values)
+    assert np.isnan(samples[:, 1]).all()
+    found = interval(np.nan, samples[:, 1])
+    assert np.isnan([found.value, found.lower, found.upper]).all()
+    assert np.isnan(resampled_means(np.full((2, 1, 1), np.nan))).all()
+
+
+def test_a_single_value_has_no_interval_and_two_have_one():
+    values = np.full((3, 2, 2), np.nan)
+    values[0, 0, 1] = 0.7  # one repetition of one dataset
+    values[1, 0] = 0.6, 0.8
+    values[2, :, 0] = 0.6, 0.8
+    samples = resampled_means(values)
+    assert np.isnan(samples[:, 0]).all()
+    assert np.isnan(interval(0.7, samples[:, 0]).lower)
+    for column in (1, 2):
+        found = interval(0.7, samples[:, column])
+        assert found.lower == pytest.approx(0.6)
+        assert found.upper == pytest.approx(0.8)
+
+
+def test_interval_takes_the_percentiles():
+    found = interval(50.0, np.arange(101.0), level=0.9)
+    assert (found.value, found.lower, found.upper) == pytest.approx((50.0, 5.0, 95.0))
+
+
+OLD = np.array([2.0, 4.0, 6.0])
+
+
+def test_the_gain_is_the_mean_over_pairs_of_what_is_better_over_the_old_mean():
+    found = paired(OLD, np.array([1.0, 4.0, 4.0]), "min")
+
+    assert (found.old, found.new, found.scale, found.n) == (4.0, 3.0, 4.0, 3)
+    assert found.gain.value == pytest.approx(0.25)  # (1 + 0 + 2) / 3 / 4
+    # Student's t of two degrees of freedom is 4.303; the deviation of 1/4, 0, 1/2 is 1/4.
+    half = 4.302653 * 0.25 / np.sqrt(3)
+    assert (found.gain.lower, found.gain.upper) == pytest.approx((0.25 - half, 0.25 + half))
+    assert not found.same
+    assert (found.chance_of_gain, found.chance_of_drop) == (0.25, 1.0)  # of two pairs that moved
+
+
+def test_the_direction_turns_the_sign_and_nothing_else():
+    new = np.array([1.0, 3.0, 5.5])
+    less, more = paired(OLD, new, "min"), paired(OLD, new, "max")
+
+    assert less.gain.value == -more.gain.value > 0
+    assert less.chance_of_gain == more.chance_of_drop == 0.125
+    assert less.verdict(0.05) == more.verdict(0.05) == "unclear"
+
+
+@pytest.mark.parametrize(("relative", "same"), [(0.0, True), (0.9e-9, True), (1.1e-9, False)])
+def test_what_rounding_explains_is_the_same(relative, same):
+    assert paired(OLD, OLD + np.array([0, 0, relative * 4.0]), "min").same is same
+
+
+def test_around_zero_the_scale_is_one():
+    assert paired(np.zeros(2), np.array([0.5, 0.5]), "max").gain == Interval(0.5, 0.5, 0.5)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 10])
+def test_the_chance_is_that_of_all_choices_of_signs(n):
+    rng = np.random.default_rng(n)
+    for differences in (rng.normal(size=n), rng.integers(-2, 3, size=n).astype(float)):
+        moved = differences[differences != 0]
+        ranks = rankdata(np.abs(moved))
+        observed = ranks[moved > 0].sum()
+        signs = itertools.product((0, 1), repeat=len(moved))
+        share = np.mean([np.dot(ranks, each) >= observed for each in signs])
+        assert chance_of(differences) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("n", [12, 24])
+def test_the_chance_equals_scipys_where_there_are_no_ties(n):
+    differences = np.random.default_rng(n).normal(0.2, size=n)
+    theirs = wilcoxon(differences, alternative="greater", method="exact").pvalue
+    assert chance_of(differences) == pytest.approx(theirs)
+
+
+def test_few_pairs_never_decide():
+    for n in range(1, 6):
+        assert paired(np.linspace(1, 2, n), np.linspace(3, 5, n), "min").verdict(0.05) == "unclear"
+    assert paired(np.linspace(1, 2, 6), np.linspace(3, 5, 6), "min").verdict(0.05) == "worse"
+
+
+def rows(scores):
+    made = [
+        Result(key=f"k{i}", algorithm="a", label="a", data="d", digest="s", seed=i,
+               environment_seed=0, repetition=i, status="ok", score=score, metric="mse")
+        for i, score in enumerate(scores)
+    ]  # fmt: skip
+    return as_frame(to_frame(made))
+
+
+OLD_12 = np.linspace(2.0, 6.0, 12)
+
+
+@pytest.mark.parametrize("factor", [0.9, 1.0, 1 + 1e-12, 1.1])
+@pytest.mark.parametrize("direction", ["min", "max"])
+def test_the_gate_and_compare_say_the_same_of_the_same_scores(factor, direction):
+    first, second = rows(OLD_12), rows(OLD_12 * factor)
+    for frame in (first, second):
+        frame["direction"] = direction
+    (check,) = gate(second, accept(first, "s", date="", versions={})).checks
+    (difference,) = compare(first, second).differences
+
+    assert (check.accepted, check.measured) == (difference.first, difference.second)
+    assert dataclasses.astuple(check.drop) == pytest.approx(
+        dataclasses.astuple(difference.change.times(-1))
+    )
+    told = {"same": "same", "regressed": "worse", "improved": "better"}
+    assert told[check.verdict] == difference.verdict
+
+
+def test_friedman_on_the_ranks_of_demsar_table_6():
+    """Demsar 2006, section 3.2.2: AdaBoost variants on 14 sets; chi-square is 9.28, p < 0.05."""
+    ranks = np.array([
+        [4, 1, 2, 4, 4, 2.5, 4, 4, 2, 4, 2, 2.5, 4, 4],
+        [3, 4, 1, 3, 1, 2.5, 2, 2, 4, 1, 4, 2.5, 2, 1],
+        [2, 2, 3, 1, 3, 2.5, 3, 3, 1, 2, 3, 2.5, 3, 3],
+        [1, 3, 4, 2, 2, 2.5, 1, 1, 3, 3, 1, 2.5, 1, 2],
+    ])  # fmt: skip
+    assert friedman(ranks) == pytest.approx(stats.friedmanchisquare(*ranks).pvalue)
+    assert friedman(np.full((3, 4), 2.0)) == 1.0
+
+
+def test_holm_is_monotone_and_capped():
+    assert holm([0.5, 0.001, 0.4]) == pytest.approx([0.8, 0.003, 0.8])
+    assert holm([]) == []
+
+
+def board(make_frame, n, gap):
+    random = np.random.default_rng(0)
+    base = random.normal(10, 1, n)
+    scores = {}
+    for p in range(n):
+        scores["good", f"d{p}"] = [base[p]]
+        scores["same", f"d{p}"] = [base[p] + random.choice([-0.1, 0.1])]
+        scores["bad", f"d{p}"] = [base[p] + gap + random.uniform(0, 0.1)]
+    return score_table(as_frame(make_frame(scores)))
+
+
+def test_a_clear_difference_is_found_and_equals_are_grouped(make_frame):
+    found = compare_all(board(make_frame, 12, 2.0))
+    assert found.n == 12
+    assert found.friedman_p < 0.01
+    assert set(found.groups[0]) == {"good", "same"}
+    assert len(found.groups) == 1
+    different = {frozenset((p.first, p.second)) for p in found.pairs if p.different}
+    assert different == {frozenset(("good", "bad")), frozenset(("same", "bad"))}
+    assert found.note == ""
+
+
+def test_wilcoxon_agrees_with_scipy(make_frame):
+    table = board(make_frame, 12, 2.0)
+    found = compare_all(table)
+    raw = stats.wilcoxon(table.means[0] - table.means[2]).pvalue
+    p = next(x.p for x in found.pairs if {x.first, x.second} == {"good", "bad"})
+    assert p == pytest.approx(3 * raw)
+
+
+def test_few_data_sets_are_said_to_be_too_few(make_frame):
+    found = compare_all(board(make_frame, 3, 2.0))
+    assert "over 3 data sets cannot show a difference" in found.note
+    assert not any(pair.different for pair in found.pairs)
+    assert found.groups == (found.labels,)
+
+
+def test_enough_by_the_note_is_enough(make_frame):
+    """The note's number of data sets is the least with which the test can be positive."""
+    assert "with 7 data sets they could" in compare_all(board(make_frame, 6, 2.0)).note
+    assert compare_all(board(make_frame, 7, 2.0)).note == ""
+
+
+def test_an_algorithm_with_holes_is_excluded_by_name(make_frame):
+    frame = make_frame(
+        {("a", "x"): [1.0], ("b", "x"): [2.0], ("c", "x"): ["skipped"],
+         ("a", "y"): [1.0], ("b", "y"): [2.0], ("c", "y"): [1.0]}
+    )  # fmt: skip
+    found = compare_all(score_table(as_frame(frame)))
+    assert found.excluded == ("c",)
+    assert found.n == 2
+    assert np.isnan(found.friedman_p)
+
+
+def test_an_algorithm_that_always_fails_is_compared_as_the_worst(make_frame):
+    scores = {("a", f"d{p}"): [1.0 + p] for p in range(7)}
+    scores |= {("b", f"d{p}"): ["crash"] for p in range(7)}
+    found = compare_all(score_table(as_frame(make_frame(scores))))
+    assert found.labels == ("a", "b")
+    assert found.pairs[0].different
+
+
+def test_equal_algorithms_do_not_differ(make_frame):
+    scores = {(label, f"d{p}"): [1.0 + p] for p in range(8) for label in "abc"}
+    found = compare_all(score_table(as_frame(make_frame(scores))))
+    assert found.friedman_p == 1.0
+    assert all(pair.p == 1.0 for pair in found.pairs)
+
+
+def test_nothing_to_compare(make_frame):
+    found = compare_all(score_table(as_frame(make_frame({("a", "x"): ["crash"]}))))
+    assert found.n == 0
+    assert "Nothing to compare" in found.note
+
+
+def test_cliques_are_maximal_runs():
+    pairs = (
+        Pair("a", "b", 0.9, 9, False), Pair("a", "c", 0.01, 9, True),
+        Pair("b", "c", 0.9, 9, False), Pair("a", "d", 0.01, 9, True),
+        Pair("b", "d", 0.01, 9, True), Pair("c", "d", 0.01, 9, True),
+    )  # fmt: skip
+    assert cliques(("a", "b", "c", "d"), pairs) == (("a", "b"), ("b", "c"))
