@@ -162,7 +162,7 @@ class Algorithm(ABC, Generic[B]):
     """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
 
     baseline: ClassVar[bool] = False
-    """Whether it is what a person would try first: what all others on a board have to beat."""
+    """Whether it is a naive baseline: what all others on a leaderboard have to beat."""
 
     many_classes: ClassVar[bool] = False
     """Whether it predicts three and more classes: by a chance for each on a stream, by a number

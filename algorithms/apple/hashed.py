@@ -364,15 +364,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         d, buckets = n_variables, 1 << learning.bits
         size = d + 1 + buckets
         self._allocate(size, moments=learning.moments)
-        self.keys = np.zeros(size, dtype=np.uint64)
-        self.keys[:d] = self.variable_keys
-        self.source = np.zeros(size, dtype=np.uint32)
-        self.source[: d + 1] = d
-        self.variable = np.zeros(size, dtype=np.uint32)
-        self.variable[:d] = np.arange(d)
-        self.degree = np.zeros(size, dtype=np.uint8)
-        self.degree[:d] = 1
-        self.parent = np.zeros(size, dtype=np.bool_)
+        self._base_slots(size)
         self.tags = np.zeros(buckets, dtype=np.uint8)
         self.owners = np.zeros(buckets, dtype=np.uint64)
         self.family = np.zeros(size, dtype=np.uint32)

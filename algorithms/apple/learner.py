@@ -242,6 +242,19 @@ class GrowingLearner(MonomialLearner):
     degree: NDArray[np.uint8]
     parent: NDArray[np.bool_]
 
+    def _base_slots(self, size: int) -> None:
+        """Make room for so many monomials; the base variables and the constant are there."""
+        d = self.n_variables
+        self.keys = np.zeros(size, dtype=np.uint64)
+        self.keys[:d] = self.variable_keys
+        self.source = np.zeros(size, dtype=np.uint32)
+        self.source[: d + 1] = d
+        self.variable = np.zeros(size, dtype=np.uint32)
+        self.variable[: d + 1] = np.arange(d + 1)
+        self.degree = np.zeros(size, dtype=np.uint8)
+        self.degree[:d] = 1
+        self.parent = np.zeros(size, dtype=np.bool_)
+
     @abstractmethod
     def slots(self) -> NDArray[np.intp]:
         """The slots of S_k, the constant left out, base variables first."""

@@ -46,11 +46,7 @@ class PlanLearner(GrowingLearner):
     def __init__(self, n_variables: int, learning: Learning) -> None:
         super().__init__(n_variables, learning)
         d = n_variables
-        self.keys = np.append(self.variable_keys, np.uint64(0))
-        self.source = np.full(d + 1, d, dtype=np.uint32)
-        self.variable = np.arange(d + 1, dtype=np.uint32)
-        self.degree = np.append(np.ones(d, dtype=np.uint8), np.uint8(0))
-        self.parent = np.zeros(d + 1, dtype=np.bool_)
+        self._base_slots(d + 1)
         self.w = np.zeros(d + 1, dtype=np.float32)
         self.g = np.zeros(d + 1, dtype=np.float32)
         self.inverse = np.full(d + 1, 1 / UNSEEN, dtype=np.float32)

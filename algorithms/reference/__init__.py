@@ -1,1 +1,1 @@
-"""What a person tries first on a stream: forecasts that everything else has to beat."""
+"""Naive baselines of streams, which every model has to beat, and other libraries' systems."""
