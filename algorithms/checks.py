@@ -24,7 +24,7 @@ from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.errors import BrokenPromiseError, DivergedError
 from leaseboard.algorithms.events import Event, Finished, LeaseGranted, TrialFinished, of
 from leaseboard.algorithms.log_format import to_json
-from leaseboard.algorithms.tiny import BENCHES, Tiny, tiny_bench
+from leaseboard.algorithms.testing import BENCHES, Tiny, tiny_bench
 from leaseboard.algorithms.user_files import place
 
 Check = Callable[[Algorithm], None]

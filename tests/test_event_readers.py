@@ -34,7 +34,7 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.report.sections.jobs import job_payload

@@ -215,7 +215,7 @@ class Apple(OnlineLearner):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.tiny import parity
+    >>> from leaseboard.algorithms.testing import parity
     >>> from leaseboard.algorithms.base import play
     >>> bench = parity(rows=2000, order=2)
     >>> events = list(play("apple", Apple(alpha=0.5), bench, 0))

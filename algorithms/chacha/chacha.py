@@ -134,7 +134,7 @@ class ChaCha(Racing):
 
     Examples
     --------
-    >>> from leaseboard.algorithms.tiny import tiny_bench
+    >>> from leaseboard.algorithms.testing import tiny_bench
     >>> events = list(ChaCha(b=3).run(tiny_bench("stream"), seed=0))
     >>> [type(event).__name__ for event in events[:2]]
     ['ConfigurationAdmitted', 'LeaseGranted']

@@ -37,7 +37,7 @@ def failure_of(trial: Trial) -> str:
 
     Examples
     --------
-    >>> from leaseboard.algorithms.tiny import Tiny, tiny_bench
+    >>> from leaseboard.algorithms.testing import Tiny, tiny_bench
     >>> bench = tiny_bench("pulls", Tiny(broken=True))
     >>> failure_of(bench.pull(0)), failure_of(bench.pull(0))
     ('', 'diverged: NaN in the loss')

@@ -7,14 +7,14 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.checks import broken, checks
 from leaseboard.algorithms.log_format import to_json
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 
 PRINT_LOGS = """
 import sys
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.log_format import to_json
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 for name in sys.argv[1:]:
     algorithm = registry.build(name)
     for event in play("x", algorithm, tiny_bench(algorithm.bench), 1):

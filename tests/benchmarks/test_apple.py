@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import apple
 from benchmarks.timing import ratio
-from leaseboard.algorithms.tiny import parity
+from leaseboard.algorithms.testing import parity
 
 
 def test_both_learn_the_same_rows():

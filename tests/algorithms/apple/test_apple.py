@@ -24,7 +24,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     of,
 )
-from leaseboard.algorithms.tiny import parity
+from leaseboard.algorithms.testing import parity
 from tests.algorithms.played import audited
 
 

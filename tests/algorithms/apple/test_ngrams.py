@@ -11,7 +11,7 @@ from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
 from leaseboard.algorithms.errors import SkipError
-from leaseboard.algorithms.tiny import parity
+from leaseboard.algorithms.testing import parity
 
 WORDS = ("not", "good", "bad", "at", "all")
 

@@ -6,7 +6,7 @@ import pytest
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.tiny import parity
+from leaseboard.algorithms.testing import parity
 from tests.algorithms.played import ended
 
 ALGORITHMS = [

@@ -10,7 +10,7 @@ from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from leaseboard.algorithms.tiny import parity
+from leaseboard.algorithms.testing import parity
 
 
 def regression(n=1500, d=6, seed=0, density=0.8):

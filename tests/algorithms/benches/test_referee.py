@@ -12,7 +12,7 @@ from leaseboard.algorithms.benches.samples import SamplesBench
 from leaseboard.algorithms.benches.selecting import Probe
 from leaseboard.algorithms.errors import AuditError, NotYoursError
 from leaseboard.algorithms.events import Finished
-from leaseboard.algorithms.tiny import BENCHES, tiny_bench
+from leaseboard.algorithms.testing import BENCHES, tiny_bench
 
 
 def arrays(value, seen):

@@ -25,7 +25,7 @@ from leaseboard.algorithms.online.learner import KernelLearner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online.workspace import WorkspaceLearner
-from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms.testing import Tiny, tiny_bench
 
 
 def stream(n=600, seed=0):

@@ -19,7 +19,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
     of,
 )
-from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms.testing import Tiny, tiny_bench
 from leaseboard.tasks.fetch import load
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 

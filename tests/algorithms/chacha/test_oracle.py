@@ -16,7 +16,7 @@ from leaseboard.algorithms.chacha.oracle import (
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 
 LETTERS = tuple("abcdefghij")
 

@@ -21,7 +21,7 @@ from leaseboard.algorithms.events import (
     of,
 )
 from leaseboard.algorithms.reference.frameworks import OutsideSearch, StreamFramework
-from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms.testing import Tiny, tiny_bench
 from tests.algorithms.played import audited
 
 NAMES = [

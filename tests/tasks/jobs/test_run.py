@@ -10,7 +10,7 @@ from leaseboard.algorithms.base import _reason, play
 from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
 from leaseboard.algorithms.events import Finished, Started, TrialFinished
 from leaseboard.algorithms.log_format import read_log, to_json
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, failed, route_settings, run_job

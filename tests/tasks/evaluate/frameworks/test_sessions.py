@@ -8,7 +8,7 @@ import pytest
 from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
 from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError, SkipError
-from leaseboard.algorithms.tiny import Tiny, tiny_bench
+from leaseboard.algorithms.testing import Tiny, tiny_bench
 from leaseboard.tasks.evaluate.frameworks import inside, venv
 from leaseboard.tasks.evaluate.frameworks.sessions import (
     SearchSession,

@@ -9,7 +9,7 @@ import pandas as pd
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.pulls import PullsBench, Trial
-from leaseboard.algorithms.tiny import tiny_bench
+from leaseboard.algorithms.testing import tiny_bench
 from leaseboard.tasks.report.sections.policies import (
     job_progress,
     job_retired,
