@@ -47,7 +47,7 @@ def report(browser: Browser, page_file: Path, out: Path) -> None:
             page.pdf(path=out / "report-print.pdf")
         see_all(page)
         page.screenshot(path=out / f"report-{name}-whole.png", full_page=True)
-        page.locator("#jobs-table tbody tr[data-status=ok] a").last.click()
+        page.locator("#jobs-table tbody tr:has(.tag.ok) a").last.click()
         page.locator("#job h1").wait_for()
         see_all(page)
         page.screenshot(path=out / f"report-{name}-job.png", full_page=True)

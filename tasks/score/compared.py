@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypedDict
 
 import numpy as np
 import pandas as pd
@@ -52,30 +52,38 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
 
     Raises UsageError if no job has the metric.
     """
-    scale = suite.normalise if suite is not None else None
-    meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)
+    scale = scale_of(suite)
     frame, metric = as_frame(results), suite.metric if suite is not None else None
     measured = by_measure(frame, metric) if metric else frame
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
-    board = leaderboard(
-        measured,
-        zero=scale.zero if scale else None,
-        one=scale.one if scale else None,
-        meaningless=meaningless,
-        metric=metrics[0] if len(metrics) == 1 else "score",
-    )
+    board = leaderboard(measured, **scale, metric=metrics[0] if len(metrics) == 1 else "score")
     tests = compare_all(board.table)
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
     first_tries = " ".join(filter(None, (verdict(board, names), on_selected(frame, names))))
     title = suite.title if suite is not None else "Leaderboard"
     if metric:
         title += f", by {metric}"
-    ends = (scale.zero, scale.one) if scale else ()
-    tested = None if metric else on_test(frame, board, *ends)
+    tested = None if metric else on_test(frame, board, scale["zero"], scale["one"])
     answer = summarise(board, tests, first_tries, tested.verdict if tested else "")
     missing = " ".join(filter(None, (answer.missing, rows_cut(frame, names))))
     answer = replace(answer, metric=described(measured, names), missing=missing)
     return Compared(title, board, tests, answer, tested)
+
+
+class Scale(TypedDict):
+    """The common scale: whose scores are 0 and 1 on it, and where it has no meaning."""
+
+    zero: str | None
+    one: str | None
+    meaningless: tuple[str, ...]
+
+
+def scale_of(suite: Suite | None) -> Scale:
+    """Return the scale that a suite names, if any."""
+    ends = suite.normalise if suite is not None else None
+    meaningless = () if suite is None else tuple(d.data for d in suite.data if not d.meaningful)
+    zero, one = (ends.zero, ends.one) if ends else (None, None)
+    return {"zero": zero, "one": one, "meaningless": meaningless}
 
 
 def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:

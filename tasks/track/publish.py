@@ -51,7 +51,7 @@ def publish(
     - `board`: Markdown.
     - `names`: what the suite calls its data sets, by reference.
     - `files`: artifacts of the suite's run, such as the report.
-    - `figures`: HTML, for its artifact ``figures.html``; the UI draws no SVG file.
+    - `figures`: HTML, for its artifact ``figures.html``.
 
     Returns the address of the jobs within the UI, from ``#`` on.
     """

@@ -24,6 +24,7 @@ from leaseboard.tasks.report.page import (
     spread,
 )
 from leaseboard.tasks.score import board as terminal
+from leaseboard.tasks.score.compared import scale_of
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Row
 from leaseboard.tasks.score.summary import bracket, fixed, short
 from leaseboard.tasks.score.table import (
@@ -321,15 +322,7 @@ def microseconds(made: Material) -> Table | None:
 
 def nights(made: Material) -> Section | None:
     """Return the score of each algorithm over the days on which jobs ran anew; None of one day."""
-    suite = made.suite
-    scale = suite.normalise if suite else None
-    found = trend(
-        made.frame,
-        made.earlier,
-        zero=scale.zero if scale else None,
-        one=scale.one if scale else None,
-        meaningless=tuple(d.data for d in suite.data if not d.meaningful) if suite else (),
-    )
+    found = trend(made.frame, made.earlier, **scale_of(made.suite))
     if found is None:
         return None
     said = (

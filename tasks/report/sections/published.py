@@ -11,6 +11,7 @@ from leaseboard.tasks.report.charts import Figure, axis, chart, colour, scatter
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, finite, number, spread
 from leaseboard.tasks.report.sections.selections import compared
+from leaseboard.tasks.score.compared import scale_of
 from leaseboard.tasks.score.published import (
     Agreement,
     Relative,
@@ -111,25 +112,21 @@ def published(made: Material) -> Section | None:
     """Return every claim of the suite beside what was measured; None without claims."""
     if made.suite is None or not made.suite.published:
         return None
-    scale = made.suite.normalise
-    found = published_against_measured(
-        with_metrics(made.frame, compared(made)),
-        made.suite.published,
-        scale.zero if scale else None,
-        scale.one if scale else None,
-    )
+    scale = scale_of(made.suite)
+    zero, one = scale["zero"], scale["one"]
+    frame = with_metrics(made.frame, compared(made))
+    found = published_against_measured(frame, made.suite.published, zero, one)
     table = Table(
         "published-table",
         "Published and measured values",
-        pd.DataFrame([_claim(made, one) for one in sorted(found, key=lambda one: one.n == 0)]),
+        pd.DataFrame([_claim(made, each) for each in sorted(found, key=lambda each: each.n == 0)]),
         filters="published numbers",
         few=0,
     )
     text = [_agreeing(found)]
-    if scale and any(one.claim.metric == "normalised_score" for one in found):
-        text.append(
-            NORMALISED_MEANS.format(metric=made.found.board.metric, zero=scale.zero, one=scale.one)
-        )
+    if zero and any(each.claim.metric == "normalised_score" for each in found):
+        metric = made.found.board.metric
+        text.append(NORMALISED_MEANS.format(metric=metric, zero=zero, one=one))
     title = "Published against measured"
     return Section("published", title, nav="Published", text=text, tables=[table])
 
