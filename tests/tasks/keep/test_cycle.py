@@ -47,14 +47,6 @@ def test_flags_are_forecast_as_the_classes_that_they_are(world):
     assert set(json.loads(world.state.settled(1)[0].forecasts)["1"]) == {"True", "False"}
 
 
-def test_a_turn_with_nothing_new_changes_nothing(world):
-    world.live(0, 3)
-    before = models(world)
-    turned = world.turn(3)
-    assert (turned.batches, turned.counts) == (0, {})
-    assert models(world) == before
-
-
 def test_the_same_world_twice_learns_the_same(make_world):
     first, second = make_world("first"), make_world("second")
     for each in (first, second):
@@ -128,11 +120,6 @@ def test_a_clock_that_goes_back_is_told_and_not_followed(world):
     assert models(world)[1][1] == 60 + 80
 
 
-def test_two_turns_at_once_are_one_line(world):
-    with world.state.turn(), pytest.raises(UsageError, match="another turn"):
-        world.turn(0)
-
-
 class RankWorld(World):
     """The same days, of which it is asked whether revenue was high; at first it never is."""
 
@@ -181,11 +168,6 @@ def test_abc_of_numbers_is_one_line_at_each_turn(make_world):
     file.write_text(ABC)
     with pytest.raises(UsageError, match="'revenue' holds numbers, and abc selects"):
         world.turn(0)
-
-
-def test_words_of_a_batch():
-    assert flow.told({"new": 3, "labels": 0, "aside": 1}) == "3 new, 1 aside"
-    assert flow.told({}) == "nothing new"
 
 
 def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):

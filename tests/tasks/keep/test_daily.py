@@ -76,12 +76,6 @@ def test_each_closed_day_is_a_run_and_a_step_of_the_keeps(lived, uri):
     ]  # fmt: skip
 
 
-def test_what_is_logged_is_not_logged_again(lived, uri, monkeypatch):
-    log_days(uri, lived.kept, VERSIONS, NOW)
-    monkeypatch.setattr(publication, "_fill", lambda *_: 1 / 0)
-    assert log_days(uri, lived.kept, VERSIONS, NOW) == []
-
-
 @pytest.mark.parametrize("calls", [0, 1, 2])
 @pytest.mark.parametrize("after", [False, True])
 def test_whatever_stops_it_the_next_turn_finishes_it_and_no_day_is_there_twice(
@@ -123,7 +117,3 @@ def test_a_day_that_waits_for_labels_is_not_closed(lived, monkeypatch):
     assert [each.day for each in closed_days(lived.kept, NOW)] == ["2026-01-02"]
     monkeypatch.setattr(type(lived.kept.state), "waiting", lambda _: {"2026-01-02": 3})
     assert closed_days(lived.kept, NOW) == []
-
-
-def test_a_keep_without_a_champion_has_no_days(shop, uri):
-    assert log_days(uri, shop.kept, {}, NOW) == []

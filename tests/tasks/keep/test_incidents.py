@@ -33,14 +33,6 @@ def test_one_that_lasts_is_told_twice():
     assert told(range(5, 30)) == [(5, "opened"), (31, "resolved")]
 
 
-def test_one_of_a_day_is_told_twice():
-    assert told([5]) == [(5, "opened"), (7, "resolved")]
-
-
-def test_one_that_is_missed_for_a_day_lasts():
-    assert told([5, 7, 9]) == [(5, "opened"), (11, "resolved")]
-
-
 def test_one_that_every_turn_looks_for_is_over_when_a_turn_does_not_find_it():
     assert told([5, 6], kind="contract") == [(5, "opened"), (7, "resolved")]
     assert told([5, 7], kind="contract")[2:] == [(7, "opened"), (9, "resolved")]
@@ -60,21 +52,6 @@ def test_one_that_returns_after_its_memory_is_new():
     after = day(2) + MEMORY + timedelta(days=1)
 
     assert reconcile(over.cases, [], after).cases == []
-
-
-def test_different_ones_are_told_each():
-    found = [incident(), incident(kind="drift"), incident(subject="x"), incident(what="once more")]
-    after = reconcile([], found, day(0))
-
-    assert [m.incident for m in after.messages] == found[:3]
-    assert len({m.id for m in after.messages}) == 3
-
-
-def test_it_lasts_since_it_opened_and_says_what_was_found_last():
-    first = reconcile([], [incident(0)], day(0))
-    after = reconcile(first.cases, [incident(1, what="worse")], day(1))
-
-    assert after.cases[0].incident == incident(0, what="worse")
 
 
 def test_a_clock_that_goes_back_resolves_nothing():

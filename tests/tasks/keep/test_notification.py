@@ -95,19 +95,6 @@ def test_one_that_is_down_is_asked_once_a_turn_and_nothing_is_lost():
     assert line.endswith("); 3 messages kept, to be sent at the next turn")
 
 
-def test_what_was_kept_is_sent_at_the_next_turn(monkeypatch):
-    sent = outbox("$HOOK")
-    with nobody() as down:
-        monkeypatch.setenv("HOOK", down)
-        assert [each.number for each in deliver(sent) if each.fault] == [0, 1]
-    with server() as (up, got):
-        monkeypatch.setenv("HOOK", up)
-        done = list(deliver(sent))
-
-    assert [body["subject"] for _, body in got] == ["x0", "x1"]
-    assert undelivered(done) == []
-
-
 def test_one_that_answers_500_is_asked_for_each():
     with server(status=500) as (address, got):
         done = list(deliver(outbox(address)))
@@ -239,8 +226,3 @@ def test_a_variable_that_is_gone_keeps_the_letter():
 def test_an_address_that_cannot_be_is_refused(address):
     with pytest.raises(UsageError, match="is no address that Apprise knows"):
         check_addresses([address])
-
-
-def test_a_variable_that_is_missing_is_named():
-    with pytest.raises(UsageError, match="the variable NO_HOOK is not set"):
-        check_addresses(["https://example.com/$NO_HOOK"])

@@ -1,12 +1,9 @@
-from datetime import UTC, datetime
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.keep.queries import Mark
 from leaseboard.tasks.keep.rows import identify
 from leaseboard.tasks.keep.settings import DataSettings
 from leaseboard.tasks.keep.sources import pending
@@ -66,10 +63,6 @@ def test_each_row_comes_once_in_pieces(shop):
     shop.sell(13, 14)
     assert shop.numbers() == [[13, 14]]
     assert shop.numbers() == []
-
-
-def test_an_empty_source_has_no_batch(shop):
-    assert shop.turn() == []
 
 
 def test_rows_that_share_a_value_stay_together(shop):
@@ -163,14 +156,6 @@ def test_a_watermark_is_any_column_that_grows(address, taken, number, values):
     shop.engine.dispose()
 
 
-def test_the_watermark_is_left_out_where_an_id_tells_rows_apart(address, taken):
-    shop = Shop(address, taken, id="price")
-    shop.sell(1)
-
-    assert list(shop.turn()[0].frame) == ["price", "revenue"]
-    shop.engine.dispose()
-
-
 def test_a_watermark_that_the_query_does_not_give_is_told(shop):
     shop.data = shop.data.model_copy(update={"watermark": "nummer"})
 
@@ -210,10 +195,3 @@ def test_a_password_comes_from_the_environment_and_is_not_shown(taken, monkeypat
 
     assert "5E" not in batch.fault
     assert "127.0.0.1" in batch.fault
-
-
-@pytest.mark.parametrize("value", [7, 1.5, "a", None, datetime(2026, 1, 1, 3, tzinfo=UTC)])
-def test_a_mark_is_read_as_it_was_written(value):
-    mark = Mark(value, 3, "seal")
-
-    assert Mark.read(str(mark)) == mark

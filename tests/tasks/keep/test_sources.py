@@ -99,13 +99,6 @@ def test_a_stamp_is_kept_of_no_file_that_was_just_written_and_of_none_that_is_go
     assert taken.files == {}
 
 
-def test_two_files_of_one_content_are_one_batch(inbox, turn):
-    for name in ("a.csv", "b.csv"):
-        (inbox / name).write_text("x,y\n1,2\n")
-
-    assert names(turn()) == ["a.csv"]
-
-
 def test_a_file_that_is_written_to_waits_for_the_next_turn(inbox, turn, monkeypatch):
     (inbox / "a.csv").write_text("x,y\n1,2\n")
     (inbox / "b.csv").write_text("x,y\n3,4\n")
@@ -180,13 +173,6 @@ def test_parquet_files_too(tmp_path, taken):
 
     assert whole.frame["x"].tolist() == [1.5]
     assert "not a readable parquet file" in broken.fault
-
-
-def test_a_pattern_without_signs_is_one_file(tmp_path, taken):
-    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
-    data = DataSettings(source=f"folder:{os.fspath(tmp_path)}/a.csv", target="y")
-
-    assert names(sources.pending(data, taken, moment=0)) == ["a.csv"]
 
 
 def test_what_holds_no_lines_and_links_that_lead_nowhere_say_so(inbox, turn):

@@ -52,12 +52,6 @@ def test_a_label_comes_with_the_row_again_or_alone():
     assert again.new == alone.new == []
 
 
-def test_a_repeat_is_counted_and_nothing_else():
-    table = frame(order=[1, 2], a=[0.5, 1.5], y=[1.0, None])
-    found = taken(table, kept(taken(table)))
-    assert found.counts() == {"new": 0, "labels": 0, "repeated": 2, "aside": 0}
-
-
 def test_an_id_reused_a_label_changed_and_a_label_for_nobody_are_set_aside():
     known = kept(taken(frame(order=[1, 2], a=[0.5, 1.5], y=[1.0, None])))
     reused = taken(frame(order=[2], a=[9.0], y=[1.0]), known)
@@ -68,14 +62,6 @@ def test_an_id_reused_a_label_changed_and_a_label_for_nobody_are_set_aside():
     ]
     assert changed.aside == [("1", RELABELLED, '{"y":2.0}')]
     assert nobody.aside == [("3", UNKNOWN, '{"y":2.0}')]
-
-
-def test_the_same_id_twice_in_one_batch():
-    found = taken(frame(order=[1, 1, 2, 2], a=[0.5, 0.5, 1.0, 2.0], y=[None, 4.0, 1.0, 1.0]))
-    assert [(row.id, row.label) for row in found.new] == [("1", "4.0"), ("2", "1.0")]
-    assert [(each[0], each[1]) for each in found.aside] == [
-        ("2", "its order stands in the batch twice, with other values")
-    ]
 
 
 @given(
@@ -103,3 +89,11 @@ def test_rows_of_days_that_are_forgotten_may_have_been_learned():
     taken = sort_rows(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
     assert [row.id for row in taken.new] == ["a", "c"]
     assert (taken.repeated, taken.old) == (1, 1)
+
+
+def test_the_same_id_twice_in_one_batch():
+    found = taken(frame(order=[1, 1, 2, 2], a=[0.5, 0.5, 1.0, 2.0], y=[None, 4.0, 1.0, 1.0]))
+    assert [(row.id, row.label) for row in found.new] == [("1", "4.0"), ("2", "1.0")]
+    assert [(each[0], each[1]) for each in found.aside] == [
+        ("2", "its order stands in the batch twice, with other values")
+    ]

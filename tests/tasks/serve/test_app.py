@@ -109,12 +109,6 @@ def test_what_breaks_the_contract_is_refused_with_its_reason(asker, row, change,
     assert server.served() == []
 
 
-def test_a_column_that_lacks_is_named(asker, row):
-    server = asker()
-    del row["price"]
-    assert "no column 'price'" in server.ask("POST", "/predict", {"rows": [row]})[1]["error"]
-
-
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
@@ -375,13 +369,6 @@ def test_other_paths_say_which_there_are(asker, path):
     status, told = asker().ask("GET", path)
     assert status in (404, 405)
     assert "POST /predict, POST /labels, GET /health" in told["error"]
-
-
-def test_what_is_no_json_is_refused_by_its_type(asker, row):
-    status, told = asker().ask(
-        "POST", "/predict", {"rows": [row]}, headers={"content-type": "text/plain"}
-    )
-    assert (status, told["error"]) == (415, "content type 'text/plain': send application/json")
 
 
 @REPEATED

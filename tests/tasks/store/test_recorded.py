@@ -127,13 +127,6 @@ def test_writers_that_are_killed_lose_and_repeat_nothing(place):
     assert Store().table.counted() == (1, len(found) + 1, 0)
 
 
-def test_threads_at_once_lose_and_repeat_nothing(place):
-    with ThreadPoolExecutor(4) as pool:
-        list(pool.map(lambda _: filled(Store(), 40), range(4)))
-
-    assert numbers(Store()) == list(range(40))
-
-
 def test_of_those_who_want_a_record_one_computes_it(place):
     mine, other = Store().records(KEY), Store().records(KEY)
     other.extend(lambda n: {"n": n})
@@ -160,18 +153,6 @@ def test_who_waits_does_not_compute(place):
         assert (first.result(), second.result(), len(other)) == (True, False, 1)
 
 
-def test_a_killed_holder_frees_the_lock(place):
-    records, locked = filled(Store(), 1), FORK.Event()
-    holder = forked(records.extend, lambda _: (locked.set(), time.sleep(600)))
-    assert locked.wait(240)
-    holder.kill()
-    holder.join()
-    begin = time.perf_counter()
-
-    assert filled(Store(), 2)[1]["n"] == 1
-    assert time.perf_counter() - begin < 300
-
-
 def test_a_child_that_was_forked_meanwhile_does_not_hold_the_lock(place):
     end, children = FORK.Event(), []
 
@@ -186,16 +167,6 @@ def test_a_child_that_was_forked_meanwhile_does_not_hold_the_lock(place):
     finally:
         end.set()
         children[0].join()
-
-
-def test_a_fork_and_its_parent_do_not_disturb_each_other(place):
-    records, answers = filled(Store(), 3), FORK.SimpleQueue()
-    child = forked(lambda: answers.put(numbers(Store())))
-
-    assert answers.get() == [0, 1, 2]
-    child.join()
-    assert records.extend(lambda n: {"n": n})
-    assert numbers(Store()) == [0, 1, 2, 3]
 
 
 def test_a_computation_that_fails_or_gives_nothing_appends_nothing(place):

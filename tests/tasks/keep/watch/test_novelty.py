@@ -31,13 +31,6 @@ def test_a_sunday_is_near_sundays():
     assert excess_of(week * 4 + week[:6], 0.5)[0] > 1
 
 
-def test_a_slope_goes_on():
-    days = np.arange(40) / 10 + np.random.default_rng(0).normal(0, 0.05, 40)
-
-    assert excess_of(days[:-1], days[-1])[0] < 0.5
-    assert excess_of(days[:-1], -3)[0] > 1
-
-
 def test_a_level_that_lasts_is_usual_on_its_third_day():
     before = list(np.random.default_rng(0).normal(0.2, 0.05, 30))
 
@@ -46,24 +39,11 @@ def test_a_level_that_lasts_is_usual_on_its_third_day():
     assert excess_of([*before, 0.9, 0.9], 0.9, alarmed=[30, 31])[0] < 0.1
 
 
-def test_nothing_is_said_of_two_weeks():
-    assert excess_of([0.5] * (LEAST - 1), 1)[0] == 0
-    assert excess_of([0.5] * LEAST, 1)[0] > 1
-    assert excess_of([0.5] * LEAST + [np.nan] * 9, np.nan)[0] == 0
-
-
 def test_fewer_rows_alarm_less():
     before = np.random.default_rng(0).normal(0.5, 0.1, (30, 1))
     of_all, of_few = (excess_of(before, 2.0, rows=rows)[0] for rows in (100, 1))
 
     assert of_few == pytest.approx(of_all / 10)
-
-
-def test_a_smaller_loss_is_no_alarm():
-    before = np.random.default_rng(0).normal(0.5, 0.02, 30)
-
-    assert excess_of(before, 0.0, names=["f: loss"])[0] == 0
-    assert excess_of(before, 0.9, names=["f: loss"])[0] > 1
 
 
 def test_a_column_of_one_value_a_day_says_the_day():
@@ -176,3 +156,10 @@ class TestACostlyDay:
         known = np.append(self.USUAL[: LEAST - 1], [np.nan] * 9)
         assert not self.is_costly(1e9, before=known)
         assert self.is_costly(1e9, before=np.append(known, 1.0))
+
+
+def test_a_slope_goes_on():
+    days = np.arange(40) / 10 + np.random.default_rng(0).normal(0, 0.05, 40)
+
+    assert excess_of(days[:-1], days[-1])[0] < 0.5
+    assert excess_of(days[:-1], -3)[0] > 1
