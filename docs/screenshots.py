@@ -59,6 +59,7 @@ def answer(browser: Browser, page_file: Path, out: Path) -> None:
     page = browser.new_page(viewport=SCREEN, color_scheme="light")
     page.goto(page_file.resolve().as_uri())
     page.locator("body > header").evaluate("bar => bar.remove()")  # it would lie over the picture
+    see_all(page)
     shown = page.locator(".answer").first
     shown.scroll_into_view_if_needed()
     shown.screenshot(path=out)

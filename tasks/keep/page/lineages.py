@@ -16,6 +16,7 @@ from leaseboard.tasks.report.charts import Figure, axis, bar, chart, colour, nam
 from leaseboard.tasks.report.leases import STAR
 from leaseboard.tasks.report.page import Cell, Section, Table, number
 from leaseboard.tasks.score.summary import short
+from leaseboard.tasks.store.live_tables import Lineage
 
 MOST_LINEAGES = 40
 MOST_ROWS = 200
@@ -100,7 +101,7 @@ def _start(stay: Stay) -> str:
 class Standoff:
     """A comparison that goes on."""
 
-    role: str
+    rival: Lineage
     duel: Duel
     alpha: float
 
@@ -112,7 +113,7 @@ class Standoff:
         whose, found = (
             ("champion", duel.e_value("champion"))
             if ahead
-            else (self.role, duel.e_value("challenger"))
+            else (self.rival.role, duel.e_value("challenger"))
         )
         labels = "1 label" if duel.rows == 1 else f"{duel.rows:,} labels"
         needed = 1 / self.alpha
@@ -122,8 +123,8 @@ class Standoff:
 def standoffs(story: Story) -> Iterator[Standoff]:
     """Yield the comparisons that go on, the challenger's first."""
     for role, duel in sorted(story.lifecycle.duels.items()):
-        if story.in_role(role) is not None:
-            yield Standoff(role, duel, story.keep.compare.alpha)
+        if (rival := story.in_role(role)) is not None:
+            yield Standoff(rival, duel, story.keep.compare.alpha)
 
 
 def comparison(story: Story) -> Section | None:
@@ -131,13 +132,12 @@ def comparison(story: Story) -> Section | None:
     alpha = story.keep.compare.alpha
     rows = []
     for each in standoffs(story):
-        rival, duel = story.in_role(each.role), each.duel
-        assert rival is not None
+        duel = each.duel
         low, high = duel.interval(each.alpha)
         ends = f"[{short(low, 3)}, {short(high, 3)}]" if math.isfinite(high) else "–"
         rows.append(
             {
-                "Against": f"{called(rival)} ({each.role})",
+                "Against": f"{called(each.rival)} ({each.rival.role})",
                 "Labels": duel.rows,
                 "Evidence for it": number(duel.e_value("challenger"), 3),
                 "Evidence for the champion": number(duel.e_value("champion"), 3),

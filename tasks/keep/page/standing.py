@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
-from leaseboard.tasks.keep.page.days import LATELY, Total
+from leaseboard.tasks.keep.page.days import LATELY
 from leaseboard.tasks.keep.page.lineages import standoffs
 from leaseboard.tasks.keep.page.quality import best_first_try, estimated
 from leaseboard.tasks.keep.page.story import Story, called, read_story
@@ -13,38 +12,8 @@ from leaseboard.tasks.keep.settings import Keep
 from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION
 from leaseboard.tasks.score.summary import short
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import Lineage
 
 MOST_INCIDENTS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class Lately:
-    """The champion's last days with labels, and the best first try's."""
-
-    last: str
-    champion: Total
-    best: Lineage | None
-    reference: Total
-
-    @property
-    def skill(self) -> float | None:
-        """Over the best first try; None if there is none, or it was never wrong."""
-        base = self.reference.measures["loss"] if self.reference.rows else 0.0
-        return 1 - self.champion.measures["loss"] / base if base else None
-
-
-def lately(story: Story) -> Lately | None:
-    """Return the last days with labels; None without a champion or labels of its forecasts."""
-    champion = story.champion
-    last = story.days.lately(champion.number) if champion else ""
-    if champion is None or not last:
-        return None
-    totals = {each.number: story.days.until(last, each.number) for each in story.references}
-    drawn = {number: {last: total} for number, total in totals.items() if total.rows}
-    best = best_first_try(drawn, story)
-    reference = Total() if best is None else totals[best.number]
-    return Lately(last, story.days.until(last, champion.number), best, reference)
 
 
 def reign(story: Story) -> str:
@@ -62,35 +31,38 @@ def reign(story: Story) -> str:
 
 def quality(story: Story) -> str:
     """Return the loss of the last days in the unit of the target, beside the best first try."""
-    found = lately(story)
-    if found is None:
+    champion = story.champion
+    last = story.days.lately(champion.number) if champion else ""
+    if champion is None or not last:
         return "No forecast of a champion has met its label yet."
-    days, target = LATELY.days, story.keep.data.target
-    mine, theirs = found.champion.measures, found.reference
-    labels = f"{found.champion.rows:,} labels of the {days} days up to {found.last}"
+    total = story.days.until(last, champion.number)
+    days, target, mine = LATELY.days, story.keep.data.target, total.measures
+    labels = f"{total.rows:,} labels of the {days} days up to {last}"
     if story.days.is_regression:
         text = f"Over the {labels} its forecasts of {target} have an rmse of {short(mine['rmse'])}"
         text += f" (mae {short(mine['mae'])})"
     else:
         text = f"Over the {labels} {100 * mine['error']:.1f} % of its forecasts of {target} were"
         text += f" wrong, and their Brier score is {short(mine['brier'])}"
-    if found.best is None or found.skill is None:
+    totals = {each.number: story.days.until(last, each.number) for each in story.references}
+    drawn = {number: {last: total} for number, total in totals.items() if total.rows}
+    best = best_first_try(drawn, story)
+    theirs = totals[best.number].measures if best else {"loss": 0.0}
+    if best is None or not theirs["loss"]:
         return f"{text}; there is no first try to compare with."
-    beside = short(theirs.measures[story.days.measure])
-    verdict = "better" if found.skill > 0 else "worse" if found.skill < 0 else "no better"
+    skill = 1 - mine["loss"] / theirs["loss"]
+    verdict = "better" if skill > 0 else "worse" if skill < 0 else "no better"
     return (
-        f"{text}: {verdict} than {found.best.name} with {beside}, the best first try (skill"
-        f" {short(found.skill, 2)})."
+        f"{text}: {verdict} than {best.name} with {short(theirs[story.days.measure])}, the best"
+        f" first try (skill {short(skill, 2)})."
     )
 
 
 def challenge(story: Story) -> str:
     """Return who challenges, and the evidence so far."""
-    parts = []
-    for each in standoffs(story):
-        rival = story.in_role(each.role)
-        assert rival is not None
-        parts.append(f"{called(rival)}, {each.role}: {each.words}.")
+    parts = [
+        f"{called(each.rival)}, {each.rival.role}: {each.words}." for each in standoffs(story)
+    ]
     challenger = story.in_role(CHALLENGER)
     if challenger is not None and not any(f", {CHALLENGER}:" in part for part in parts):
         parts.append(f"{called(challenger)}, {CHALLENGER}: no label both have forecast has come.")
@@ -120,24 +92,15 @@ def turn(story: Story) -> str:
         return "No turn has been taken yet."
     began = story.turn["began"][:16].replace("T", " ")
     if story.turn["ended"] is None:
-        going = story.now.replace(microsecond=0) <= datetime.fromisoformat(story.turn["began"])
-        return (
-            f"This is of the turn of {began} UTC."
-            if going
-            else (
-                f"The last turn began {began} UTC and has not ended: it goes on, or was stopped."
-            )
-        )
-    told = [f"{name} {value}" for name, value in _counts(story.turn["summary"])]
-    return f"The last turn was {began} UTC" + (f": {', '.join(told)}." if told else ".")
-
-
-def _counts(summary: dict[str, object]) -> list[tuple[str, int]]:
-    return [
-        (name.replace("_", " "), value)
-        for name, value in summary.items()
+        if story.now.replace(microsecond=0) <= datetime.fromisoformat(story.turn["began"]):
+            return f"This is of the turn of {began} UTC."
+        return f"The last turn began {began} UTC and has not ended: it goes on, or was stopped."
+    counts = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in story.turn["summary"].items()
         if isinstance(value, int) and value
     ]
+    return f"The last turn was {began} UTC" + (f": {', '.join(counts)}." if counts else ".")
 
 
 def status(state: State, keep: Keep, now: datetime) -> str:

@@ -207,6 +207,8 @@
   const load = async (id) => JSON.parse(await unpack(id));
   for (const figure of document.querySelectorAll("figure.chart[data-spec]")) {
     lazily(figure, () => load(figure.dataset.spec));
+    // What the page is read for is drawn at once, so that it is on paper too.
+    if (figure.matches("#summary *, #tests *")) figure.dispatchEvent(new Event("seen"));
   }
   all("select[data-chart]").forEach((picker) => {
     const chart = document.getElementById(picker.dataset.chart);
