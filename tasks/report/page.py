@@ -187,6 +187,7 @@ def page_of(
     answers: Sequence[Sequence[tuple[str, str]]] = (),
     pictures: Sequence[Figure] = (),
     callout: Table | None = None,
+    urgent: bool = False,
 ) -> str:
     """Return a page as HTML.
 
@@ -194,7 +195,7 @@ def page_of(
     - `home`: the address of the site that the page is of, if it is of one.
     - `answers`: the summary's questions with their answers, a list for each column.
     - `pictures`: of the summary.
-    - `callout`: a table below the summary that deserves attention.
+    - `callout`: a table below the summary that deserves attention; it is open if `urgent`.
     """
     script, plotly = static("report.js"), _plotly()
     return _environment().get_template("page.html").render(
@@ -206,6 +207,7 @@ def page_of(
         answers=answers,
         summary=Section("summary", title, figures=pictures),
         callout=callout,
+        urgent=urgent,
         leaseboard=packages().get("leaseboard", ""),
         style=Markup(static("report.css")),  # noqa: S704  (our own files)
         script=Markup(script),  # noqa: S704

@@ -68,6 +68,7 @@ def render(story: Story) -> str:
         made_from=story.now.isoformat(),
         answers=[answers, facts],
         callout=open_incidents(story),
+        urgent=True,
     )
 
 

@@ -56,7 +56,7 @@ def jobs(made: Material) -> Section:
     table = Table(
         "jobs-table",
         "Every job of the run",
-        pd.DataFrame([_row(row, made.names) for row in made.frame.itertuples()]),
+        pd.DataFrame([_finished(row, made.names) for row in made.frame.itertuples()]),
         filters="jobs",
         few=0,
         pick="Status",
@@ -68,13 +68,7 @@ def jobs(made: Material) -> Section:
 def unfinished(frame: pd.DataFrame, names: Names) -> Table | None:
     """Return every job that is not ok, with its reason."""
     rows = [
-        {
-            "Algorithm": _link(row),
-            "Data": data_cell(row.data, names),
-            "Seed": Cell(str(row.seed), row.seed),
-            "Status": _status(row),
-            "Reason": row.reason or "no reason recorded",
-        }
+        _job(row, names) | {"Reason": row.reason or "no reason recorded"}
         for row in frame[frame["status"] != "ok"].itertuples()
     ]
     return Table(
@@ -85,28 +79,22 @@ def unfinished(frame: pd.DataFrame, names: Names) -> Table | None:
     ) if rows else None  # fmt: skip
 
 
-def _row(row: Any, names: Names) -> dict[str, Cell]:
+def _job(row: Any, names: Names) -> dict[str, Any]:
+    return {
+        "Algorithm": Cell(row.label, row.label, link=f"#job-{row.key}"),
+        "Data": data_cell(row.data, names),
+        "Seed": Cell(str(row.seed), row.seed),
+        "Status": Cell(row.status, row.status, f"tag {row.status}"),
+    }
+
+
+def _finished(row: Any, names: Names) -> dict[str, Any]:
     ok = row.status == "ok"
     units = number(row.units if ok else math.nan, 6)
     if ok and not row.complete:
         units = Cell(consumed(row), row.units, "bad")
-    return {
-        "Algorithm": _link(row),
-        "Data": data_cell(row.data, names),
-        "Seed": Cell(str(row.seed), row.seed),
-        "Status": _status(row),
-        "Score": number(row.score, 6),
-        "CPU s": number(row.cpu_seconds if ok else math.nan, 3),
-        "Units": units,
-    }
-
-
-def _link(row: Any) -> Cell:
-    return Cell(row.label, row.label, link=f"#job-{row.key}")
-
-
-def _status(row: Any) -> Cell:
-    return Cell(row.status, row.status, f"tag {row.status}")
+    cpu = number(row.cpu_seconds if ok else math.nan, 3)
+    return _job(row, names) | {"Score": number(row.score, 6), "CPU s": cpu, "Units": units}
 
 
 def _facts(row: Any, trouble: str) -> list[tuple[str, str]]:
