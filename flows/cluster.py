@@ -28,7 +28,7 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.flows.server import is_healthy
-from leaseboard.tasks.fetch.arrays import Parcel, parcel, unpack
+from leaseboard.tasks.fetch.kept import Parcel, parcel, unpack
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import redacted

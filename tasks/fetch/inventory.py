@@ -10,16 +10,14 @@ from pathlib import Path
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch import (
     cache,
-    entries,
     files,
+    loading,
     mirror,
-    named,
-    river_source,
-    sklearn_source,
+    packages,
     synthetic,
 )
+from leaseboard.tasks.fetch.cache import Catalogued
 from leaseboard.tasks.fetch.dataset import finish
-from leaseboard.tasks.fetch.entries import Catalogued
 from leaseboard.tasks.fetch.references import Reference
 from leaseboard.tasks.machine import paths
 
@@ -55,24 +53,22 @@ class Verified:
 def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> list[Listed]:
     """Every data set that is at hand without a network, named and embedded ones first."""
     listed = []
-    for name in named.names(conf):
-        known = named.read(name, conf)
+    for name in loading.names(conf):
+        known = loading.read_named(name, conf)
         listed.append(Listed(name, known.about, known.reference, known.task or ""))
     for name, maker in synthetic.GENERATORS.items():
         listed.append(
             Listed(f"synthetic:{name}", maker.summary(), "generator", maker.task, maker.rows)
         )
-    for name, task in sklearn_source.BUNDLED.items():
-        listed.append(
-            Listed(f"sklearn:{name}", f"{name}, {task}", "scikit-learn", task,
-                   licence=sklearn_source.LICENCE)
-        )  # fmt: skip
-    if river_source.is_here():
-        for name, task in river_source.PACKAGED.items():
-            listed.append(
-                Listed(f"river:{name}", f"{name}, {task}", "River", task,
-                       licence=river_source.LICENCE)
-            )  # fmt: skip
+    shipped = {"sklearn": ("scikit-learn", packages.BUNDLED)}
+    if packages.river_is_here():
+        shipped["river"] = ("River", packages.RIVER)
+    for source, (package, known_sets) in shipped.items():
+        listed += [
+            Listed(f"{source}:{name}", f"{name}, {task}", package, task,
+                   licence=packages.LICENCES[source])
+            for name, task in known_sets.items()
+        ]  # fmt: skip
     return listed + [_listed(reference, entry) for reference, entry in _entries(mirrors)]
 
 
@@ -80,7 +76,7 @@ def verify(mirrors: Iterable[str | Path] = ()) -> Iterator[Verified]:
     """Check the digest of every file of the mirrors and of the cache."""
     for reference, entry in _entries(mirrors):
         try:
-            entries.check(entry)
+            cache.check(entry)
         except DataError as error:
             yield Verified(reference, whole=False, detail=str(error))
         else:
@@ -106,13 +102,13 @@ def import_file(
     name = Path(path).stem if name is None else name
     if not _PLAIN.fullmatch(name):
         raise UsageError(f"name {name!r} must be letters, digits, dots, dashes or underscores")
-    if name in named.names():
+    if name in loading.names():
         raise UsageError(f"name {name!r} is taken by a file of conf/data: choose another one")
     given = {"target": target, "task": task}
     options = {key: value for key, value in given.items() if value is not None}
     data = finish(table, Reference("file", str(path), options), str(path))
     frame = data.features.assign(**{str(data.target.name): data.target})
-    with cache.scratch(named.IMPORTED) as folder:
+    with cache.scratch(loading.IMPORTED) as folder:
         (folder / "new").mkdir()
         cache.write(
             folder / "new",
@@ -123,17 +119,17 @@ def import_file(
             target=str(data.target.name),
             source=f"imported from {Path(path).name}",
         )
-        return _listed(name, cache.replace(folder / "new", named.IMPORTED, name))
+        return _listed(name, cache.replace(folder / "new", loading.IMPORTED, name))
 
 
 def is_imported(name: str) -> bool:
     """Whether a file was imported under `name`."""
-    return (cache.section(named.IMPORTED) / name).is_dir()
+    return (cache.section(loading.IMPORTED) / name).is_dir()
 
 
 def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
     """Every file with a known digest, by its reference."""
-    for entry in cache.entries(named.IMPORTED):
+    for entry in cache.entries(loading.IMPORTED):
         yield entry.id, entry
     for entry in cache.entries("openml"):
         yield f"openml:{entry.id}", entry

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError, unknown
+from leaseboard.tasks.fetch.cache import Catalogued, table_of
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.fetch.entries import Catalogued, table_of
 
 CATALOGUE = "catalogue.csv"
 _COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence")

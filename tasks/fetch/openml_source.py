@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from leaseboard.algorithms.errors import (
     BrokenDownloadError,
@@ -22,8 +23,8 @@ from leaseboard.algorithms.errors import (
     UsageError,
 )
 from leaseboard.tasks.fetch import cache
+from leaseboard.tasks.fetch.cache import Catalogued, table_of
 from leaseboard.tasks.fetch.dataset import RawTable
-from leaseboard.tasks.fetch.entries import Catalogued, table_of
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
 
 SECTION = "openml"
@@ -34,9 +35,7 @@ FOLDER = "org/openml/www/datasets"
 REFUSED = 3
 NO_ANSWER = 4
 BROKEN = 5
-"""Exit codes of `leaseboard.tasks.fetch.openml_download`; it is killed where a name look-up
-hangs.
-"""
+"""Exit codes of `main`; the process is killed where a name look-up hangs."""
 
 DOWNLOAD_SECONDS = 600
 """Patience with a server that answers; one that does not is given up within seconds."""
@@ -84,7 +83,7 @@ def _fetch(name: str) -> Catalogued:
 
 
 def _run(name: str, folder: Path) -> None:
-    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_download", name, str(folder)]
+    command = [sys.executable, "-m", "leaseboard.tasks.fetch.openml_source", name, str(folder)]
     try:
         done = subprocess.run(
             command,
@@ -125,3 +124,86 @@ def _users_copy(name: str) -> Path | None:
     root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml").expanduser()
     folder = root / FOLDER / name
     return folder if is_complete(folder) else None
+
+
+REACH_SECONDS = 5.0
+
+
+def main(name: str, folder: Path) -> int:
+    """Fetch the data set `name` into ``folder/new``; the exit code says what went wrong.
+
+    Run as ``python -m leaseboard.tasks.fetch.openml_source NAME FOLDER``; `folder` is private to
+    the call. It may hold a copy of the package's cache of that data set, which is then read
+    without a network.
+    """
+    import openml
+    import requests
+    from openml.exceptions import OpenMLServerError, OpenMLServerException
+
+    openml.config.set_root_cache_directory(folder)
+    openml.config.set_retry_policy("human", n_retries=1)
+    here = Path(openml.config.get_cache_directory()) / "datasets" / name
+    if (folder / FOLDER / name).is_dir() and not here.is_dir():  # another server is configured
+        here.parent.mkdir(parents=True)
+        (folder / FOLDER / name).rename(here)
+    if not is_complete(here) and not _reach(openml.config.get_server_base_url()):
+        return NO_ANSWER
+    if (here / "dataset.arff").is_file() and not any(here.glob("dataset*.pq")):
+        # Otherwise the package tries to download the parquet file first.
+        os.environ["OPENML_SKIP_PARQUET"] = "true"
+    try:
+        _convert(openml, int(name), folder / "new")
+    except OpenMLServerException as error:
+        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        return REFUSED
+    except (requests.RequestException, OpenMLServerError) as error:
+        sys.stderr.write(" ".join(str(error).split()) + "\n")
+        return BROKEN
+    return 0
+
+
+def _reach(server: str) -> bool:
+    """Whether `server` answers at all. The alarm ends the process if a name look-up hangs."""
+    import requests
+
+    signal.setitimer(signal.ITIMER_REAL, 2 * REACH_SECONDS)
+    try:
+        requests.head(server, timeout=REACH_SECONDS)
+    except requests.RequestException:
+        return False
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    return True
+
+
+def _convert(openml: Any, identifier: int, folder: Path) -> None:
+    """Have the package download and read the set; write it as the cache keeps it."""
+    import pandas as pd
+
+    from leaseboard.tasks.fetch import cache, columns
+
+    found = openml.datasets.get_dataset(
+        identifier,
+        download_data=True,
+        download_qualities=False,
+        download_features_meta_data=False,
+    )
+    frame, *_ = found.get_data(dataset_format="dataframe")
+    for name in frame.columns:
+        if isinstance(frame[name].dtype, pd.SparseDtype):
+            frame[name] = frame[name].sparse.to_dense()
+    # Several targets are a comma-separated list: the first is taken.
+    target = (found.default_target_attribute or "").split(",")[0]
+    cache.write(
+        folder,
+        columns.tidy_frame(frame),
+        id=str(identifier),
+        name=found.name,
+        target=target,
+        source=f"https://www.openml.org/d/{identifier} (version {found.version})",
+        licence=found.licence or "",
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2])))

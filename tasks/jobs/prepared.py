@@ -19,8 +19,14 @@ from leaseboard.algorithms.benches.stream import Namespace, Origin, Stream
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples
 from leaseboard.tasks.fetch import Dataset
-from leaseboard.tasks.fetch.arrays import Arrays, copy_arrays, map_arrays, write_arrays
-from leaseboard.tasks.fetch.kept import Kept, open_dataset
+from leaseboard.tasks.fetch.kept import (
+    Arrays,
+    Kept,
+    copy_arrays,
+    map_arrays,
+    open_dataset,
+    write_arrays,
+)
 from leaseboard.tasks.jobs import benches
 from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job

@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError
-from leaseboard.tasks.fetch import digests, files
+from leaseboard.tasks.fetch import dataset, files
 from leaseboard.tasks.keep.queries import pending_rows
 from leaseboard.tasks.keep.rows import Batch
 from leaseboard.tasks.keep.settings import FOLDER, DataSettings
@@ -133,7 +133,7 @@ def _digest(path: Path) -> str:
         str(path).encode()
         if not stat.S_ISREG(path.stat().st_mode):  # to open a pipe would wait for its writer
             raise DataError("is not a file: remove it, or narrow data.source")
-        return digests.file_digest(path)
+        return dataset.file_digest(path)
     except UnicodeEncodeError:
         raise DataError("its name is not UTF-8: rename it") from None
     except FileNotFoundError as error:

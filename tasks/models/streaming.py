@@ -24,6 +24,7 @@ from leaseboard.tasks.fetch import Dataset
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.saved import Description, SavedModel
+from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
 from leaseboard.tasks.preprocess.streaming import (
     StreamOptions,
@@ -33,7 +34,6 @@ from leaseboard.tasks.preprocess.streaming import (
     needs_log,
     order_of,
 )
-from leaseboard.tasks.preprocess.transformer import naming
 
 EXPORTED, RACE = "champion.vw", "race.npz"
 

@@ -14,9 +14,13 @@ from scipy import sparse
 from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.preprocess.categories import declared, places
-from leaseboard.tasks.preprocess.dates import known_dates, spread_dates
-from leaseboard.tasks.preprocess.transformer import Transformer
+from leaseboard.tasks.preprocess.encoding import (
+    Transformer,
+    declared,
+    known_dates,
+    places,
+    spread_dates,
+)
 
 Tokens = NDArray[np.int32]
 APART: Tokens = np.array([-1], dtype=np.int32)
@@ -27,15 +31,14 @@ APART: Tokens = np.array([-1], dtype=np.int32)
 class SparseEncoder(Transformer):
     """Columns of any kind as sparse features, in the order of the columns.
 
-    A number is itself, a boolean 0 or 1, a date the columns of
-    `leaseboard.tasks.preprocess.dates`. A nominal column is an indicator for each category that it
-    declares; a missing category, or one that it does not declare, is none of them. A text column
-    is the counts of the words of the training rows.
+    A number is itself, a boolean 0 or 1, a date the columns of `spread_dates`. A nominal column is
+    an indicator for each category that it declares; a missing category, or one that it does not
+    declare, is none of them. A text column is the counts of the words of the training rows.
 
     Attributes
     ----------
     dates_ : dict
-        See `leaseboard.tasks.preprocess.dates.KnownDates`.
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
     known_ : list of list of str or None
         For each column the labels of its categories or its words; None for numbers.
     scales_ : list of tuple of float or None

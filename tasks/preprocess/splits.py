@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.fetch.digests import digest_of
+from leaseboard.tasks.fetch.dataset import Dataset, digest_of
 
 Rows = NDArray[np.int64]
 

@@ -15,8 +15,7 @@ from leaseboard.algorithms.benches.stream import Namespace, Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.online.values import label
 from leaseboard.tasks.fetch import columns, files
-from leaseboard.tasks.preprocess.categories import coded
-from leaseboard.tasks.preprocess.transformer import Transformer
+from leaseboard.tasks.preprocess.encoding import Transformer, coded
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
     from leaseboard.algorithms.online.column_features import Column

@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess.categories import places, present
-from leaseboard.tasks.preprocess.dates import known_dates, spread_dates
-from leaseboard.tasks.preprocess.transformer import Transformer
+from leaseboard.tasks.preprocess.encoding import (
+    Transformer,
+    known_dates,
+    places,
+    present,
+    spread_dates,
+)
 
 Scale = Literal["none", "standard"]
 Floats = NDArray[np.float32] | NDArray[np.float64]
@@ -25,7 +29,7 @@ class TableEncoder(Transformer):
     """Mixed columns as dense float32 features, in the order of the columns.
 
     A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
-    where they have none. A date is the columns of `leaseboard.tasks.preprocess.dates`. Any other
+    where they have none. A date is the columns of `spread_dates`. Any other
     column is nominal: one 0/1 feature for each category that occurs in the training rows, in
     declared or else in sorted order. A missing category, or one that does not occur there, is all
     zeros.
@@ -33,7 +37,7 @@ class TableEncoder(Transformer):
     Attributes
     ----------
     dates_ : dict
-        See `leaseboard.tasks.preprocess.dates.KnownDates`.
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
     categories_ : list of list of str or None
         For each column those with a feature; None for numbers.
     medians_ : list of float

@@ -11,9 +11,14 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.preprocess.categories import declared, places
-from leaseboard.tasks.preprocess.dates import EVERY, known_dates, spread_dates
-from leaseboard.tasks.preprocess.transformer import Transformer
+from leaseboard.tasks.preprocess.encoding import (
+    EVERY,
+    Transformer,
+    declared,
+    known_dates,
+    places,
+    spread_dates,
+)
 
 Rows = NDArray[Any] | slice
 
@@ -22,7 +27,7 @@ Rows = NDArray[Any] | slice
 class UnitRangeEncoder(Transformer):
     """Each column as one float32 feature, within [0, 1] on the training rows.
 
-    A date is the columns of `leaseboard.tasks.preprocess.dates`. A nominal value is the number of
+    A date is the columns of `spread_dates`. A nominal value is the number of
     its category, -1 if it is missing or of none. Every column is scaled by the least and the
     greatest of its training values, as the paper of ABC does; a missing number becomes the mean of
     its training values, 0 where there are none.
@@ -30,7 +35,7 @@ class UnitRangeEncoder(Transformer):
     Attributes
     ----------
     dates_ : dict
-        See `leaseboard.tasks.preprocess.dates.KnownDates`.
+        See `leaseboard.tasks.preprocess.encoding.KnownDates`.
     categories_ : list of list of str or None
         For each column its categories; None for numbers.
     means_, low_, spread_ : ndarray of float32, shape (n_columns,)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import Dataset, columns
-from leaseboard.tasks.preprocess.transformer import naming
+from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 Rows = NDArray[np.int32]

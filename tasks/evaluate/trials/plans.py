@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import split, split_by_column
 from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
-from leaseboard.tasks.preprocess.transformer import naming
 
 Rows = NDArray[np.int64]
 

@@ -33,9 +33,9 @@ from leaseboard.algorithms.errors import DataError, SkipError, UsageError
 from leaseboard.algorithms.parts import mend
 from leaseboard.tasks.fetch import Dataset, columns
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
-from leaseboard.tasks.preprocess.targets import in_float32
-from leaseboard.tasks.preprocess.transformer import naming
+from leaseboard.tasks.preprocess.streaming import in_float32
 
 Workers = Literal["serial", "processes", "dask"]
 

@@ -33,7 +33,7 @@ MAKING = (
     (RecordedFits, "_run"),
     (FrameworkTrials, "_run"),
 )
-READS_DATA = {"tasks/fetch/dataset.py", "tasks/fetch/digests.py"}
+READS_DATA = {"tasks/fetch/dataset.py"}
 
 
 def a_trial(arm="decision_tree", **options):
@@ -158,7 +158,7 @@ def forget():
     ("ask", "module"),
     [
         (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
-        (a_search, "leaseboard.tasks.preprocess.categories"),
+        (a_search, "leaseboard.tasks.preprocess.encoding"),
         (a_peer, "leaseboard.tasks.evaluate.frameworks.table_program"),
         (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
         (a_choice, "leaseboard.tasks.models.automl.search"),

@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.fetch import load
-from leaseboard.tasks.fetch.digests import digest_of
+from leaseboard.tasks.fetch.dataset import digest_of
 
 COLUMNS = {
     "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.tasks.fetch import cache, catalogue, import_file, load, named, verify
+from leaseboard.tasks.fetch import cache, catalogue, import_file, load, loading, verify
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,9 @@ def sales(tmp_path):
 
 
 def test_every_shipped_name_is_a_right_reference():
-    for name in named.names():
-        assert named.resolve(named.references.parse(name)).source in ("mirror", "synthetic")
-        assert named.read(name).about
+    for name in loading.names():
+        assert loading.resolve(loading.references.parse(name)).source in ("mirror", "synthetic")
+        assert loading.read_named(name).about
 
 
 def test_four_lines_name_a_data_set(conf, sales):

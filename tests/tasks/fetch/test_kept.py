@@ -6,9 +6,8 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import load
-from leaseboard.tasks.fetch.arrays import BYTES, parcel, unpack
-from leaseboard.tasks.fetch.digests import digest_of
-from leaseboard.tasks.fetch.kept import fetch_into, hold, keep, open_dataset
+from leaseboard.tasks.fetch.dataset import digest_of
+from leaseboard.tasks.fetch.kept import BYTES, fetch_into, hold, keep, open_dataset, parcel, unpack
 
 
 def frames():

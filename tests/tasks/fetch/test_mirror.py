@@ -9,7 +9,7 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError, UsageError
 from leaseboard.tasks.fetch import load
-from leaseboard.tasks.fetch.digests import file_digest
+from leaseboard.tasks.fetch.dataset import file_digest
 
 HEADER = "id,name,task,rows,features,target,sha256,licence\n"
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError, UsageError
-from leaseboard.tasks.fetch import cache, load, openml_download, openml_source
+from leaseboard.tasks.fetch import cache, load, openml_source
 
 ARFF = """@relation tiny
 @attribute id numeric
@@ -77,7 +77,7 @@ def forked(imported, monkeypatch):
     def download(folder, name, said):
         sys.stderr = said
         try:
-            return openml_download.main(name, folder)
+            return openml_source.main(name, folder)
         except BaseException:  # noqa: BLE001  (as Python does at its end)
             traceback.print_exc()
             return 1
@@ -195,9 +195,9 @@ def test_without_a_network_one_line_says_what_to_do_and_is_not_slow_twice(
 
 
 def test_a_server_that_never_answers_is_given_up(monkeypatch):
-    monkeypatch.setattr(openml_download, "REACH_SECONDS", 0.2)
+    monkeypatch.setattr(openml_source, "REACH_SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        assert not openml_download._reach(f"http://127.0.0.1:{silent.getsockname()[1]}/")
+        assert not openml_source._reach(f"http://127.0.0.1:{silent.getsockname()[1]}/")
 
 
 def test_an_id_is_a_whole_number():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch import check, load
-from leaseboard.tasks.fetch.sample import shares
+from leaseboard.tasks.fetch.dataset import shares
 
 
 @pytest.fixture

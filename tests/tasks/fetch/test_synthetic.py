@@ -8,8 +8,7 @@ import pytest
 from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch import load
-from leaseboard.tasks.fetch.generators import friedman_value, mv_value
-from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS
+from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS, friedman_value, mv_value
 
 
 def planes_value(x: np.ndarray) -> np.ndarray:

@@ -3,7 +3,7 @@
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.fetch import named
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs.suites.suite import load_suite, suite_names
 from leaseboard.tasks.machine import paths
 
@@ -31,8 +31,8 @@ def test_ones_own_suite_hides_the_shipped_one_of_its_name_and_no_other(conf):
 
 
 def test_data_of_ones_own_and_shipped_data_are_found(conf):
-    assert {"mine", "abalone"} <= set(named.names())
-    assert named.read("abalone").reference
+    assert {"mine", "abalone"} <= set(loading.names())
+    assert loading.read_named("abalone").reference
 
 
 def test_a_conf_folder_of_another_program_is_none_of_ours(tmp_path, monkeypatch):

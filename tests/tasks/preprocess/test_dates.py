@@ -9,7 +9,7 @@ import pytest
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns, load
 from leaseboard.tasks.fetch.kept import keep
-from leaseboard.tasks.preprocess.dates import known_dates, spread_dates
+from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
 from leaseboard.tasks.preprocess.sparse import SparseEncoder
 from leaseboard.tasks.preprocess.streaming import as_stream
 from leaseboard.tasks.preprocess.tables import TableEncoder

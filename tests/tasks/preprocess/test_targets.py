@@ -7,8 +7,7 @@ import pytest
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks import fetch
 from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
-from leaseboard.tasks.preprocess.targets import in_float32
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream, in_float32
 
 FORMS = {
     "stream": lambda data: as_stream(data, StreamOptions(log_target=False)),

@@ -1,0 +1,105 @@
+"""Data sets that packages hold: scikit-learn's, and those of River in River's own environment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import pandas as pd
+
+from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, unknown
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.fetch import river_program
+from leaseboard.tasks.fetch.dataset import RawTable
+
+BUNDLED = {
+    "breast_cancer": "classification",
+    "diabetes": "regression",
+    "digits": "classification",
+    "iris": "classification",
+    "wine": "classification",
+}
+"""Those of scikit-learn that need no download."""
+
+RIVER = {
+    "Bananas": "classification",
+    "ChickWeights": "regression",
+    "ImageSegments": "classification",
+    "Phishing": "classification",
+    "TrumpApproval": "regression",
+}
+"""Those of River's benchmark pages that need no download."""
+
+DOWNLOADED = {"california_housing": "regression", "covtype": "classification"}
+"""Those that scikit-learn downloads; they are read if they are here already."""
+
+PEER = "river"
+TARGET = "target"
+LICENCES = {
+    "sklearn": "BSD-3-Clause (scikit-learn); see the data set's description",
+    "river": "BSD-3-Clause (River); see the data set's page",
+}
+
+
+def check(source: str, name: str) -> None:
+    """UsageError with the nearest name unless the package of `source` has the set `name`."""
+    package, known = {
+        "sklearn": ("scikit-learn", BUNDLED | DOWNLOADED),
+        "river": ("River", RIVER),
+    }[source]
+    if name not in known:
+        raise unknown(f"data set of {package}", name, known)
+
+
+def river_is_here() -> bool:
+    """Whether River's environment is installed."""
+    return venv.is_installed(PEER)
+
+
+def read_sklearn(name: str) -> RawTable:
+    """The set that ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets` returns.
+
+    Raises DataUnavailableError: scikit-learn would have to download it: a benchmark does not do
+    that behind one's back.
+    """
+    from sklearn import datasets
+
+    if name in BUNDLED:
+        bunch = getattr(datasets, f"load_{name}")(as_frame=True)
+    else:
+        try:
+            bunch = getattr(datasets, f"fetch_{name}")(as_frame=True, download_if_missing=False)
+        except OSError as error:
+            raise DataUnavailableError(
+                f"sklearn:{name} is not available: scikit-learn has not downloaded it, call "
+                f"sklearn.datasets.fetch_{name}() once"
+            ) from error
+    target = bunch.target.name
+    frame = bunch.data.assign(**{target: bunch.target})
+    if len(bunch.get("target_names", ())) > 1:  # classes by name; a regression's is the column's
+        names = [str(label) for label in bunch.target_names]
+        frame[target] = pd.Categorical.from_codes(bunch.target, names)
+    task = (BUNDLED | DOWNLOADED)[name]
+    return RawTable(frame, name, target, task, f"sklearn.datasets {name}", LICENCES["sklearn"])
+
+
+def read_river(name: str) -> RawTable:
+    """The set `name` of ``river.datasets``, as its class yields it, in River's order.
+
+    Raises DataUnavailableError, with the fix, where River's environment is not installed.
+    """
+    try:
+        python = venv.python(PEER)
+    except SkipError as error:
+        raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
+    command = [str(python), "-I", river_program.__file__, name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        word = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        raise LeaseboardError(
+            f"River could not read its data set {name}: {word}: install it anew with"
+            f" 'leaseboard peers remove {PEER}' and 'leaseboard peers install {PEER}'"
+        )
+    found = json.loads(done.stdout)
+    frame = pd.DataFrame(found["features"]).assign(**{TARGET: found["target"]})
+    return RawTable(frame, name, TARGET, RIVER[name], f"river.datasets {name}", LICENCES["river"])
