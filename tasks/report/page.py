@@ -264,7 +264,7 @@ def packed(value: Any) -> str:
 
 def packed_text(content: str) -> str:
     """Return text, packed; equal text gives equal bytes."""
-    return base64.b64encode(gzip.compress(content.encode(), compresslevel=9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content.encode(), compresslevel=6, mtime=0)).decode()
 
 
 def unpacked(content: str) -> Any:
