@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ PATIENCE = 300.0, 60.0
 """Wall seconds, and as many times the budget, after which a system is ended and its job fails."""
 
 
+@dataclass(eq=False)
 class SystemFits:
     """The fits of systems to the rows `train` of a data set, with predictions of the rows `test`.
 
@@ -39,20 +41,15 @@ class SystemFits:
     Raises UsageError for a column that the systems cannot take.
     """
 
-    def __init__(
-        self,
-        dataset: Dataset,
-        train: NDArray[np.int64],
-        test: NDArray[np.int64],
-        *,
-        split: Mapping[str, Any],
-        store: Store,
-    ) -> None:
-        self._categories = _categories(dataset)
-        self._dataset = dataset
-        self._rows = {"train": train, "test": test}
-        self._split = split
-        self._store = store
+    dataset: Dataset
+    train: NDArray[np.int64]
+    test: NDArray[np.int64]
+    _: KW_ONLY
+    split: Mapping[str, Any]
+    store: Store
+
+    def __post_init__(self) -> None:
+        self._categories = _categories(self.dataset)
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
         """Return the recorded fit of `system`; it is run if it never was.
@@ -72,12 +69,12 @@ class SystemFits:
             libraries=() if own else LEARNERS,
             system=system,
             environment=venv.digest(library(system)) if own else "",
-            data=self._dataset.digest,
-            split=self._split,
+            data=self.dataset.digest,
+            split=self.split,
             seed=seed,
             seconds=seconds,
         )
-        found, ran = _once(self._store, key, lambda: self._run(python, system, seed, seconds))
+        found, ran = _once(self.store, key, lambda: self._run(python, system, seed, seconds))
         return SystemFit(
             np.array(found["predictions"], dtype=np.float64),
             found["cpu_seconds"],
@@ -90,7 +87,7 @@ class SystemFits:
         order = {
             "mode": "fit",
             "seed": seed % 2**31,
-            "task": self._dataset.task,
+            "task": self.dataset.task,
             "seconds": seconds,
             "columns": self._categories,
             "root": str(IMPORTED_FROM),
@@ -104,13 +101,13 @@ class SystemFits:
         return answer | {"cpu_seconds": max(0.0, cpu), "wall_seconds": max(0.0, wall)}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        features = self._dataset.features
+        features = self.dataset.features
         arrays = {}
         for number, (name, categories) in enumerate(zip(features, self._categories, strict=True)):
             column = features[name] if categories is None else features[name].cat.codes
-            for part, rows in self._rows.items():
+            for part, rows in (("train", self.train), ("test", self.test)):
                 arrays[f"{part}_{number}"] = column.iloc[rows].to_numpy()
-        return arrays | {"labels": truth(self._dataset)[self._rows["train"]]}
+        return arrays | {"labels": truth(self.dataset)[self.train]}
 
 
 def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tuple[Record, bool]:
@@ -162,6 +159,7 @@ def _categories(dataset: Dataset) -> list[list[Any] | None]:
     ]
 
 
+@dataclass(eq=False)
 class FrameworkTrials:
     """The trials of one run of a framework, as of a single arm that is named after it.
 
@@ -176,38 +174,34 @@ class FrameworkTrials:
     - `patience`: wall seconds after which it is ended, and the job fails.
     """
 
-    def __init__(
-        self,
-        system: str,
-        data: TrialData,
-        *,
-        budget: float,
-        unit: Unit,
-        seed: int,
-        store: Store,
-        trial_seconds: float,
-        patience: float,
-    ) -> None:
-        self._python = venv.python(system)
-        self.arms = (system,)
+    system: str
+    data: TrialData
+    _: KW_ONLY
+    budget: float
+    unit: Unit
+    seed: int
+    store: Store
+    trial_seconds: float
+    patience: float
+
+    def __post_init__(self) -> None:
+        self._python = venv.python(self.system)
+        self.arms = (self.system,)
         self.tunable = (True,)
         self.spent_cpu_seconds = 0.0
-        self._data = data
-        self._patience = patience
         self._order = {
             "mode": "search",
             "task": "classification",
-            "seed": seed % 2**31,
-            "trials": int(budget) if unit == "trials" else None,
-            "seconds": budget if unit == "cpu_seconds" else None,
-            "trial_seconds": trial_seconds,
+            "seed": self.seed % 2**31,
+            "trials": int(self.budget) if self.unit == "trials" else None,
+            "seconds": self.budget if self.unit == "cpu_seconds" else None,
+            "trial_seconds": self.trial_seconds,
         }
-        self._store = store
         self._key = recorded_key(
-            code=(__name__, *programs(system), *data.code),
-            peer=system,
-            environment=venv.digest(system),
-            data=data.identity,
+            code=(__name__, *programs(self.system), *self.data.code),
+            peer=self.system,
+            environment=venv.digest(self.system),
+            data=self.data.identity,
             request=self._order,
         )
         self._trials: list[Trial] = []
@@ -219,22 +213,22 @@ class FrameworkTrials:
 
     def joint_trial(self, optimiser: str, n: int) -> Trial:
         """Raise UsageError: a framework chooses by itself."""
-        raise UsageError(f"{self.arms[0]} has no trial {n} of {optimiser}: it searches by itself")
+        raise UsageError(f"{self.system} has no trial {n} of {optimiser}: it searches by itself")
 
     def n_trials(self, arm: int) -> int:
         """Return how many trials the framework made before it ended."""
         if not self._trials:
-            self._trials = as_trials(_once(self._store, self._key, self._run)[0])
+            self._trials = as_trials(_once(self.store, self._key, self._run)[0])
         return len(self._trials)
 
     def _run(self) -> Record:
-        arrays = self._data.arrays()
+        arrays = self.data.arrays()
         if arrays.task != "classification" or len(arrays.folds) != 1:
-            raise UsageError(f"{self.arms[0]} needs a classification and protocol=holdout")
+            raise UsageError(f"{self.system} needs a classification and protocol=holdout")
         (fold,) = arrays.folds
         parts = ("train_x", "train_y", "validation_x", "validation_y", "test_x", "test_y")
         given = {part: getattr(fold, part) for part in parts}
-        answer = run_once(self._python, self.arms[0], self._order, given, self._patience)
+        answer = run_once(self._python, self.system, self._order, given, self.patience)
         self.spent_cpu_seconds += answer["cpu_seconds"]
         return answer
 

@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from time import perf_counter, process_time
 from typing import Any, Protocol
 
@@ -62,6 +62,7 @@ class OnFolds:
     verdicts: bool
 
 
+@dataclass(eq=False)
 class RecordedFits:
     """Learners on a split, of which a probe is run only if it is not recorded.
 
@@ -83,40 +84,31 @@ class RecordedFits:
     recorded.
     """
 
-    def __init__(
-        self,
-        split: Shuffled,
-        configurations: Sequence[Parameters],
-        build: Build,
-        store: Store | None,
-        *,
-        code: str,
-        classes: Sequence[str] = (),
-        probe_seconds: float | None = 3600.0,
-        variant: str = "",
-        prepare: Callable[[], object] = lambda: None,
-    ) -> None:
-        self.split = split
-        self.train_rows, self.test_rows = split.train_rows, split.test_rows
-        self.configurations = tuple(configurations)
-        self._build = build
-        self._store = store
-        self._code = code
-        self._classes = tuple(classes)
-        self._limit = math.inf if probe_seconds is None else probe_seconds
-        self._variant = variant
-        self._prepare = prepare
+    split: Shuffled
+    configurations: Sequence[Parameters]
+    build: Build
+    store: Store | None
+    _: KW_ONLY
+    code: str
+    classes: Sequence[str] = ()
+    probe_seconds: float | None = 3600.0
+    variant: str = ""
+    prepare: Callable[[], object] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.train_rows, self.test_rows = self.split.train_rows, self.split.test_rows
+        self._limit = math.inf if self.probe_seconds is None else self.probe_seconds
         self._seen: dict[tuple[int, OnPrefix | OnFolds], Any] = {}
         self._dealt: dict[tuple[int, int], NDArray[np.intp]] = {}
 
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
         """Return what a probe is filed under: all that its accuracies and costs depend on."""
         return recorded_key(
-            code=(__name__, self._code),
+            code=(__name__, self.code),
             libraries=("lightgbm",),
-            classes=self._classes,
+            classes=self.classes,
             configuration=dict(self.configurations[configuration]),
-            variant=self._variant,
+            variant=self.variant,
             samples=self.split.identity,
             **asdict(asked),
         )
@@ -128,9 +120,9 @@ class RecordedFits:
         return self._seen[configuration, asked]
 
     def _recorded(self, configuration: int, asked: OnPrefix | OnFolds) -> Probe:
-        if self._store is None:
+        if self.store is None:
             return self._limited(self._run(configuration, asked)[0])
-        records = self._store.records(self.key(configuration, asked))
+        records = self.store.records(self.key(configuration, asked))
         records.refresh()
         unrecorded: list[Probe] = []
 
@@ -176,7 +168,7 @@ class RecordedFits:
         parameters = self.configurations[configuration]
         # What is made here the child finds made.
         samples, tested = self.split.samples, self._fold(asked)
-        self._prepare()
+        self.prepare()
         if isinstance(asked, OnPrefix):
             blank = Probe(rows=asked.rows, test_rows=asked.test_rows)
         else:
@@ -184,7 +176,7 @@ class RecordedFits:
             blank = FoldProbe(rows=asked.rows - n_tested, test_rows=n_tested)
 
         def run() -> dict[str, Any]:
-            model = self._build(parameters)
+            model = self.build(parameters)
             if isinstance(asked, OnPrefix):
                 return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
             features, labels = samples.train(asked.rows)
@@ -229,9 +221,9 @@ class RecordedProbes(RecordedFits):
 
         Raises UsageError for a `variant`, whose models may take a sample for the first rows.
         """
-        if self._variant:
+        if self.variant:
             raise UsageError(
-                f"{self._variant} know samples of the first rows alone: set folds=1, or leave"
+                f"{self.variant} know samples of the first rows alone: set folds=1, or leave"
                 " them out"
             )
         # Counts alone: a large sample has many rows.
@@ -239,6 +231,7 @@ class RecordedProbes(RecordedFits):
         return probe
 
 
+@dataclass(eq=False, kw_only=True)
 class RecordedFolds(RecordedFits):
     """The folds bench's environment: learners on all folds but one, see `RecordedFits`.
 
@@ -246,10 +239,8 @@ class RecordedFolds(RecordedFits):
     - `n_jobs`: how many may be measured at once, in processes of their own.
     """
 
-    def __init__(self, *given: Any, folds: int, n_jobs: int = 1, **options: Any) -> None:
-        super().__init__(*given, **options)
-        self.folds = folds
-        self._n_jobs = n_jobs
+    folds: int
+    n_jobs: int = 1
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
         """Return the probe of a fold, recorded."""
@@ -266,14 +257,14 @@ class RecordedFolds(RecordedFits):
         """Measure those that were not yet, `n_jobs` at once."""
         missing = [(configuration, self._asked(fold)) for configuration, fold in wanted]
         missing = [asked for asked in missing if asked not in self._seen]
-        if self._n_jobs < 2 or len(missing) < 2:
+        if self.n_jobs < 2 or len(missing) < 2:
             return
         self._fold(missing[0][1])
         # What each fork sets and resets is of the whole process, so it is set here once.
         with (
             warnings.catch_warnings(),
             threadpoolctl.threadpool_limits(1),
-            ThreadPoolExecutor(self._n_jobs) as pool,
+            ThreadPoolExecutor(self.n_jobs) as pool,
         ):
             try:
                 list(pool.map(lambda asked: self._known(*asked), missing))

@@ -12,7 +12,7 @@ import tempfile
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
 from typing import Any, Literal
@@ -48,6 +48,7 @@ RECENT = 3
 """Trials of an arm whose median cost says what its next one will take."""
 
 
+@dataclass(eq=False)
 class StoredTrials:
     """Trials from the store; those that were never run are run in a worker and stored.
 
@@ -57,27 +58,19 @@ class StoredTrials:
     - `limits`: of each trial; without them trials run in this process, one after the other.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        data: TrialData,
-        *,
-        optimiser: str,
-        seed: int,
-        store: Store,
-        limits: TrialLimits | None,
-        shares: Sequence[float] = (1.0,),
-    ) -> None:
-        self.arms = tuple(space.arms)
-        self.tunable = tuple(arm.tunable for arm in space.arms.values())
+    space: Space
+    data: TrialData
+    _: KW_ONLY
+    optimiser: str
+    seed: int
+    store: Store
+    limits: TrialLimits | None
+    shares: Sequence[float] = (1.0,)
+
+    def __post_init__(self) -> None:
+        self.arms = tuple(self.space.arms)
+        self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
         self.spent_cpu_seconds = 0.0
-        self._space = space
-        self._data = data
-        self._optimiser = optimiser
-        self._seed = seed
-        self._store = store
-        self._limits = limits
-        self._shares = shares
         self._streams: dict[tuple[str, str], _TrialStream] = {}
         self._arrays: Arrays | None = None
         self._lock = threading.Lock()
@@ -88,7 +81,7 @@ class StoredTrials:
 
     def joint_trial(self, optimiser: str, n: int) -> Trial:
         """Return trial number `n` of `optimiser` over the whole space."""
-        return self._get(self._stream(optimiser, self._space), n)
+        return self._get(self._stream(optimiser, self.space), n)
 
     def close(self) -> None:
         """End the workers, which otherwise wait for the next trials of this process."""
@@ -101,7 +94,7 @@ class StoredTrials:
             return self._as_trial(stream.records[n], stream.learner_seed(n))
 
     def _stream_of(self, arm: int) -> _TrialStream:
-        return self._stream(self._optimiser, self._space.restricted([self.arms[arm]]))
+        return self._stream(self.optimiser, self.space.restricted([self.arms[arm]]))
 
     def _stream(self, optimiser: str, space: Space) -> _TrialStream:
         name = (optimiser, next(iter(space.arms)) if len(space.arms) == 1 else "")
@@ -113,19 +106,19 @@ class StoredTrials:
     def _new_stream(self, optimiser: str, space: Space) -> _TrialStream:
         optimisers.require(optimiser)
         learners = {arm.estimator for arm in space.arms.values()}
-        seed = derive_seed(self._seed, optimiser, *space.arms)
+        seed = derive_seed(self.seed, optimiser, *space.arms)
         key = recorded_key(
-            code=(__name__, *self._data.code),
+            code=(__name__, *self.data.code),
             libraries=(*_LIBRARIES[optimiser], *(["lightgbm"] if "lightgbm" in learners else [])),
             classes=[name for name in learners if ":" in name],
-            data=self._data.identity,
+            data=self.data.identity,
             arms={name: arm.model_dump() for name, arm in space.arms.items()},
             optimiser=optimiser,
             seed=seed,
-            limits=self._limits and [self._limits.cpu_seconds, self._limits.memory_mb],
-            **({"shares": list(self._shares)} if optimiser == "guided" else {}),
+            limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
+            **({"shares": list(self.shares)} if optimiser == "guided" else {}),
         )
-        return _TrialStream(self._store.records(key), optimiser, space, seed, self._shares)
+        return _TrialStream(self.store.records(key), optimiser, space, seed, self.shares)
 
     def _compute(self, stream: _TrialStream, n: int) -> Record:
         suggestion, thought = stream.suggest(n)
@@ -135,7 +128,7 @@ class StoredTrials:
         return _record(suggestion, outcome, thought)
 
     def _order(self, suggestion: Suggestion, seed: int) -> Order:
-        arm = self._space.arms[suggestion.arm]
+        arm = self.space.arms[suggestion.arm]
         values = {**arm.constants, **suggestion.parameters}
         return Order(arm.estimator, values, seed, suggestion.fidelity)
 
@@ -143,10 +136,10 @@ class StoredTrials:
         """Run `order` in this process, or in a worker."""
         with self._lock:
             if self._arrays is None:
-                self._arrays = self._data.arrays()
-        if self._limits is None:
+                self._arrays = self.data.arrays()
+        if self.limits is None:
             return evaluate.run(order, self._arrays)
-        with resting(self._limits) as worker:
+        with resting(self.limits) as worker:
             return worker.run(order, self._arrays)
 
     def _as_trial(self, record: Record, seed: int) -> Trial:
@@ -219,6 +212,7 @@ class Judged:
     """Its pickled models, fold by fold; None if another process ran it."""
 
 
+@dataclass(eq=False, kw_only=True)
 class BudgetedTrials(StoredTrials):
     """Stored trials that a budget in seconds can stop, and that are charged with all they cost.
 
@@ -236,20 +230,13 @@ class BudgetedTrials(StoredTrials):
     - Others as of `StoredTrials`.
     """
 
-    def __init__(
-        self,
-        *arguments: Any,
-        keep: Path,
-        n_folds: int,
-        clock: Literal["cpu", "wall"],
-        n_jobs: int = 1,
-        **others: Any,
-    ) -> None:
-        super().__init__(*arguments, **others)
-        self._keep = keep
-        self._n_folds = n_folds
-        self._clock: Literal["cpu", "wall"] = clock
-        self._n_jobs = n_jobs if self._limits else 1
+    keep: Path
+    n_folds: int
+    clock: Literal["cpu", "wall"]
+    n_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._numbers: dict[int, tuple[_TrialStream, int]] = {}
         """By the seed of a trial that was asked for, its stream and its number there."""
         self._stopped: dict[int, Trial] = {}
@@ -268,22 +255,22 @@ class BudgetedTrials(StoredTrials):
 
     def joint_trial_within(self, optimiser: str, n: int, seconds: float) -> Trial:
         """Return `joint_trial`, which is stopped as `trial_within` is."""
-        return self._get(self._stream(optimiser, self._space), n, seconds)
+        return self._get(self._stream(optimiser, self.space), n, seconds)
 
     def foresee(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
         """Run the missing ones of these trials (arm, n) at once, each within `seconds`."""
-        if self._n_jobs > 1:
+        if self.n_jobs > 1 and self.limits:
             streams = [(self._stream_of(arm), n) for arm, n in wanted]
             missing = [(stream, n) for stream, n in streams if not stream.has(n)]
-            with ThreadPoolExecutor(self._n_jobs) as pool:
+            with ThreadPoolExecutor(self.n_jobs) as pool:
                 list(pool.map(lambda each: self._get(*each, seconds), missing))
 
     def warm(self) -> float:
         """Start the worker and import what the arms need; return the CPU seconds that took."""
         self._since = process_time(), perf_counter()
-        if self._limits is not None:
-            arms = self._space.arms.values()
-            with resting(self._limits) as worker:
+        if self.limits is not None:
+            arms = self.space.arms.values()
+            with resting(self.limits) as worker:
                 self._warmed = worker.warm(
                     [(arm.estimator, {**arm.constants, **arm.defaults()}) for arm in arms]
                 )
@@ -308,7 +295,7 @@ class BudgetedTrials(StoredTrials):
         - `refit`: fit on the rows of `Arrays.refit` alone.
         """
         with tempfile.NamedTemporaryFile() as file:
-            order = replace(judged.order, keep=file.name, seconds=seconds, clock=self._clock)
+            order = replace(judged.order, keep=file.name, seconds=seconds, clock=self.clock)
             order = replace(order, refit=True, fidelity=1.0) if refit else order
             outcome = self._run(order)
             self.spent_cpu_seconds += outcome.cpu_seconds
@@ -343,8 +330,8 @@ class BudgetedTrials(StoredTrials):
         order = replace(
             self._order(suggestion, seed),
             keep=str(self._file(stream, n)),
-            seconds=seconds - since[self._clock == "wall"],
-            clock=self._clock,
+            seconds=seconds - since[self.clock == "wall"],
+            clock=self.clock,
         )
         outcome = self._run(order)
         end = perf_counter()
@@ -352,7 +339,7 @@ class BudgetedTrials(StoredTrials):
         if outcome.killed:
             beside = beside[0] + self._warmed, beside[1]
         # What this process did while a worker ran the trial counts for the next one.
-        self._since = process_time() if self._limits is None else begin, end
+        self._since = process_time() if self.limits is None else begin, end
         self.spent_cpu_seconds += outcome.cpu_seconds + beside[0]
         record = _record(suggestion, outcome, beside)
         folds, cpu, wall = self._begun.get(seed, (0, 0.0, 0.0))
@@ -361,9 +348,9 @@ class BudgetedTrials(StoredTrials):
                 cpu, wall = cpu + outcome.cpu_seconds, wall + outcome.wall_seconds
                 self._begun[seed] = outcome.folds, cpu + beside[0], wall + beside[1]
             else:
-                self._took[seed] = record[f"{self._clock}_seconds"]
+                self._took[seed] = record[f"{self.clock}_seconds"]
             if outcome.forecasts is not None:
-                share = suggestion.fidelity * outcome.folds / self._n_folds
+                share = suggestion.fidelity * outcome.folds / self.n_folds
                 record |= {"status": "ok", "score": outcome.score, "fidelity": share}
                 self._partly[seed] = self._judged(stream, n, record, outcome.forecasts)
             return self._unfinished(record, seed)
@@ -386,22 +373,22 @@ class BudgetedTrials(StoredTrials):
         """
 
         def fits(fidelity: float) -> float:
-            return fidelity * (self._n_folds if fidelity == 1 else 1)
+            return fidelity * (self.n_folds if fidelity == 1 else 1)
 
         seed = stream.learner_seed(n)
         before = [
-            record[f"{self._clock}_seconds"] / fits(record["fidelity"])
+            record[f"{self.clock}_seconds"] / fits(record["fidelity"])
             for record in map(stream.records.__getitem__, range(n))
             if record["arm"] == suggestion.arm and record["status"] == "ok"
         ]
         usual = float(np.median(before[-RECENT:])) * fits(suggestion.fidelity) if before else 0.0
         if seed in self._begun:
             folds, *spent = self._begun[seed]
-            usual = spent[self._clock == "wall"] / folds
+            usual = spent[self.clock == "wall"] / folds
         return max(usual, self._took.get(seed, 0.0))
 
     def _file(self, stream: _TrialStream, n: int) -> Path:
-        return self._keep / f"{stream.records.name[:16]}-{n}.pickle"
+        return self.keep / f"{stream.records.name[:16]}-{n}.pickle"
 
     def _judged(
         self, stream: _TrialStream, n: int, record: Record, forecasts: NDArray[Any]

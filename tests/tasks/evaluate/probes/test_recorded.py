@@ -79,7 +79,7 @@ def test_a_probe_is_replayed_exactly(samples, tmp_path):
     first = probes(samples, tmp_path).measure(0, 100, 200)
     assert first.status == "ok"
     again = probes(samples, tmp_path)
-    again._build = never
+    again.build = never
     assert again.measure(0, 100, 200) == first
 
 
@@ -104,7 +104,7 @@ def test_a_crash_is_recorded_with_its_reason(samples, tmp_path):
     probe = probes(samples, tmp_path).measure(1, 200, 200)
     assert (probe.status, probe.reason) == ("crash", "ValueError: more rows than I can take")
     again = probes(samples, tmp_path)
-    again._build = never
+    again.build = never
     assert again.measure(1, 200, 200) == probe
     assert probes(samples, tmp_path).measure(1, 50, 100).status == "ok"
 
@@ -116,7 +116,7 @@ def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_
     assert probe.fit_cpu == 0.5
     assert time.perf_counter() - started < 300
     shorter = probes(samples, tmp_path, probe_seconds=0.4)
-    shorter._build = never
+    shorter.build = never
     assert shorter.measure(2, 200, 200) == probe
     longer = probes(samples, tmp_path, probe_seconds=0.6).measure(2, 200, 200)
     assert longer.fit_cpu == 0.6
@@ -148,7 +148,7 @@ def test_a_recorded_success_beyond_the_limit_counts_as_a_time_out(samples, tmp_p
 def test_a_probe_that_was_killed_is_not_recorded(samples, tmp_path):
     """The system kills for want of memory: the next attempt may fare better."""
     killed = probes(samples, tmp_path)
-    killed._build = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+    killed.build = lambda _: os.kill(os.getpid(), signal.SIGKILL)
     probe = killed.measure(0, 100, 200)
     assert (probe.status, probe.reason) == (
         "crash", "killed by SIGKILL (the system does that when memory runs out)"
@@ -169,7 +169,7 @@ def test_folds_of_a_sample_hold_its_rows_and_no_others(samples, tmp_path):
 def test_a_fold_of_a_sample_is_replayed_and_is_no_probe_of_the_sample(samples, tmp_path):
     first = probes(samples, tmp_path).measure_fold(0, 100, 1, 5)
     again = probes(samples, tmp_path)
-    again._build = never
+    again.build = never
     assert again.measure_fold(0, 100, 1, 5) == first
     others = [again.measure_fold(*asked) for asked in ((0, 101, 1, 5), (0, 100, 2, 5))]
     others += [again.measure_fold(0, 100, 1, 4), again.measure(0, first.rows, first.test_rows)]

@@ -64,7 +64,7 @@ def test_a_trial_leaves_its_forecasts_and_the_very_models_that_made_them(tmp_pat
 def test_another_process_reads_the_forecasts_and_fits_the_models_again(tmp_path):
     trial = trials(tmp_path).trial(1, 0)
     later = trials(tmp_path)
-    later._keep = tmp_path / "elsewhere"
+    later.keep = tmp_path / "elsewhere"
     assert later.trial(1, 0) == trial
     judged = later.judged(trial.seed)
 

@@ -147,7 +147,7 @@ def test_ten_policies_replay_the_same_trials(tmp_path):
     trials = stored(tmp_path, arms=["gaussian_nb"])
     trials.trial(0, 0)
     trials.close()
-    records = trials._stream("tpe", trials._space).records
+    records = trials._stream("tpe", trials.space).records
     table = Store(tmp_path / "store.sqlite").table
     for number in range(1, 50):
         table.append(records.name, "", number, records[0])

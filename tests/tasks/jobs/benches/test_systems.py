@@ -33,7 +33,7 @@ def test_a_job_is_scored_on_the_test_rows(tmp_path):
 def test_all_rows_but_the_test_rows_are_learned_from():
     bench = benches.make("systems", fetch.load("sklearn:iris"), job(bench={"test_share": 0.3}))
 
-    assert (len(bench._fits._rows["train"]), len(bench._fits._rows["test"])) == (105, 45)
+    assert (len(bench._fits.train), len(bench._fits.test)) == (105, 45)
     assert bench.budget == systems.DEFAULT_BUDGET
 
 
