@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pandas as pd
@@ -12,6 +13,7 @@ from leaseboard.flows import keep as flow
 from leaseboard.flows.keep import run_turn
 from leaseboard.tasks.keep import notification
 from leaseboard.tasks.keep.notification import Receipt
+from leaseboard.tasks.store.live_tables import Changes, digest_of
 from tests.tasks.keep.world import BEGIN, KEEP, World
 
 
@@ -203,3 +205,14 @@ def test_what_shows_an_incident_names_the_file(world):
     world.turn(1, file=file)
     (case,) = world.lifecycle.cases
     assert case.incident.command == f"leaseboard keep '{file}' --status"
+
+
+def test_models_of_another_version_are_refused_in_one_line(world):
+    world.turn(0)
+    content = b"what another version wrote"
+    champion = replace(world.state.lineages()[0], model=digest_of(content))
+    changes = Changes("2026-01-02", lineages=[champion], models={champion.model: content})
+    world.state.commit(changes)
+    world.deliver(1, world.day(1))
+    with pytest.raises(UsageError, match="has models of another version of Leaseboard: install"):
+        world.turn(1)

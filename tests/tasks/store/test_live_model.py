@@ -268,3 +268,18 @@ def test_a_model_that_no_member_has_is_dropped(state):
     assert state.model(digest_of(b"two")) == b"two"
     with pytest.raises(LeaseboardError, match="restore a copy"):
         state.model(digest_of(b"one"))
+
+
+def test_a_state_of_another_version_is_refused_and_not_touched(state):
+    state.commit(Changes(AT, memory={"clock": AT}))
+    with state.begun() as connection:  # as version 1 left it, which wrote down none
+        connection.exec_driver_sql("drop table leaseboard_versions")
+    later = State(state.place, "sales")
+    for _ in range(2):
+        with pytest.raises(
+            LeaseboardError,
+            match=r"has format 1 of 'keep sales', and this version of Leaseboard reads 2:"
+            r" install the version that wrote it, or move it away, and the next turn learns again",
+        ):
+            later.memory()
+    assert state.memory() == {"clock": AT}
