@@ -18,23 +18,30 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, Monomial, monomial_key
 from leaseboard.algorithms.apple.update import (
+    EXAMPLES,
     FAST,
     NONZEROS,
     UNSEEN,
     Update,
     clamp,
-    learn_one,
+    learn_adaptive,
+    learn_sgd,
 )
 from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 
 
 class Plan(NamedTuple):
-    """How the columns are scaled, which product each slot is, and its state."""
+    """How the columns are scaled, and which product each slot is."""
 
     scale: NDArray[np.float64]
     source: NDArray[np.uint32]
     variable: NDArray[np.uint32]
+
+
+class Slots(NamedTuple):
+    """The state of each slot: ω, γ and 1 / N."""
+
     w: Floats
     g: Floats
     inverse: Floats
@@ -105,16 +112,17 @@ class PlanLearner(GrowingLearner):
             self.residual_moments = np.append(self.residual_moments, np.zeros(n))
             self.square_moments = np.append(self.square_moments, np.zeros(n))
 
-    def _plan(self, inverse: Floats) -> Plan:
-        return Plan(self._scale, self.source, self.variable, self.w, self.g, inverse)
+    @property
+    def _plan(self) -> Plan:
+        return Plan(self._scale, self.source, self.variable)
 
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        plan = self._plan(self.inverse)
-        return _learn(_dense(rows), labels, weights, plan, self._update, out)
+        slots = Slots(self.w, self.g, self.inverse)
+        return _learn(_dense(rows), labels, weights, self._plan, slots, self._update, out)
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
         inverse = np.full_like(self.inverse, fixed) if self.sgd else self._seen
-        _predict(_dense(rows), self._plan(inverse), low, high, out)
+        _predict(_dense(rows), self._plan, self.w, inverse, low, high, out)
 
 
 def _dense(rows: Rows) -> Floats:
@@ -124,7 +132,7 @@ def _dense(rows: Rows) -> Floats:
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
-    scale, source, variable, _, _, _ = plan
+    scale, source, variable = plan
     d = len(scale)
     nonzeros = 1
     # Base features, scaled, and the constant.
@@ -140,17 +148,22 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
 def _learn(
-    rows: Floats, labels: Floats, weights: Floats, plan: Plan, update: Update, out: Floats
-) -> int:
-    _, source, _, w, g, inverse = plan
-    totals, residual_moments, square_moments, _, _ = update
-    size = len(source)
+    rows: Floats, labels: Floats, weights: Floats, plan: Plan, slots: Slots, update: Update,
+    out: Floats,
+) -> int:  # fmt: skip
+    w, g, inverse = slots
+    totals, residual_moments, square_moments, rate, sgd = update
+    size = len(plan.source)
     v = np.empty(size, dtype=np.float32)
     z = np.empty(size, dtype=np.float32)
     for t in range(len(labels)):
         totals[NONZEROS] += _expand_row(rows[t], plan, v)
         y, h = labels[t], weights[t]
-        p = learn_one(w, g, inverse, v, z, size, y, h, update)
+        if sgd:
+            p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
+        else:
+            p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
+        totals[EXAMPLES] += 1
         if not np.isfinite(p):
             return t
         out[t] = p
@@ -164,9 +177,10 @@ def _learn(
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
-def _predict(rows: Floats, plan: Plan, low: float, high: float, out: Floats) -> None:
+def _predict(
+    rows: Floats, plan: Plan, w: Floats, inverse: Floats, low: float, high: float, out: Floats
+) -> None:
     size = len(plan.source)
-    w, inverse = plan.w, plan.inverse
     v = np.empty(size, dtype=np.float32)
     for t in range(len(out)):
         _expand_row(rows[t], plan, v)

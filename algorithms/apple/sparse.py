@@ -24,7 +24,8 @@ from leaseboard.algorithms.apple.update import (
     Real,
     Update,
     clamp,
-    learn_one,
+    learn_adaptive,
+    learn_sgd,
 )
 from leaseboard.algorithms.benches.arrays import sealed
 from leaseboard.algorithms.benches.holdout import Floats, Rows
@@ -102,14 +103,18 @@ def learn_emitted(
 ) -> Real:
     """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
     slots, v, z, w, g, inverse, _ = scratch
-    totals, residual_moments, square_moments, _, _ = update
+    totals, residual_moments, square_moments, rate, sgd = update
     # Gather the state of the emitted slots.
     for i in range(size):
         record = records[slots[i]]
         w[i] = record.w
         g[i] = record.g
         inverse[i] = record.inverse
-    p = learn_one(w, g, inverse, v, z, size, y, h, update)
+    if sgd:
+        p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
+    else:
+        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
+    totals[EXAMPLES] += 1
     totals[NONZEROS] += base + 1
     # Write it back.
     for i in range(size):

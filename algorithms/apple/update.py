@@ -220,24 +220,3 @@ def learn_sgd(
         if abs(v[i]) * inverse[i] > 1.0:
             inverse[i] = np.float32(1.0) / abs(v[i])
     return prediction
-
-
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
-def learn_one(
-    w: NDArray[np.float32],
-    g: NDArray[np.float32],
-    inverse: NDArray[np.float32],
-    v: NDArray[np.float32],
-    z: NDArray[np.float32],
-    size: int,
-    y: Real,
-    h: Real,
-    update: Update,
-) -> Real:
-    """Predict and learn one example as `update` has it, and count it."""
-    if update.sgd:
-        p = learn_sgd(w, inverse, v, size, y, h, update.rate, update.totals)
-    else:
-        p = learn_adaptive(w, g, inverse, v, z, size, y, h, update.rate, update.totals)
-    update.totals[EXAMPLES] += 1
-    return p
