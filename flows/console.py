@@ -144,31 +144,24 @@ def terminable() -> Iterator[None]:
 
 
 @contextmanager
-def resumable(home: Path, kept: Callable[[Path], str] | None = None) -> Iterator[None]:
+def resumable(home: Path, kept: str = "") -> Iterator[None]:
     """Say what is kept in the run folder `home` when the run in it is interrupted.
 
-    `kept`: says it of the folder; how many jobs have finished by default.
+    `kept`: says it; how many jobs have finished by default.
 
     Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after a signal.
     """
     try:
         with terminable():
             yield
-    except KeyboardInterrupt as stop:
-        raise InterruptedRunError(_told("the user", home, kept), SIGINT_EXIT) from stop
-    except SystemExit as stop:
-        if not isinstance(stop.code, int) or stop.code not in _NAMES:
+    except (KeyboardInterrupt, SystemExit) as stop:
+        by_user = isinstance(stop, KeyboardInterrupt)
+        code = SIGINT_EXIT if by_user else stop.code
+        if not isinstance(code, int) or not (by_user or code in _NAMES):
             raise
-        raise InterruptedRunError(_told(_NAMES[stop.code], home, kept), stop.code) from stop
-
-
-def _told(who: str, home: Path, kept: Callable[[Path], str] | None) -> str:
-    what = (kept or _finished_jobs)(home)
-    return f"stopped by {who}: {what}; run the same command again to resume"
-
-
-def _finished_jobs(home: Path) -> str:
-    from leaseboard.tasks.folder.results import read_results
-
-    done = sum(result.status == "ok" for result in read_results(home))
-    return f"{done} finished job{'s' * (done != 1)} kept in {str(home)!r}"
+        if not kept:
+            done = sum(result.status == "ok" for result in results.read_results(home))
+            kept = f"{done} finished job{'s' * (done != 1)} kept in"
+        who = "the user" if by_user else _NAMES[code]
+        said = f"stopped by {who}: {kept} {str(home)!r}; run the same command again to resume"
+        raise InterruptedRunError(said, code) from stop

@@ -26,6 +26,7 @@ from leaseboard.tasks.machine.paths import conf_files, own_conf
 if TYPE_CHECKING:
     import pandas as pd
 
+    from leaseboard.flows.dispatch import How
     from leaseboard.tasks.jobs.job import Job
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.score.gate.promises import Quantity
@@ -68,7 +69,7 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from leaseboard.flows.dispatch import open_suites
+    from leaseboard.flows.dispatch import How, open_suites
     from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.gate.baseline import read_baseline
     from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
@@ -91,7 +92,8 @@ def gate(
             nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
             return _written(nothing, formats.markdown(nothing), markdown, junit, json)
         say(problem, err=True)
-    ran = _run(opened, workers, mirror, tracking_uri, local=local)
+    how = How(workers, local, None, tuple(mirror or ()), tracking_uri, boarded=False)
+    ran = _run(opened, how)
     names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
 
@@ -105,11 +107,11 @@ def gate(
     while doubtful := {(one.label, one.data): one.wanted for one in verdict.checks if one.wanted}:
         most = max(doubtful.values())
         say(f"{len(doubtful)} scenarios are in doubt: running up to {most} repetitions of them")
-        ran = _repeat(opened, doubtful, ran, workers, mirror, tracking_uri, local=local)
+        ran = _repeat(opened, doubtful, ran, how)
         verdict = judged()
     text = ""
     if speed_against is not None:
-        text, slower = _speed(jobs, ran.frame, speed_against, mirror, names)
+        text, slower = _speed(jobs, ran.frame, speed_against, how, names)
         verdict = judged(slower if strict else ())
     page = formats.markdown(verdict) + (f"\n{text}" if text else "")
     return _written(verdict, page, markdown, junit, json)
@@ -155,14 +157,15 @@ def accept(
     """
     from datetime import UTC, datetime
 
-    from leaseboard.flows.dispatch import open_suites
+    from leaseboard.flows.dispatch import How, open_suites
     from leaseboard.tasks.score.frame import finished
     from leaseboard.tasks.score.gate import baseline as core
     from leaseboard.tasks.score.gate.verdict import DECIDING, PASSED, RUN_FAILED
 
     opened = open_suites(suite, out, conf)
     before = core.read_baseline(_accepted(suite, conf))
-    ran = _run(opened, workers, mirror, tracking_uri, local=local)
+    how = How(workers, local, None, tuple(mirror or ()), tracking_uri, boarded=False)
+    ran = _run(opened, how)
     for pairs in (min(DECIDING, repetitions), repetitions):
         wanted = {
             (label, data): pairs
@@ -172,7 +175,7 @@ def accept(
             and (len(rows) < DECIDING or rows["score"].nunique() > 1)
         }
         if wanted:
-            ran = _repeat(opened, wanted, ran, workers, mirror, tracking_uri, local=local)
+            ran = _repeat(opened, wanted, ran, how)
     baseline = core.accept(
         ran.frame,
         Path(suite).stem,
@@ -191,11 +194,7 @@ def accept(
 
 
 def _speed(
-    jobs: list[Job],
-    frame: pd.DataFrame,
-    commit: str,
-    mirror: list[Path] | None,
-    names: dict[str, str],
+    jobs: list[Job], frame: pd.DataFrame, commit: str, how: How, names: dict[str, str]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
     from leaseboard.tasks.score.gate.speed import compare, markdown, repository, timed
@@ -204,7 +203,7 @@ def _speed(
     ran = set(zip(done["label"], done["data"], strict=True))
     chosen = timed([job for job in jobs if (job.label, job.data) in ran])
     with terminable():
-        folders = paths.mirrors(tuple(mirror or ()))
+        folders = paths.mirrors(how.mirrors)
         found, incomparable = compare(chosen, commit, root=repository(jobs), mirrors=folders)
     found = [replace(speed, data=names.get(speed.data, speed.data)) for speed in found]
     page = markdown(found, incomparable, commit)
@@ -246,30 +245,16 @@ class _Ran:
     problems: list[str]
 
 
-def _run(
-    opened: list[tuple[Suite, Path]],
-    workers: int | None,
-    mirror: list[Path] | None,
-    tracking_uri: str | None,
-    *,
-    local: bool,
-) -> _Ran:
+def _run(opened: list[tuple[Suite, Path]], how: How) -> _Ran:
     """Run the suites and measure their promises; problems have been reported."""
     import pandas as pd
 
-    from leaseboard.flows.dispatch import How, execute
+    from leaseboard.flows.dispatch import execute
     from leaseboard.tasks.folder.event_logs import read_partial_log
     from leaseboard.tasks.score.frame import as_frame
     from leaseboard.tasks.score.gate.promises import Evidence, measure
     from leaseboard.tasks.track.publish import Logged
 
-    how = How(
-        workers,
-        local,
-        mirrors=tuple(mirror or ()),
-        tracking_uri=tracking_uri,
-        boarded=False,
-    )
     frames, quantities, problems = [], [], []
     for suite, home in opened:
         with resumable(home):
@@ -277,7 +262,7 @@ def _run(
         run = Evidence(
             as_frame(outcome.results),
             lambda key, home=home: read_partial_log(job_folder(home, key) / EVENTS),  # type: ignore[misc]
-            Logged(paths.tracking_uri(tracking_uri), suite.name),
+            Logged(paths.tracking_uri(how.tracking_uri), suite.name),
         )
         frames.append(run.frame)
         quantities += [measure(promise, run) for promise in suite.promised()]
@@ -289,11 +274,7 @@ def _repeat(
     opened: list[tuple[Suite, Path]],
     wanted: dict[tuple[str, str], int],
     ran: _Ran,
-    workers: int | None,
-    mirror: list[Path] | None,
-    tracking_uri: str | None,
-    *,
-    local: bool,
+    how: How,
 ) -> _Ran:
     """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
     import pandas as pd
@@ -305,7 +286,7 @@ def _repeat(
         if not places:
             continue
         more = [(suite.extended({place: wanted[place] for place in places}), home)]
-        again = _run(more, workers, mirror, tracking_uri, local=local)
+        again = _run(more, how)
         asked = {(job.label, job.data, job.repetition) for job in suite.jobs()}
         named = again.frame[["label", "data", "repetition"]].itertuples(index=False, name=None)
         keep_rows(home, set(again.frame["key"][[each in asked for each in named]]))

@@ -327,7 +327,10 @@ def _tell(
         named = (f"{name} ({going_on.kinds.get(name, 'empty')})" for name in learned.new)
         say(f"new columns: {', '.join(named)}")
     last = learned.forecasts.tail(SHOWN)
-    cells = [(str(row + 1), *map(_cell, values)) for row, *values in last.itertuples()]
+    cells = [
+        (str(row + 1), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in values))
+        for row, *values in last.itertuples()
+    ]
     show_table("the last forecasts, each before its label was learned:",
                ("row", *last.columns), cells)  # fmt: skip
     say(
@@ -340,7 +343,3 @@ def _tell(
     say(f"measured: {told(learned.measures, learned.best)}{since}")
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

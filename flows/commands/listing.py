@@ -31,28 +31,26 @@ def list_all(
     Example: leaseboard list algorithms
     """
     from leaseboard.algorithms import registry
+    from leaseboard.tasks import fetch
 
-    kinds = {
-        "algorithms": (_algorithms, ("name", "what", "source")),
-        "data": (_data, ("name", "what", "source")),
-        "suites": (_suites, ("name", "what", "size")),
-    }
+    kinds = ("algorithms", "data", "suites")
     if what in registry.names():
         show_table(f"Settings of {what}", ("name", "default", "values"), _settings(what))
         return
     if what not in (*kinds, "all"):
         raise unknown("list", what, (*kinds, "all", "the name of an algorithm"))
     folder = paths.conf_dir(conf)
-    mirrors = paths.mirrors(tuple(mirror or ()))
-    for kind, (rows_of, columns) in kinds.items():
-        if what in (kind, "all"):
-            show_table(kind.capitalize(), columns, rows_of(folder, mirrors))
-
-
-def _algorithms(_conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
-    from leaseboard.algorithms.registry import ENTRIES
-
-    return [(entry.name, entry.summary, entry.source) for entry in ENTRIES]
+    columns = ("name", "what", "source")
+    if what in {"algorithms", "all"}:
+        rows = [(each.name, each.summary, each.source) for each in registry.ENTRIES]
+        show_table("Algorithms", columns, rows)
+    if what in {"data", "all"}:
+        found = fetch.catalogue(folder, paths.mirrors(tuple(mirror or ())))
+        show_table(
+            "Data", columns, [(each.reference, each.summary, each.source) for each in found]
+        )
+    if what in {"suites", "all"}:
+        show_table("Suites", ("name", "what", "size"), _suites(folder))
 
 
 def _settings(name: str) -> Rows:
@@ -86,7 +84,7 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
-def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
+def _suites(conf: Path) -> Rows:
     from leaseboard.tasks.jobs.suites.suite import (
         Collection,
         Suite,
@@ -105,12 +103,6 @@ def _suites(conf: Path, _mirrors: tuple[Path, ...]) -> Rows:
         suites = [load_suite(member, conf) for member in members(name, conf)]
         rows.append((name, title, f"{sum(len(suite.jobs()) for suite in suites)} jobs"))
     return rows
-
-
-def _data(conf: Path, mirrors: tuple[Path, ...]) -> Rows:
-    from leaseboard.tasks.fetch import catalogue
-
-    return [(entry.reference, entry.summary, entry.source) for entry in catalogue(conf, mirrors)]
 
 
 data = typer.Typer(

@@ -73,7 +73,7 @@ def keep(
 
     Example: leaseboard keep sales.yaml
     """
-    from leaseboard.tasks.keep.opening import home_of
+    from leaseboard.tasks.keep.opening import home_of, state_of
     from leaseboard.tasks.keep.settings import read_keep
 
     now = datetime.now(UTC) if at is None else _moment(at)
@@ -86,12 +86,15 @@ def keep(
     settings = read_keep(file)
     home = home_of(settings.name, out)
     if status:
-        return _show(settings, home, now)
+        from leaseboard.tasks.keep.page import status as page_status
+
+        say(page_status(state_of(settings, home), settings, now))
+        return 0
     if card:
         return _print_card(settings, home)
     from leaseboard.flows.keep import run_turn, still_open
 
-    with resumable(home, _kept):
+    with resumable(home, "each batch that was taken in is kept in"):
         turned = run_turn(
             settings, home, now,
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
@@ -103,10 +106,6 @@ def keep(
         say("nothing new came")
         return 3
     return 0
-
-
-def _kept(home: Path) -> str:
-    return f"each batch that was taken in is kept in {str(home)!r}"
 
 
 def _begin(
@@ -134,14 +133,6 @@ def _begin(
     write_contract(settings, now)
     say(f"{settings.contract}: what rows must look like: read it, it is yours")
     say(f"next: leaseboard keep {file}")
-    return 0
-
-
-def _show(settings: Keep, home: Path, now: datetime) -> int:
-    from leaseboard.tasks.keep.opening import state_of
-    from leaseboard.tasks.keep.page import status
-
-    say(status(state_of(settings, home), settings, now))
     return 0
 
 

@@ -39,13 +39,7 @@ def ui(
     store = {"MLFLOW_BACKEND_STORE_URI": uri}
     command = [
         sys.executable,
-        "-P",
-        "-m",
-        "mlflow",
-        "ui",
-        "--host",
-        "127.0.0.1",
-        "--port",
+        *["-P", "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port"],
         str(port),
     ]
     with terminable():

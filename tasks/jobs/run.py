@@ -143,12 +143,11 @@ def run_job(
         started=started,
         events="events.jsonl.gz",
     )
-    run = _Watched()
     with ExitStack() as stack:
         log = stack.enter_context(LogWriter(folder / "events.jsonl.gz"))
         auditor = Auditor()
         try:
-            model = run.drive(
+            model, *spent = _drive(
                 play(job.label or job.algorithm, algorithm, bench, job.seed, referee.window),
                 (auditor, log, *sinks),
             )
@@ -156,7 +155,7 @@ def run_job(
             return made(status="diverged", reason=discreet(str(error))), None
         finished = auditor.close()
     referee.verify(finished)
-    result = made(**_ending(auditor, run, bench))
+    result = made(**_ending(auditor, bench, *spent))
     return result, model if result.status == "ok" else None
 
 
@@ -174,29 +173,27 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -
     return Result.of(job, key=key, status=status, reason=discreet(reason), **found)
 
 
-class _Watched:
-    """Drives an event stream: measures only the algorithm's own work, then tells the sinks."""
+def _drive(events: Any, sinks: tuple[Sink, ...]) -> tuple[Any, float, float]:
+    """Exhaust the generator `events`; return its value, and the CPU and wall seconds it took.
 
-    def __init__(self) -> None:
-        self.cpu_seconds = 0.0
-        self.wall_seconds = 0.0
-
-    def drive(self, events: Any, sinks: tuple[Sink, ...]) -> Any:
-        """Exhaust `events` and return the generator's own value."""
-        while True:
-            cpu, wall = cpu_seconds(), perf_counter()
-            try:
-                event = next(events)
-            except StopIteration as stop:
-                return stop.value
-            finally:
-                self.cpu_seconds += cpu_seconds() - cpu
-                self.wall_seconds += perf_counter() - wall
-            for sink in sinks:
-                sink(event)
+    Only the algorithm's own work is measured: the sinks get each event outside of it.
+    """
+    cpu_spent = wall_spent = 0.0
+    while True:
+        cpu, wall = cpu_seconds(), perf_counter()
+        try:
+            event = next(events)
+        except StopIteration as stop:
+            cpu_spent += cpu_seconds() - cpu
+            wall_spent += perf_counter() - wall
+            return stop.value, cpu_spent, wall_spent
+        cpu_spent += cpu_seconds() - cpu
+        wall_spent += perf_counter() - wall
+        for sink in sinks:
+            sink(event)
 
 
-def _ending(auditor: Auditor, run: _Watched, bench: Bench) -> dict[str, Any]:
+def _ending(auditor: Auditor, bench: Bench, cpu: float, wall: float) -> dict[str, Any]:
     """What the events and the bench say of a complete run, as fields of a `Result`.
 
     A bench that replays recorded trials or probes, or asks a process of its own, charges what
@@ -206,10 +203,10 @@ def _ending(auditor: Auditor, run: _Watched, bench: Bench) -> dict[str, Any]:
     cost = bench.cost
     if cost is not None:
         spent = cost.spent_cpu_seconds
-        said["metrics"]["spent_cpu_seconds"] = run.cpu_seconds if spent is None else spent
+        said["metrics"]["spent_cpu_seconds"] = cpu if spent is None else spent
         if cost.peak_memory_mb is not None:
             said["metrics"]["peak_memory_mb"] = cost.peak_memory_mb
-    charged = cost or Cost(run.cpu_seconds, run.wall_seconds)
+    charged = cost or Cost(cpu, wall)
     return said | {"cpu_seconds": charged.cpu_seconds, "wall_seconds": charged.wall_seconds}
 
 

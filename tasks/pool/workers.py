@@ -17,8 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -110,8 +109,11 @@ class WorkerPool:
     ) -> tuple[Reply, tuple[float, float], str]:
         """How a job ended, the CPU and wall seconds that it took, and when it began."""
         foreign = is_foreign(job)
-        with _own(prepared) if foreign else nullcontext(prepared) as data:
-            return self._outcome_on(data, job, folder, foreign=foreign)
+        if not foreign or prepared is None:
+            return self._outcome_on(prepared, job, folder, foreign=foreign)
+        # A copy of what others map: code of a user's may write to a file, if not to a mapping.
+        with tempfile.TemporaryDirectory(prefix="leaseboard-data-") as name:
+            return self._outcome_on(prepared.copied(Path(name)), job, folder, foreign=True)
 
     def _outcome_on(
         self, data: Prepared | None, job: Job, folder: Path, *, foreign: bool
@@ -231,16 +233,6 @@ class WorkerPool:
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
             return over_memory(limits.memory_mb)
         return None
-
-
-@contextmanager
-def _own(prepared: Prepared | None) -> Iterator[Prepared | None]:
-    """A copy of what others map: code of a user's may write to a file, if not to a mapping."""
-    if prepared is None:
-        yield None
-        return
-    with tempfile.TemporaryDirectory(prefix="leaseboard-data-") as name:
-        yield prepared.copied(Path(name))
 
 
 def _clocks_changed(answer: Reply, job: Job) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import math
 from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from leaseboard.tasks.machine.yaml_files import Strict
 
 ROUNDING = 1e-9
 """Relative to the bound, at least 1; what two builds of one numerical library may differ by."""
@@ -17,10 +19,8 @@ ROUNDING = 1e-9
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class Promise(BaseModel):
+class Promise(Strict):
     """What a suite promises of an algorithm on a data set, in every repetition."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     algorithm: str
     """Its label in the suite."""

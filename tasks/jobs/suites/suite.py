@@ -10,9 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     PrivateAttr,
     model_validator,
@@ -294,13 +292,11 @@ def suite_path(name: str, conf: Path) -> Path:
     return path
 
 
-class Collection(BaseModel):
+class Collection(Strict):
     """The YAML file of a collection.
 
     `suites`: names, or YAML files beside this one.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     title: str
     description: str = ""

@@ -7,18 +7,16 @@ from pathlib import Path
 from typing import Annotated, Self
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import load_suite
-from leaseboard.tasks.machine.yaml_files import load_yaml
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 
-class Scheduled(BaseModel):
+class Scheduled(Strict):
     """A suite that is run by the clock, or a keep that takes its turns by it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
     """Of the deployment in Prefect."""
@@ -81,10 +79,8 @@ class Scheduled(BaseModel):
         return self
 
 
-class Schedule(BaseModel):
+class Schedule(Strict):
     """All schedules of a configuration folder."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     schedules: Annotated[list[Scheduled], Field(min_length=1)]
 
