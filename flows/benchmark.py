@@ -1,4 +1,9 @@
-"""The benchmark: fetch, prepare, run, score, report and record."""
+"""The benchmark: fetch, prepare, run, score, report and record.
+
+Every step is a function of `leaseboard.tasks.steps.plain`, which an executor carries out. Jobs
+that are done are skipped, the rest run and are recorded, so a kill at any moment is made good by
+the next run. Meanwhile a terminal shows a bar, and plain lines come elsewhere.
+"""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ class PrefectExecutor(Executor):
         self.runner: Any = nullcontext() if runner is None else runner
         self.tasks = 0
         self._names = names or {}
-        # The task that made a value; the values are held, so that no other gets their ids.
-        self._makers: dict[str | int, tuple[Any, State[Any]]] = {}
+        # The task run that made a result, by its key, or another value, by its id.
+        self._makers: dict[str | int, tuple[Any, UUID | None]] = {}
         self._shown = 0.0
         self._progress: Any = None
         self._showing = True
@@ -111,14 +111,15 @@ class PrefectExecutor(Executor):
         return next((self._names[each] for each in known if each in self._names), "")
 
     def _remember(self, value: Any, task_run: UUID | None) -> None:
-        """Keep which task made `value`: a state that holds nothing, and so is not looked into."""
-        key = value.key if isinstance(value, Result) else id(value)
-        details = StateDetails(task_run_id=task_run)
-        self._makers[key] = value, Completed(data=True, state_details=details)
+        """Keep which task made `value`; that is held, so that no other gets its id."""
+        self._makers[id(value)] = value, task_run
 
     def _states(self, made: Iterable[object]) -> list[State[Any]]:
+        """Return states that name the tasks which made values, and hold nothing to look into."""
         keys = (value.key if isinstance(value, Result) else id(value) for value in made)
-        return [self._makers[key][1] for key in keys if key in self._makers]
+        runs = (self._makers[key][1] for key in keys if key in self._makers)
+        details = (StateDetails(task_run_id=run) for run in runs)
+        return [Completed(data=True, state_details=each) for each in details]
 
     @override
     def show_progress(self, done: int, total: int) -> None:
@@ -170,7 +171,7 @@ class PrefectExecutor(Executor):
         if isinstance(made, BaseException):
             raise made
         attempt = made if isinstance(made, Attempt) else Attempt(made)
-        self._remember(attempt.result, future.task_run_id)
+        self._makers[attempt.result.key] = None, future.task_run_id
         return attempt
 
 

@@ -1,4 +1,8 @@
-"""Suites and live models by the clock and by a form: Prefect deployments, served from here."""
+"""Suites and live models by the clock and by a form: Prefect deployments, served from here.
+
+A run's page in Prefect shows its steps, the board of a suite and all that the terminal shows; a
+run with a failed job is a failed run, there as in MLflow.
+"""
 
 import os
 import platform

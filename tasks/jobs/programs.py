@@ -1,4 +1,8 @@
-"""Which code beyond this installation a job runs: a file, a class, another framework."""
+"""Which code beyond this installation a job runs: a file, a class, another framework.
+
+The answer is read from the job alone, before it runs, because whatever ran the code could be made
+to deny it.
+"""
 
 from __future__ import annotations
 

@@ -74,6 +74,9 @@ _END_BYTES, _END_64_BYTES, _LOCATOR_BYTES, _MEMBER_BYTES = 22, 56, 20, 46
 def zip_members(path: Path, most: int) -> int:
     """How many members the directory of a zip file lists, `most` + 1 if there are more.
 
+    None of them is held: `zipfile` makes an object of each before it can be asked, and a file of
+    some hundred megabytes would take all memory.
+
     Raises BadZipFile if there is no such directory, or a comment after it, which could hold
     another.
     """

@@ -1,4 +1,9 @@
-"""A forked child that runs what may harm its process, tells one thing, and how it ended."""
+"""A forked child that runs what may harm its process, tells one thing, and how it ended.
+
+The parent must be fresh: it has imported what the child needs, and never runs such code itself.
+A fork takes milliseconds where a new interpreter takes a second to import the same. Next to it is
+how other Python processes of ours are started, and what the kernel lets them use.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Suites and collections of them: what to run, in YAML, validated, expanded to jobs."""
+"""Suites and collections of them: what to run, in YAML, validated, expanded to jobs.
+
+A suite is a full matrix of algorithms and data, with one board. What runs on another kind of bench
+is a suite of its own; a collection, such as ``ci``, names those that belong together.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +27,6 @@ from leaseboard.tasks.jobs.job import Job, Limits, text_keys
 from leaseboard.tasks.jobs.suites.promise import Promise
 from leaseboard.tasks.machine.paths import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, read_yaml, where
-
-"""The suite beside the results of its run."""
 
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Name = Annotated[str, Field(max_length=200)]
