@@ -1,15 +1,18 @@
-"""The chain: data are loaded and prepared once a run, and nobody changes what all jobs share."""
+"""What a run makes of its jobs, and what is said of each."""
 
+import io
 import shutil
 
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.benchmark import benchmark
+from leaseboard.flows.benchmark import Progress, benchmark
 from leaseboard.flows.dispatch import Place, dispatch
 from leaseboard.tasks.fetch import kept
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.jobs.suites.suite import Suite
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
@@ -140,3 +143,43 @@ def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
     assert [row.status for row in outcome.results] == ["ok"] * 12
     assert len(most) == 12
     assert max(most) <= 3
+
+
+def over(data):
+    job = Job("vanilla", data, seed=3, environment_seed=0, label="a")
+    return failed(job, "crash", "why", key="k")
+
+
+def test_a_line_counts_and_calls_a_data_set_by_the_suites_name_for_it():
+    file = io.StringIO()
+    progress = Progress(10, 8, {"sklearn:wine": "red wine"}, file)
+    progress(over("sklearn:wine"))
+    progress(over("sklearn:iris"))
+    assert file.getvalue().splitlines() == [
+        "[ 9/10] a on red wine, seed 3: crash: why",
+        "[10/10] a on sklearn:iris, seed 3: crash: why",
+    ]
+
+
+def test_signs_in_a_name_are_shown_and_not_obeyed():
+    file = io.StringIO()
+    Progress(1, 0, {"d": "x\x1b[2Jy"}, file)(over("d"))
+
+    assert file.getvalue() == "[1/1] a on x\\x1b[2Jy, seed 3: crash: why\n"
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("kind", [io.StringIO, Terminal])
+def test_a_line_holds_no_password_whatever_it_quotes(monkeypatch, kind):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
+    job = Job("vanilla", "hunter2secret", seed=3, environment_seed=0)
+    file = kind()
+    with Progress(1, 0, file=file) as progress:
+        progress(failed(job, "crash", "none", key="k"))
+
+    assert "vanilla on ***" in file.getvalue()
+    assert "hunter2secret" not in file.getvalue()

@@ -1,7 +1,10 @@
-"""The doctor reports what ails Prefect's server, and disturbs nobody."""
+"""What looks at an installation and lists what there is."""
 
 import pytest
 
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import settings_of
+from leaseboard.flows.commands.listing import _settings
 from leaseboard.flows.commands.operate import stuck_flow_runs
 
 
@@ -28,3 +31,12 @@ def test_a_log_that_cannot_be_written_is_a_finding(history):
 
     assert not found.healthy
     assert "server.log" in found.detail
+
+
+def test_every_setting_of_every_algorithm_has_its_default_and_values():
+    rows = {name: _settings(name) for name in registry.names()}
+    found = {name: [row[0] for row in settings] for name, settings in rows.items()}
+    bare = [name for name, each in rows.items() if not all(all(row) for row in each)]
+
+    assert found == {name: list(settings_of(registry.build(name))) for name in rows}
+    assert bare == []

@@ -4,6 +4,7 @@ import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -11,6 +12,7 @@ from prefect.client.orchestration import get_client
 from prefect.client.schemas.filters import TaskRunFilter
 
 from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.flows import prefect_executor as one_run
 from leaseboard.flows.server import PrefectServer
 from leaseboard.tasks.folder import results
 
@@ -130,3 +132,27 @@ class TestAServerInTrouble:
     def test_a_server_that_was_not_started(self, tmp_path):
         with pytest.raises(LeaseboardError, match="was not started"):
             PrefectServer(tmp_path / "server.log").wait()
+
+
+@pytest.mark.parametrize(("counts", "asked"), [([0, 0, 1, 1, 2, 3], 6), ([0, 1], None)])
+def test_a_server_is_waited_for_while_it_gets_on(monkeypatch, counts, asked):
+    """Slower in all than the limit, but never as long without progress; then stuck for good."""
+    calls = iter(counts)
+    last = counts[-1]
+
+    class Client:
+        asked = 0
+
+        def request(self, *_, **__):
+            self.asked += 1
+            return SimpleNamespace(json=lambda: next(calls, last))
+
+    client = Client()
+    clock = iter(range(10**6))
+    monkeypatch.setattr(one_run, "DRAIN_SECONDS", 3)
+    monkeypatch.setattr(one_run.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr(one_run.time, "sleep", lambda _: None)
+
+    one_run._drain(client, "run", expected=3)
+
+    assert client.asked == asked if asked else 2 < client.asked < 10
