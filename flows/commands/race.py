@@ -109,8 +109,8 @@ def race(
         attempt = _run(job, folder, mirrors, fault=fault, keep=register is not None)
         result, found, home = attempt.result, SkillScore(attempt.result), attempt.folder
         assert home is not None
-        _keep(attempt, result)
         try:
+            _keep(attempt, result)
             found = with_skill(job, result, mirrors=mirrors, baselines=not no_baselines)
         finally:  # the result is told, whatever goes wrong
             result = found.result
