@@ -10,8 +10,7 @@ import psutil
 import pytest
 
 from leaseboard.algorithms.log_format import write_log
-from leaseboard.flows import cli
-from leaseboard.flows.commands import run as command
+from leaseboard.flows import cli, dispatch
 from leaseboard.flows.console import InterruptedRunError, resumable, terminable
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
@@ -54,8 +53,10 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
         assert process.poll() is None, complained.read_text()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    family = psutil.Process(process.pid).children(recursive=True)
-    assert "sleep" in {member.name() for member in family}
+    family = []
+    while "sleep" not in {member.name() for member in family}:  # it has the name of a fork before
+        assert time.monotonic() < deadline
+        family = psutil.Process(process.pid).children(recursive=True)
     process.send_signal(signal.SIGTERM)
     code = process.wait(240)
     _, alive = psutil.wait_procs(family, timeout=240)
@@ -105,8 +106,8 @@ def hang_up():
 def test_the_command_says_what_is_kept_and_how_to_go_on(
     home, monkeypatch, capsys, stop, code, who
 ):
-    monkeypatch.setattr(command, "open_suites", lambda *_, **__: [(None, home)])
-    monkeypatch.setattr(command, "execute", lambda *_, **__: stop())
+    monkeypatch.setattr(dispatch, "open_suites", lambda *_, **__: [(None, home)])
+    monkeypatch.setattr(dispatch, "execute", lambda *_, **__: stop())
     with pytest.raises(SystemExit) as stopped:
         cli.main(["run", "any"])
 
