@@ -167,7 +167,8 @@ def test_the_page_asks_the_server_that_it_came_from(server):
         assert asked == f"{place}/api"
 
 
-STEPS = ("ingest", "check", "settle", "watch", "learn", "compare", "promote", "publish", "tell")
+STEPS = ("ingest", "validate", "join labels", "monitor", "train", "evaluate", "promote", "publish",
+         "notify")  # fmt: skip
 
 
 def steps(client, run):
