@@ -13,12 +13,13 @@ from leaseboard.algorithms import seeds
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune, make_frontier_oracle
 from leaseboard.algorithms.chacha.racing import Racing
-from leaseboard.algorithms.chacha.safe.intervals import HIGHEST, LEVELS
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
+from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.learner import choose_engine
-from leaseboard.algorithms.online.live import KernelModels, LiveModels, WorkspaceModels
+from leaseboard.algorithms.online.live import KernelModels, LiveModels
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.workspace import WorkspaceModels
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""

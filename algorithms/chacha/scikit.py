@@ -39,6 +39,22 @@ class _ScikitStream(BaseEstimator):
         self.namespaces = namespaces
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from nothing.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances.
+        """
+        X, y = self._checked(X, y, reset=True)
+        return self._learn(self._fresh(), X, y, sample_weight)
+
+    def _learn(self, model: Any, X: Any, y: Any, weights: ArrayLike | None) -> Self:
+        raise NotImplementedError
+
     def _fresh(self) -> Any:
         """The model that has seen nothing."""
         from leaseboard.algorithms.chacha import streaming
@@ -104,19 +120,6 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
 
     _kind = "ChaChaRegressor"
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from nothing.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Importances.
-        """
-        X, y = self._checked(X, y, reset=True)
-        return self._learn(self._fresh(), X, y, sample_weight)
-
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Go on with some more examples; parameters as for `fit`."""
         first = not hasattr(self, "model_")
@@ -162,19 +165,6 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
     """
 
     _kind = "ChaChaClassifier"
-
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from nothing.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        sample_weight : array-like of shape (n_samples,), optional
-            Importances.
-        """
-        X, y = self._checked(X, y, reset=True)
-        return self._learn(self._fresh(), X, y, sample_weight, _classes(y))
 
     def partial_fit(
         self,
@@ -226,8 +216,9 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         X: Any,
         y: NDArray[Any],
         weights: ArrayLike | None,
-        classes: NDArray[Any],
+        classes: NDArray[Any] | None = None,
     ) -> Self:
+        classes = _classes(y) if classes is None else classes
         model.learn_many(X, classes[codes_of(y, classes)], _some(weights))
         self.classes_, self.model_ = classes, model
         return self

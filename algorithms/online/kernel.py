@@ -264,30 +264,28 @@ def clip(raw: np.float32, low: np.float32, high: np.float32) -> np.float32:
     return min(max(raw, low), high)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def prediction_per_update(
+@njit(cache=True, nogil=True, error_model="numpy", inline="always")
+def update(
     table: Floats,
+    sums: Doubles,
+    learning_rate: np.float32,
+    loss: int,
     values: Floats,
     places: Integers,
     count: int,
-    squared: np.float32,
-) -> tuple[np.float32, np.float32]:
-    """Accumulate the adaptive and normalised sums of the active features.
+    prediction: np.float32,
+    label: np.float32,
+    importance: np.float32,
+) -> None:
+    """Move the weights of the active features after `prediction` met `label`.
 
-    Parameters
-    ----------
-    table, values, places, count
-        As in `learn`.
-    squared : float32
-        The square of the loss's derivative, times importance.
-
-    Returns
-    -------
-    per_update : float32
-        How much the prediction moves for an update of 1, before the average norm.
-    norm : float32
-        Sum of the squared features relative to their largest values.
+    A call would cost a quarter of the time of `learn`.
     """
+    # Nothing is learned where the loss has no slope.
+    squared = importance * gradient_squared(loss, prediction, label)
+    if squared == _ZERO:
+        return
+    # By how much an update of 1 moves the prediction, and the squares over the largest values.
     per_update = _ZERO
     norm = _ZERO
     for feature in range(count):
@@ -313,32 +311,7 @@ def prediction_per_update(
         rate = (_ONE / np.sqrt(table[cell, ADAPTIVE])) * (_ONE / scale)
         table[cell, RATE] = rate
         per_update += x2 * rate
-    return per_update, norm
-
-
-@njit(cache=True, nogil=True, error_model="numpy", inline="always")
-def update(
-    table: Floats,
-    sums: Doubles,
-    learning_rate: np.float32,
-    loss: int,
-    values: Floats,
-    places: Integers,
-    count: int,
-    prediction: np.float32,
-    label: np.float32,
-    importance: np.float32,
-) -> None:
-    """Move the weights of the active features after `prediction` met `label`.
-
-    A call would cost a quarter of the time of `learn`.
-    """
-    # Nothing is learned where the loss has no slope.
-    squared = importance * gradient_squared(loss, prediction, label)
-    if squared == _ZERO:
-        return
-    # Take the example into the sums of its features and of the normaliser.
-    per_update, norm = prediction_per_update(table, values, places, count, squared)
+    # Take the example into the sums of the normaliser.
     sums[NORM_SUM] += np.float64(importance) * np.float64(norm)
     sums[WEIGHT_SUM] += np.float64(importance)
     mean = np.sqrt(np.float32(sums[WEIGHT_SUM]) / np.float32(sums[NORM_SUM]))

@@ -264,7 +264,7 @@ def _widen(rows: Floats, row: Place, width: Place) -> None:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _accumulate(rows: Floats, row: Place, width: Place) -> None:
-    """See `kernel.prediction_per_update`, after `_widen`."""
+    """See `kernel.update`, after `_widen`."""
     for lane in range(width):
         x = rows[row + VALUE + lane]
         gradient = rows[row - ROW + FACTOR + lane]

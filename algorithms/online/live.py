@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.handles import handle_of
@@ -26,12 +26,8 @@ from leaseboard.algorithms.online.learner import (
     choose_engine,
     rescale,
 )
-from leaseboard.algorithms.online.schema import Schema, require_same_naming
+from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill, values_of
-
-if TYPE_CHECKING:
-    from leaseboard.algorithms.online.workspace import WorkspaceLearner
-
 
 MOST_LAYOUTS = 256
 """Layouts that a pool keeps, beside those of its models: the last ones that it was asked for."""
@@ -237,92 +233,13 @@ class KernelModels(LiveModels):
         pool.plain[slot] = n_terms == n_cells
 
 
-class WorkspaceModels(LiveModels):
-    """Real VW workspaces; they branch by way of model files."""
-
-    def __init__(self, schema: Schema, n_slots: int, options: tuple[str, ...] = ()) -> None:
-        from leaseboard.algorithms.online.workspace import ExampleBuilder
-
-        self.schema = schema
-        self.options = options
-        self._builder = ExampleBuilder(schema)
-        self._learners: list[WorkspaceLearner | None] = [None] * n_slots
-
-    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
-        """Put a new workspace into `slot`, a branch of `parent` if there is one."""
-        from leaseboard.algorithms.online.workspace import WorkspaceLearner
-
-        if parent is None:
-            self._learners[slot] = WorkspaceLearner(
-                self.schema, configuration, self.options, self._builder
-            )
-        else:
-            self._learners[slot] = self._at(parent).branch(configuration)
-
-    def stop(self, slot: int) -> None:
-        """Close the workspace in `slot`."""
-        self._at(slot).close()
-        self._learners[slot] = None
-
-    def require_same_naming(self, schema: Schema) -> None:
-        """See `LiveModels.require_same_naming`."""
-        require_same_naming(self.schema, schema)
-
-    def grow(self, schema: Schema) -> None:
-        """Go on with a schema of more columns; VW's table has room for them already."""
-        from leaseboard.algorithms.online.workspace import ExampleBuilder
-
-        self.require_same_naming(schema)
-        self.schema = schema
-        self._builder = ExampleBuilder(schema)
-        for learner in self._learners:
-            if learner is not None:
-                learner.grow(schema, self._builder)
-
-    def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, live: Slots, out: Floats
-    ) -> None:
-        """Every example is built once and learned by each workspace in turn."""
-        triples = zip(examples, labels.tolist(), importances.tolist(), strict=True)
-        for t, (row, label, importance) in enumerate(triples):
-            built = self._builder.build(row, label, importance)
-            for slot in live.tolist():
-                out[t, slot] = self._at(slot).learn_built(built, label)
-
-    def predict(self, example: Floats, live: Slots, out: Floats) -> None:
-        """Each workspace predicts in turn."""
-        for slot in live.tolist():
-            out[slot] = self._at(slot).predict(example)
-
-    def learner(self, slot: int) -> Learner:
-        """The workspace in `slot`."""
-        return self._at(slot)
-
-    def state(self, slot: int) -> dict[str, Any]:
-        """VW's model file, and the range of labels."""
-        learner = self._at(slot)
-        return {"model": learner.content(), "labels": learner.labels}
-
-    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
-        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
-        from leaseboard.algorithms.online.workspace import WorkspaceLearner
-
-        fresh = WorkspaceLearner(self.schema, configuration, self.options, self._builder)
-        fill(fresh, state, ("labels",))
-        fresh.replace(state["model"])
-        self._learners[slot] = fresh
-
-    def _at(self, slot: int) -> WorkspaceLearner:
-        learner = self._learners[slot]
-        assert learner is not None, f"slot {slot} is empty"
-        return learner
-
-
 def make_models(
     name: EngineName, schema: Schema, n_slots: int, task: str, vw_options: str = ""
 ) -> LiveModels:
     """Slots for models that the engine called `name` trains, see `choose_engine`."""
     chosen, options = choose_engine(name, task, vw_options)
     if chosen == "vw":
+        from leaseboard.algorithms.online.workspace import WorkspaceModels  # heavy
+
         return WorkspaceModels(schema, n_slots, options)
     return KernelModels(schema, n_slots, LOSSES[task])

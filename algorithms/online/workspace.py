@@ -14,9 +14,12 @@ from vowpalwabbit import Workspace
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.learner import Learner, as_example, command_options
+from leaseboard.algorithms.online.live import LiveModels
 from leaseboard.algorithms.online.one_against_all import LearnClasses
-from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.schema import Schema, require_same_naming
+from leaseboard.algorithms.plain import fill
 
 _SIMPLE_LABEL = pylibvw.vw.lSimple
 _INT = struct.Struct("<I")
@@ -244,6 +247,79 @@ def _header(content: bytes) -> tuple[bytes, bytes]:
 
 
 _MULTICLASS = pylibvw.vw.lMulticlass
+
+
+class WorkspaceModels(LiveModels):
+    """Real VW workspaces; they branch by way of model files."""
+
+    def __init__(self, schema: Schema, n_slots: int, options: tuple[str, ...] = ()) -> None:
+        self.schema = schema
+        self.options = options
+        self._builder = ExampleBuilder(schema)
+        self._learners: list[WorkspaceLearner | None] = [None] * n_slots
+
+    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
+        """Put a new workspace into `slot`, a branch of `parent` if there is one."""
+        if parent is None:
+            self._learners[slot] = WorkspaceLearner(
+                self.schema, configuration, self.options, self._builder
+            )
+        else:
+            self._learners[slot] = self._at(parent).branch(configuration)
+
+    def stop(self, slot: int) -> None:
+        """Close the workspace in `slot`."""
+        self._at(slot).close()
+        self._learners[slot] = None
+
+    def require_same_naming(self, schema: Schema) -> None:
+        """See `LiveModels.require_same_naming`."""
+        require_same_naming(self.schema, schema)
+
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns; VW's table has room for them already."""
+        self.require_same_naming(schema)
+        self.schema = schema
+        self._builder = ExampleBuilder(schema)
+        for learner in self._learners:
+            if learner is not None:
+                learner.grow(schema, self._builder)
+
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, live: Slots, out: Floats
+    ) -> None:
+        """Every example is built once and learned by each workspace in turn."""
+        triples = zip(examples, labels.tolist(), importances.tolist(), strict=True)
+        for t, (row, label, importance) in enumerate(triples):
+            built = self._builder.build(row, label, importance)
+            for slot in live.tolist():
+                out[t, slot] = self._at(slot).learn_built(built, label)
+
+    def predict(self, example: Floats, live: Slots, out: Floats) -> None:
+        """Each workspace predicts in turn."""
+        for slot in live.tolist():
+            out[slot] = self._at(slot).predict(example)
+
+    def learner(self, slot: int) -> Learner:
+        """The workspace in `slot`."""
+        return self._at(slot)
+
+    def state(self, slot: int) -> dict[str, Any]:
+        """VW's model file, and the range of labels."""
+        learner = self._at(slot)
+        return {"model": learner.content(), "labels": learner.labels}
+
+    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+        fresh = WorkspaceLearner(self.schema, configuration, self.options, self._builder)
+        fill(fresh, state, ("labels",))
+        fresh.replace(state["model"])
+        self._learners[slot] = fresh
+
+    def _at(self, slot: int) -> WorkspaceLearner:
+        learner = self._learners[slot]
+        assert learner is not None, f"slot {slot} is empty"
+        return learner
 
 
 def one_against_all(

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from leaseboard.algorithms.chacha.chacha import ChaCha
-from leaseboard.algorithms.chacha.safe.intervals import Intervals
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
 from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
 from leaseboard.algorithms.chacha.streaming.blocks import is_frame
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online.features import Example
 
 

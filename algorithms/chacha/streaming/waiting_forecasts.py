@@ -9,7 +9,7 @@ import numpy as np
 
 from leaseboard.algorithms.chacha.chacha import ChaCha
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
-from leaseboard.algorithms.chacha.safe.intervals import N_PARTS, Waited
+from leaseboard.algorithms.chacha.safe.ensemble import N_PARTS, Waited
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
 from leaseboard.algorithms.chacha.safe.scale import SHOWN
 from leaseboard.algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
@@ -21,7 +21,7 @@ class WaitingForecasts(IntervalForecasts):
     """What the default's regressor makes of forecasts that wait, see `forecast_one`.
 
     They are weighed by how forecasts that waited did
-    (`leaseboard.algorithms.chacha.safe.intervals`), so they may differ from `predict_one`. What
+    (`leaseboard.algorithms.online.conformal`), so they may differ from `predict_one`. What
     the model knows of labels does not depend on that.
     """
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
 from leaseboard.algorithms.chacha.baselines import Vanilla
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
-    Finished,
     LeaseGranted,
     Paused,
     of,
@@ -24,7 +22,6 @@ from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import KernelLearner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online.workspace import WorkspaceLearner
 from leaseboard.algorithms.testing import Tiny, tiny_bench
 
 
@@ -107,36 +104,6 @@ def test_the_offline_learner_stops_learning():
     assert np.array_equal(offline.predictions[:150], vanilla.predictions[:150])
     assert np.array_equal(offline.predictions[150:], learner.predict_many(data.features[150:]))
     assert offline.score().metrics["models_per_example"] == 0.25
-
-
-def friedman(n=500):
-    rng = np.random.default_rng(0)
-    x = rng.random((n, 10)).round(3)
-    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
-    y += 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=n)
-    return Stream(
-        x.astype(np.float32),
-        y.astype(np.float32),
-        tuple(Namespace("abcdefghij"[i], i, i + 1) for i in range(10)),
-        tuple(f"x{i + 1}" for i in range(10)),
-    )
-
-
-def test_predictions_are_those_of_a_workspace():
-    bench = StreamBench(friedman())
-    auditor = Auditor()
-    for event in play("vanilla", Vanilla(), bench, seed=0):
-        auditor(event)
-    auditor.close()
-
-    assert isinstance(event, Finished)
-    workspace = WorkspaceLearner(stream_schema(bench.stream), VWConfiguration())
-    expected = [
-        workspace.learn(x, y)
-        for x, y in zip(bench.stream.features, bench.stream.labels, strict=True)
-    ]
-    assert bench.predictions.tolist() == expected
-    assert event.score == np.mean((np.array(expected) - bench.stream.labels) ** 2, dtype=float)
 
 
 def test_vanilla_learns_many_classes_by_one_workspace():

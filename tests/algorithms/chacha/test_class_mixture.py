@@ -88,27 +88,6 @@ def test_an_example_that_is_worth_0_teaches_a_pool_nothing():
     assert repr(pool.state()) == repr(before)
 
 
-@pytest.mark.parametrize("n_classes", [3, 8, 21, 300])
-def test_blocks_of_any_size_give_the_same(n_classes):
-    rng = np.random.default_rng(4)
-    n, own = 60, rng.dirichlet(np.full(n_classes, 0.3), size=60)
-    x, classes = rng.normal(size=(n, 2)).astype(np.float32), rng.integers(0, n_classes, n)
-    importances = rng.choice([0.25, 0.5, 1.0, 3.0], size=n).astype(np.float32)
-    told = []
-    for size in (1, 7, n):
-        mixture = ClassMixture(2)
-        mixture.grow(2, n_classes)
-        found = []
-        for begin in range(0, n, size):
-            block = slice(begin, begin + size)
-            before = mixture.chances(own[begin], x[begin])
-            found.append(mixture.learn(own[block], x[block], classes[block], importances[block]))
-            assert found[-1][0].tolist() == before.tolist()
-        told.append(np.concatenate(found).tolist())
-
-    assert told[0] == told[1] == told[2]
-
-
 def sample(n=1500, d=3, k=4, seed=0):
     rng = np.random.default_rng(seed)
     x = rng.normal(size=(n, d)).astype(np.float32)

@@ -70,6 +70,7 @@ def test_identical_events_on_a_stream_where_the_champion_changes(name, settings)
     [
         ("chacha", {"tune": "interactions+learning-rate"}),
         ("chacha-no-champion", {}),
+        ("vanilla", {}),
         ("random-configs", {"b": 3}),
         ("exhaustive", {}),
         ("best-in-hindsight", {}),

@@ -8,13 +8,11 @@ import pytest
 
 from leaseboard.algorithms.chacha import one_vs_rest
 from leaseboard.algorithms.chacha.class_mixture import N_EXPERTS
-from leaseboard.algorithms.chacha.one_vs_rest import BLOCK, REMEMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.chacha.one_vs_rest import BLOCK, REMEMBERED, OneVsRest
 from leaseboard.algorithms.chacha.race_file import racing_of
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound
 from leaseboard.algorithms.events import (
-    ChampionChanged,
     ConfigurationAdmitted,
-    LeaseGranted,
 )
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.ridge import OnlineRidge
@@ -132,21 +130,6 @@ def test_a_class_that_comes_late_is_learned():
 
     assert not chances[:1500, 2].any()
     assert (chances[2000:].argmax(axis=1) != classes[2000:]).mean() < 0.13
-
-
-def test_events_of_all_races_have_numbers_and_times_of_their_own():
-    x, classes = sample(1000, k=2)
-    classes[700::3] = 2
-    races, events = fresh()
-    learned(races, x, classes)
-    events += races.decide()
-    admitted = [e.configuration for e in events if isinstance(e, ConfigurationAdmitted)]
-    first = [e for e in events if isinstance(e, ChampionChanged) and e.previous is None]
-
-    assert len({*admitted}) == len(admitted)
-    assert [e.configuration for e in first] == [0, STRIDE]
-    assert [e.at for e in first] == [0, 700] == races.arrived
-    assert {e.configuration for e in events if isinstance(e, LeaseGranted)} <= {*admitted}
 
 
 def test_a_state_goes_on_exactly():

@@ -134,14 +134,6 @@ def test_models_go_where_they_are_faster(n_models, n_terms, n_examples, share, g
     assert (len(beside), len(alone)) == ((n_models, 0) if goes else (0, n_models))
 
 
-def test_importances_and_labels_that_are_met():
-    examples, labels = random_stream(3)
-    labels[::7] = 0
-    importances = np.random.default_rng(0).choice([0.0, 0.001, 1.0, 30.0], len(labels))
-    configurations = [configured([one]) for one in SETS]
-    assert_the_same(GROUPS, configurations, examples, labels, importances.astype(np.float32))
-
-
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, 1e-20, 1e-25, 1e-38, 3e38, -3e38]
 )

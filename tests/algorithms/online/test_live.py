@@ -17,8 +17,9 @@ from leaseboard.algorithms.online import live
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.handles import entry, handle_of, quick
 from leaseboard.algorithms.online.kernel import open_pool
-from leaseboard.algorithms.online.live import KernelModels, WorkspaceModels
+from leaseboard.algorithms.online.live import KernelModels
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online.workspace import WorkspaceModels
 
 SMALL = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
 GROWN = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))

@@ -11,7 +11,6 @@ from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
 from leaseboard.algorithms.chacha.published import state
 from leaseboard.algorithms.chacha.published.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
-from leaseboard.algorithms.chacha.published.rules import in_top_half, never_kept, within_median
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -257,20 +256,6 @@ def test_without_a_safe_champion_its_lease_ends_too():
     assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
     assert 0 not in numbers(race)
     assert race.champion_learner() is None
-
-
-def test_who_keeps_a_slot():
-    uppers = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-
-    assert [within_median(u, uppers, uppers) for u in uppers] == [True, True, True, False, False]
-    assert [in_top_half(u, uppers, uppers) for u in uppers] == [True, True, True, False, False]
-    assert [in_top_half(u, uppers[:4], uppers[:4]) for u in uppers[:4]] == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    assert not any(never_kept(u, uppers, uppers) for u in uppers)
 
 
 def test_leases_follow_raw_or_induced_features():

@@ -46,15 +46,6 @@ def step(values, label, state, low=-1e9, high=1e9):
     return forecast
 
 
-def test_the_first_loss_is_the_unit_and_moves_no_weight():
-    state = new_aggregate(3)
-    step([0.0, 2.0, 0.0], 0.0, state)
-
-    assert state[3:].tolist() == pytest.approx([FIRST_SHARE, REST / 2, REST / 2])
-    assert state[LARGEST] == 4.0
-    assert state[ALLOWED] == pytest.approx(4.0 * (PER_UNIT + 1))
-
-
 def test_weights_by_hand():
     state = new_aggregate(2)
     step([0.0, 2.0], 0.0, state)
@@ -88,15 +79,6 @@ def test_a_larger_loss_changes_the_unit_by_a_power_of_four_and_levels_the_weight
     assert state[SINCE] == since
     assert state[3:] == pytest.approx(powers / powers.sum())
     assert state[ALLOWED] == pytest.approx(16 * (2 * math.log(1 / REST) + 2 * SHARES) + 17)
-
-
-def test_what_is_allowed_grows_by_what_a_label_is_beyond_the_range():
-    state = new_aggregate(2)
-    step([0.0, 2.0], 0.0, state, low=0.0, high=2.0)
-    before = state[ALLOWED]
-    step([0.0, 2.0], 5.0, state, low=0.0, high=2.0)
-
-    assert state[ALLOWED] - before == pytest.approx(2 * 2 * 3 + 3 * 3)
 
 
 def clip_all(forecasts, label, low, width):

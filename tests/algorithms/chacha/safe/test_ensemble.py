@@ -118,24 +118,6 @@ def test_units_of_powers_of_two_change_not_one_bit(target, features, negative, s
     assert scaled.tolist() == (np.float32(unit) * forecasts).tolist()
 
 
-@settings(max_examples=15)
-@given(
-    st.sampled_from([1, 3, 10, -7, 100]),
-    st.integers(-20_000, 20_000),
-    st.sampled_from([1e-3, 0.3, 1.0, 7.0, 1e4]),
-    st.integers(0, 3),
-)
-def test_forecasts_follow_the_targets_unit_and_the_features(factor, shift, features, seed):
-    x, y = sample(200, seed)
-    forecasts = Run().learn(x, y)[1:]  # the first is 0 in every unit
-    moved = Run().learn(x * np.float32(features), factor * y + np.float32(shift))[1:]
-
-    spread = abs(factor) * y.std()
-    expected = factor * forecasts.astype(np.float64) + shift
-    rounding = 4 * np.spacing(np.float32(np.abs(expected).max()))
-    np.testing.assert_allclose(moved, expected, rtol=1e-4, atol=1e-4 * spread + rounding)
-
-
 def test_standardising_anew_leaves_the_forecast():
     x, y = sample(127)
     run = Run()

@@ -210,7 +210,6 @@ def test_a_strange_feature_explains_a_strange_label(sign):
         (MEAN_SO_FAR, RunningMean()),
         (LAST, LastLabel()),
         (SEASON, SeasonalLast()),
-        (RIDGE, OnlineRidge()),
     ],
     ids=lambda value: type(value).__name__ if not isinstance(value, int) else "",
 )
@@ -219,14 +218,8 @@ def test_companions_are_the_forecasters_that_stand_alone(companion, reference):
     _, companions, shown, _ = advanced(Front(3), x, y)
     assert shown.tolist() == y.tolist()
 
-    learned = y
-    expected = reference.forecaster(3, "regression").learn_many(x, learned)
-    # The reference ridge clips to the labels seen, the front to a wider range.
-    low, high = np.minimum.accumulate(learned), np.maximum.accumulate(learned)
-    found = companions[1:, companion]
-    if companion == RIDGE:
-        found = np.clip(found, low[:-1], high[:-1])
-    np.testing.assert_allclose(found, expected[1:], rtol=1e-5, atol=1e-4)
+    expected = reference.forecaster(3, "regression").learn_many(x, y)
+    np.testing.assert_allclose(companions[1:, companion], expected[1:], rtol=1e-5, atol=1e-4)
     assert companions[0, companion] == expected[0] == 0
 
 

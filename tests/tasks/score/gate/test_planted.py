@@ -92,7 +92,7 @@ def broken(run, baseline=None):
 PLANTS = {
     "intervals that miss twice as often": (
         ("ci-streams", ["fried"], ["vanilla", "chacha"]),
-        "leaseboard.algorithms.chacha.safe.intervals",
+        "leaseboard.algorithms.online.conformal",
         "np.round(1.0 - np.array(self.levels)", "np.round(1.1 - np.array(self.levels)",
         ["coverage_in_worst_window of chacha", "coverage of chacha"],
     ),

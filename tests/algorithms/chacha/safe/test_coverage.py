@@ -8,7 +8,8 @@ import pytest
 from leaseboard.algorithms.benches.arrays import uniform
 from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.chacha import ChaCha
-from leaseboard.algorithms.chacha.safe.intervals import N_PARTS, Intervals, Waited
+from leaseboard.algorithms.chacha.safe.ensemble import N_PARTS, Waited
+from leaseboard.algorithms.online.conformal import Intervals
 from tests.algorithms.chacha.safe.hard_streams import (
     abrupt,
     constant,

@@ -9,7 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import LOGISTIC, OPTIONS, SQUARED
+from leaseboard.algorithms.online.kernel import (
+    LOGISTIC,
+    OPTIONS,
+    SQUARED,
+)
 from leaseboard.algorithms.online.learner import KernelLearner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online.workspace import WorkspaceLearner
