@@ -191,5 +191,5 @@ class ChaCha(Racing):
         )
 
     def loss(self, bench: StreamBench) -> str:
-        """What the models learn by, and are weighed and tested by."""
+        """Return what the models learn by, and are weighed and tested by."""
         return "squared_error"

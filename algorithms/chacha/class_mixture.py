@@ -59,7 +59,7 @@ class LogPool:
         self.curvature = PRIOR * np.eye(n_forecasters)
 
     def chances(self, logs: Doubles) -> Doubles:
-        """The pool's chances.
+        """Return the pool's chances.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class LogPool:
         return told
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         return values_of(self, self.kept)
 
     def fill(self, state: Any) -> None:
@@ -164,7 +164,7 @@ class OnlineSoftmax:
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
 
     def predict(self, example: Floats) -> Doubles:
-        """The chances of the classes, shape (n_classes,); nothing is learned."""
+        """Return the chances of the classes, shape (n_classes,); nothing is learned."""
         row = np.ones(self.weights.shape[1])
         chances = np.empty(len(self.weights))
         _chances(uniform(example), self.weights, self.moments, self.seen[0], row, chances)
@@ -196,7 +196,7 @@ class OnlineSoftmax:
         self.weights, self.squares, self.moments = grown.weights, grown.squares, grown.moments
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         return values_of(self, self.kept)
 
     def fill(self, state: Any) -> None:
@@ -311,7 +311,7 @@ class ClassMixture:
             regression.grow(n_features, n_classes)
 
     def chances(self, own: Doubles, example: Floats) -> Doubles:
-        """The average; nothing is learned.
+        """Return the average; nothing is learned.
 
         Parameters
         ----------
@@ -371,14 +371,14 @@ class ClassMixture:
         return np.asarray(np.log(chances / chances.sum(axis=2, keepdims=True)))
 
     def _experts(self, logs: Doubles, pooled: Doubles, counts: Doubles) -> Doubles:
-        """What each expert thinks of each class, shape (n, N_EXPERTS, n_classes)."""
+        """Return what each expert thinks of each class, shape (n, N_EXPERTS, n_classes)."""
         pooled, counts = np.maximum(pooled, LEAST / self.n_classes), counts + 0.5
         pooled = (pooled / pooled.sum(axis=1, keepdims=True))[:, None]
         frequencies = counts / counts.sum(axis=2, keepdims=True)
         return np.concatenate((np.exp(logs), pooled, frequencies), axis=1)
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         return values_of(self, self.kept) | {
             "counts": self.counts,
             "regressions": [one.state() for one in self.regressions],

@@ -103,7 +103,7 @@ class OneVsRest:
         return self.decide()
 
     def predict(self, example: Floats) -> Doubles:
-        """The chances of the classes that came so far; nothing is learned.
+        """Return the chances of the classes that came so far; nothing is learned.
 
         Parameters
         ----------
@@ -175,11 +175,11 @@ class OneVsRest:
         return partial(self.predict, row), learn
 
     def is_due(self) -> bool:
-        """Whether there are events to be told."""
+        """Return whether there are events to be told."""
         return bool(self._events)
 
     def decide(self) -> Iterator[Event]:
-        """The events since the last call; decisions were taken as they were due."""
+        """Yield the events since the last call; decisions were taken as they were due."""
         events, self._events = sorted(self._events, key=lambda event: event.at), []
         return iter(events)
 
@@ -265,7 +265,7 @@ class OneVsRest:
     # -- chances ------------------------------------------------------------------------------
 
     def _own(self, margins: Doubles) -> Doubles:
-        """The races' chances, shape (n, n_classes), scaled to 1."""
+        """Return the races' chances, shape (n, n_classes), scaled to 1."""
         if self.n_classes < 2:
             return np.ones((len(margins), self.n_classes))
         chances = np.empty((len(margins), self.n_classes))

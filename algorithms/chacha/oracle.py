@@ -36,7 +36,7 @@ SMALLEST_STEP = 0.005
 
 
 def to_unit(rate: float) -> float:
-    """Place of a learning rate in the searched range: 0 is the lowest, 1 the highest.
+    """Return place of a learning rate in the searched range: 0 is the lowest, 1 the highest.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def to_unit(rate: float) -> float:
 
 
 def from_unit(place: float) -> float:
-    """The learning rate at `place`, clipped to the range.
+    """Return the learning rate at `place`, clipped to the range.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def from_unit(place: float) -> float:
 
 
 def shrunk_step(step: float, best_round: int, rounds: int) -> float:
-    """The step after `rounds` rounds of which `best_round` was the last to improve.
+    """Return the step after `rounds` rounds of which `best_round` was the last to improve.
 
     ``δ sqrt((k' + 1) / (k + 1))`` (paper [1]_, section "step size"), with a floor.
 
@@ -153,7 +153,7 @@ class InteractionOracle:
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
-        """The champion with each possible interaction added; with one it has, itself."""
+        """Return the champion with each possible interaction added; with one it has, itself."""
         units = (*champion.interactions, *((name,) for name in namespaces))
         max_order = len(namespaces) if self.max_order is None else self.max_order
         crosses = sorted(crossed(units, max_order))
@@ -172,7 +172,7 @@ class LearningRateOracle:
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
-        """The champion with a higher and with a lower learning rate."""
+        """Return the champion with a higher and with a lower learning rate."""
         rates = self.search.propose(champion.learning_rate)
         return [VWConfiguration(champion.interactions, rate) for rate in rates]
 
@@ -217,12 +217,12 @@ class JointOracle:
 def no_candidates(
     champion: VWConfiguration, namespaces: Namespaces, random: Random
 ) -> list[VWConfiguration]:
-    """The oracle of who has nothing to try."""
+    """Return the oracle of who has nothing to try."""
     return []
 
 
 def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
-    """All crosses of two `units`, each namespace at most once in a cross.
+    """Return all crosses of two `units`, each namespace at most once in a cross.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
 def make_oracle(
     tune: Tune | None, *, combined: bool = True, adaptive: bool = True
 ) -> ConfigOracle:
-    """A fresh oracle for the task `tune`.
+    """Return a fresh oracle for the task `tune`.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ class FrontierOracle:
 
 
 def make_frontier_oracle(tune: Tune | None) -> ConfigOracle:
-    """The default's oracle for the task `tune`, or the user's own."""
+    """Return the default's oracle for the task `tune`, or the user's own."""
     if tune is not None and ".py:" in tune:
         return load_oracle(tune)
     return FrontierOracle(tune)

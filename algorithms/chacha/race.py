@@ -42,12 +42,12 @@ def require_numbers(numbers: Any, stop: int) -> None:
 
 
 def configuration_state(configuration: VWConfiguration) -> list[Any]:
-    """A configuration as plain values."""
+    """Return a configuration as plain values."""
     return [configuration.interactions, configuration.learning_rate, configuration.namespaces]
 
 
 def configuration_of(state: Any) -> VWConfiguration:
-    """The inverse of `configuration_state`."""
+    """Return the inverse of `configuration_state`."""
     return _configuration(*state)
 
 
@@ -58,7 +58,7 @@ def _configuration(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
 
 
 def random_state(random: np.random.RandomState) -> State:
-    """A generator's state."""
+    """Return a generator's state."""
     state: State = dict(random.get_state(legacy=False))
     return state
 
@@ -102,7 +102,7 @@ def _attributes(
 
 
 def _is_object(value: object) -> bool:
-    """Whether its attributes are all that it is, as of an instance of a plain class."""
+    """Return whether its attributes are all that it is, as of an instance of a plain class."""
     kind = type(value)
     return (
         hasattr(value, "__dict__")
@@ -181,7 +181,7 @@ class Race(ABC):
 
     @abstractmethod
     def predict(self, example: Floats) -> float:
-        """The forecast for one example of shape (n_features,); nothing is learned."""
+        """Return the forecast for one example of shape (n_features,); nothing is learned."""
 
     @abstractmethod
     def learn(
@@ -212,14 +212,14 @@ class Race(ABC):
 
     @abstractmethod
     def is_due(self) -> bool:
-        """Whether what was learned calls for a decision."""
+        """Return whether what was learned calls for a decision."""
 
     @abstractmethod
     def decide(self) -> Iterator[Event]:
         """Take the decisions that are due."""
 
     def notes(self) -> dict[str, float]:
-        """What the race has to tell next to its score."""
+        """Return what the race has to tell next to its score."""
         return {}
 
     def share(self, shares: int) -> None:
@@ -240,7 +240,7 @@ class Race(ABC):
         """
 
     def conclude(self) -> Iterator[Event]:
-        """What everyone achieved; nothing may follow."""
+        """Yield what everyone achieved; nothing may follow."""
         for slot in self.live.tolist():
             self._bank(slot)
         for number, (units, total) in sorted(self.tallies.items()):
@@ -252,24 +252,24 @@ class Race(ABC):
     # -- configurations and slots --------------------------------------------------------------
 
     def slot_of(self, number: int) -> int:
-        """Where the configuration is live, or `EMPTY`."""
+        """Return where the configuration is live, or `EMPTY`."""
         return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
 
     def model(self) -> Learner | Race | None:
-        """What forecasts on when the examples have ended: the champion's model."""
+        """Return what forecasts on when the examples have ended: the champion's model."""
         return self.champion_learner()
 
     def champion_learner(self) -> Learner | None:
-        """The champion's model; None while it is paused, which only an ablation allows."""
+        """Return the champion's model; None while it is paused, which only an ablation allows."""
         slot = self.slot_of(self.champion)
         return None if slot == EMPTY else self.models.learner(slot)
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """What a configuration chose as plain values, in the names of columns."""
+        """Return what a configuration chose as plain values, in the names of columns."""
         return self.words.told(configuration)
 
     def standings(self) -> list[dict[str, Any]]:
-        """The live models by slot: hyperparameters, examples learned, lease, loss."""
+        """Return the live models by slot: hyperparameters, examples learned, lease, loss."""
         return [
             {
                 **self.parameters(self.configurations[self.holders[slot]]),
@@ -281,7 +281,7 @@ class Race(ABC):
 
     @abstractmethod
     def _standing(self, slot: int) -> dict[str, float]:
-        """What the race knows of the model in `slot`."""
+        """Return what the race knows of the model in `slot`."""
 
     @abstractmethod
     def _achieved(self, slot: int) -> tuple[float, float]:
@@ -304,7 +304,7 @@ class Race(ABC):
         return number
 
     def _number(self, configuration: VWConfiguration) -> int:
-        """The number of a configuration, the next one if it is not known."""
+        """Return the number of a configuration, the next one if it is not known."""
         number = self._numbers.setdefault(configuration, len(self.configurations))
         if number == len(self.configurations):
             self.configurations.append(configuration)
@@ -341,7 +341,7 @@ class Race(ABC):
         self.tallies[number] = units_before + units, total_before + total
 
     def _passes_log_point(self) -> bool:
-        """Whether everyone's bounds are to be told, which is seldom and seldomer."""
+        """Return whether everyone's bounds are to be told, which is seldom and seldomer."""
         passed = self.at >= self._log_point
         while self._log_point <= self.at:
             self._log_point = next_log_point(self._log_point)

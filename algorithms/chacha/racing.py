@@ -173,11 +173,11 @@ class _Teller:
         self.numbers: dict[int, int] = {}
 
     def told(self, events: Iterable[Event]) -> Iterator[Event]:
-        """The events in the order of their times."""
+        """Yield the events in the order of their times."""
         return map(self._renamed, sorted(map(self._in_time, events), key=attrgetter("at")))
 
     def _in_time(self, event: Event) -> Event:
-        """A race of a class that comes late begins after its first example."""
+        """Return a race of a class that comes late begins after its first example."""
         k = _race_of(event)
         begin = self.races.arrived[k] + 1
         return replace(event, at=begin) if k and event.at < begin else event
@@ -200,6 +200,6 @@ class _Teller:
 
 
 def _race_of(event: Event) -> int:
-    """The race whose configuration the event speaks of."""
+    """Return the race whose configuration the event speaks of."""
     number: int = attrgetter("configuration")(event)  # all events of races have one
     return number // STRIDE

@@ -56,7 +56,7 @@ class _ScikitStream(BaseEstimator):
         raise NotImplementedError
 
     def _fresh(self) -> Any:
-        """The model that has seen nothing."""
+        """Return the model that has seen nothing."""
         from leaseboard.algorithms.chacha import streaming
 
         kind, seed = getattr(streaming, self._kind), self.random_state
@@ -194,14 +194,14 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         return self._learn(model, X, y, sample_weight, known)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The probability of each class, in the order of `classes_`."""
+        """Return the probability of each class, in the order of `classes_`."""
         X = self._seen(X)
         shares = self.model_.predict_proba_many(X)
         every = shares.reindex(columns=self.classes_.tolist(), fill_value=0.0)
         return np.asarray(every, dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The likeliest class of each row, an ndarray of shape (n_samples,)."""
+        """Return the likeliest class of each row, an ndarray of shape (n_samples,)."""
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
@@ -232,7 +232,7 @@ def _some(weights: ArrayLike | None) -> ArrayLike | None:
 
 
 def _classes(labels: ArrayLike) -> NDArray[Any]:
-    """The classes among `labels`, sorted; ValueError unless they are two at least."""
+    """Return the classes among `labels`, sorted; ValueError unless they are two at least."""
     classes = np.unique(np.asarray(labels))
     if len(classes) < 2:
         found = f"one class: {classes[0]}" if len(classes) else "none"

@@ -39,12 +39,12 @@ class VWConfiguration:
             )
 
     def extends(self, other: VWConfiguration) -> bool:
-        """Whether it has every namespace that `other` names, and all its interactions."""
+        """Return whether it has every namespace that `other` names, and all its interactions."""
         kept = set(other.namespaces or ()) <= set(self.namespaces or ())
         return kept and set(other.interactions) <= set(self.interactions)
 
     def parameters(self) -> dict[str, Any]:
-        """The choice as plain values, for events and tables."""
+        """Return the choice as plain values, for events and tables."""
         kept = {} if self.namespaces is None else {"namespaces": list(self.namespaces)}
         return {
             "interactions": [interaction_text(i) for i in self.interactions],
@@ -54,7 +54,7 @@ class VWConfiguration:
 
 
 def interaction_text(interaction: Interaction) -> str:
-    """How an interaction is written.
+    """Return how an interaction is written.
 
     Examples
     --------

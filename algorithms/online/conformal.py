@@ -154,7 +154,7 @@ def rates_after(alphas: Doubles, delay: int) -> Doubles:
 
 @njit(cache=True, nogil=True)
 def quantile(ordered: Doubles, n: int, alpha: float) -> float:
-    """The score that is exceeded with probability `alpha`, after n scores in order.
+    """Return the score that is exceeded with probability `alpha`, after n scores in order.
 
     Examples
     --------
@@ -414,7 +414,7 @@ class Intervals:
         follow(labels, importances, forecasts, self.rates, self.conformal)
 
     def ask(self, forecast: float) -> Doubles:
-        """What `settle` needs of the intervals that a forecast has, shape (n_asked,)."""
+        """Return what `settle` needs of the intervals that a forecast has, shape (n_asked,)."""
         asked = np.empty(self.n_asked)
         ask(forecast, self.conformal, *self._parts(asked))
         return asked
@@ -436,7 +436,7 @@ class Intervals:
     def around(
         self, forecast: float, level: float, asked: Doubles | None = None
     ) -> tuple[float, float]:
-        """The interval around a forecast; unbounded where there is too little evidence.
+        """Return the interval around a forecast; unbounded where there is too little evidence.
 
         Parameters
         ----------
@@ -463,7 +463,7 @@ class Intervals:
         return float(low), float(high)
 
     def notes(self, deviation: float) -> dict[str, float]:
-        """What came of the intervals at `TOLD` after the first 1,000 examples.
+        """Return what came of the intervals at `TOLD` after the first 1,000 examples.
 
         ``coverage``; ``interval_width``, the mean width over the labels' `deviation`, of intervals
         that are bounded; ``unbounded_intervals``, the share of the others; and, where there are
@@ -484,7 +484,7 @@ class Intervals:
         return {name: float(value) for name, value in told.items()}
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         return {**values_of(self.conformal, self.kept), "longest": self.longest}
 
     def fill(self, state: Any) -> None:

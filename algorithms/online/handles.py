@@ -34,7 +34,7 @@ def handle_of(*arrays: NDArray[Any]) -> Handle:
 
 
 def entry(function: Any, *arguments: Any) -> Callable[..., Any]:
-    """What calls a compiled function with arguments of the same types as these.
+    """Return what calls a compiled function with arguments of the same types as these.
 
     It does not ask for them, which takes as long as the call: who calls it knows that every array
     is of its type and contiguous.

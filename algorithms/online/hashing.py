@@ -46,7 +46,7 @@ def murmur3(data: bytes, seed: int) -> int:
 
 @functools.lru_cache(maxsize=1 << 14)
 def hash_name(name: str, seed: int) -> int:
-    """Hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
+    """Return hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
 
     As VW's default ``--hash strings``: a name of digits only hashes to its number plus the
     seed, any other to its MurmurHash3.
@@ -62,7 +62,7 @@ def hash_name(name: str, seed: int) -> int:
 
 
 def cross(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Hashes of interactions of what hashes to `left` with features that hash to `right`.
+    """Return hashes of interactions of what hashes to `left` with features that hash to `right`.
 
     To be masked in the end: what overflows is beyond any mask.
 

@@ -67,7 +67,7 @@ def invariant_update(
     scale: np.float32,
     per_update: np.float32,
 ) -> np.float32:
-    """The importance-invariant step (Karampatziakis and Langford 2011, table 1).
+    """Return the importance-invariant step (Karampatziakis and Langford 2011, table 1).
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def gather(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def inner_product(table: Floats, values: Floats, places: Integers, count: int) -> np.float32:
-    """The raw prediction, summed in VW's order."""
+    """Return the raw prediction, summed in VW's order."""
     total = _ZERO
     for feature in range(count):
         total += table[places[feature], WEIGHT] * values[feature]

@@ -90,7 +90,7 @@ term that all of them have, 0 if not the same; whether any has a value in the pr
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def share_of_values(examples: Floats) -> float:
-    """How much of the first examples is not zero."""
+    """Return how much of the first examples is not zero."""
     shown, some = min(len(examples), VECTOR), 0
     for t in range(shown):
         for value in examples[t]:

@@ -59,7 +59,7 @@ class Layout:
     order: NDArray[np.int64]
 
     def shared_with(self, other: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The cells here and in `other` that have the same place in VW's table."""
+        """Return the cells here and in `other` that have the same place in VW's table."""
         at = np.searchsorted(self.indices, other.indices, sorter=self.order)
         nearest = self.order[np.minimum(at, len(self.order) - 1)]
         shared = np.flatnonzero(self.indices[nearest] == other.indices)
@@ -67,13 +67,13 @@ class Layout:
 
 
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
-    """Whether the interactions of `configuration` keep within `MAX_TERMS`."""
+    """Return whether the interactions of `configuration` keep within `MAX_TERMS`."""
     return layouts(schema).fit(configuration.interactions)
 
 
 @lru_cache(maxsize=16)  # a thousand streams have few schemas
 def layouts(schema: Schema) -> Layouts:
-    """The layouts over `schema`, which all models of equal schemas share."""
+    """Return the layouts over `schema`, which all models of equal schemas share."""
     return Layouts(schema)
 
 
@@ -102,7 +102,7 @@ class Layouts:
         self._latest: deque[Layout] = deque(maxlen=LATEST)
 
     def of(self, configuration: VWConfiguration) -> Layout:
-        """The terms: namespaces in line order, the constant, then interactions."""
+        """Return the terms: namespaces in line order, the constant, then interactions."""
         key = configuration.interactions, configuration.namespaces
         known = self._layouts.get(key)
         if known is None:
@@ -113,7 +113,7 @@ class Layouts:
         return known
 
     def fit(self, interactions: Sequence[Interaction]) -> bool:
-        """Whether they induce no more than `MAX_TERMS`."""
+        """Return whether they induce no more than `MAX_TERMS`."""
         return sum(map(self._n_products, interactions)) <= MAX_TERMS
 
     def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
@@ -129,7 +129,7 @@ class Layouts:
         return Layout(factors, *_compact(every))
 
     def _terms(self, configuration: VWConfiguration) -> Terms:
-        """The factors of all terms and their hashes, see `Layout`."""
+        """Return the factors of all terms and their hashes, see `Layout`."""
         interactions, names = configuration.interactions, configuration.namespaces
         if not self.fit(interactions):
             texts = ", ".join(map(interaction_text, interactions))
@@ -142,13 +142,13 @@ class Layouts:
         return _joined([self._own(names), *map(self._unit, units)])
 
     def _own_terms(self, names: tuple[str, ...] | None) -> Terms:
-        """Those of namespaces, all if none are named, and of the constant."""
+        """Return those of namespaces, all if none are named, and of the constant."""
         chosen = {*(self._columns_of if names is None else names)}
         units = [*((name,) for name in self._columns_of if name in chosen), ()]
         return _joined(list(map(self._unit, units)))
 
     def _unit(self, unit: Interaction) -> Terms:
-        """The factors of each product of the namespaces in `unit`, and their hashes."""
+        """Return the factors of each product of the namespaces in `unit`, and their hashes."""
         known = self._units.get(unit)
         if known is None:
             products = list(itertools.product(*(self._columns_of[name] for name in unit)))
@@ -163,14 +163,14 @@ class Layouts:
 
 
 def _joined(blocks: list[Terms]) -> Terms:
-    """The terms of all blocks, one after the other."""
+    """Return the terms of all blocks, one after the other."""
     factors, indices = zip(*blocks, strict=True)
     order = max(block.shape[1] for block in factors)
     return np.concatenate([_padded(block, order) for block in factors]), np.concatenate(indices)
 
 
 def _padded(factors: NDArray[np.int32], order: int) -> NDArray[np.int32]:
-    """The same with -1 for the columns that there are not."""
+    """Return the same with -1 for the columns that there are not."""
     n_terms, have = factors.shape
     if have == order:
         return factors
@@ -180,7 +180,7 @@ def _padded(factors: NDArray[np.int32], order: int) -> NDArray[np.int32]:
 
 
 def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The hash of each term."""
+    """Return the hash of each term."""
     found = hashes[factors[:, 0]]
     for column in factors.T[1:]:
         found = np.where(column < 0, found, cross(found, hashes[column]))
@@ -205,7 +205,7 @@ def _compact(
 
 
 def _is_combination(interaction: Interaction, columns: tuple[int, ...]) -> bool:
-    """Whether columns of one namespace, which are neighbours in VW's order, do not fall."""
+    """Return whether columns of one namespace, which are neighbours in VW's order, do not fall."""
     return all(
         interaction[k - 1] != interaction[k] or columns[k - 1] <= columns[k]
         for k in range(1, len(columns))

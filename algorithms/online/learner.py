@@ -45,7 +45,7 @@ class Learner(ABC):
 
     @abstractmethod
     def predict(self, example: ArrayLike) -> float:
-        """The prediction for one example, an array of shape (n_features,)."""
+        """Return the prediction for one example, an array of shape (n_features,)."""
 
     @abstractmethod
     def learn(self, example: ArrayLike, label: float, importance: float = 1.0) -> float:
@@ -57,7 +57,7 @@ class Learner(ABC):
         return np.array([self.learn(x, y) for x, y in pairs], dtype=np.float32)
 
     def predict_many(self, examples: Floats) -> Floats:
-        """The predictions for a block, of which nothing is learned, shape (n_examples,)."""
+        """Return the predictions for a block, of which nothing is learned, shape (n_examples,)."""
         return np.array([self.predict(example) for example in examples], dtype=np.float32)
 
     @abstractmethod
@@ -65,11 +65,11 @@ class Learner(ABC):
         """Write a VW model file whose predictions equal this model's."""
 
     def command_line(self) -> str:
-        """The options with which ``vw`` trains this configuration."""
+        """Return the options with which ``vw`` trains this configuration."""
         return " ".join(command_options(self.schema, self.configuration))
 
     def parameters(self) -> dict[str, Any]:
-        """The configuration as plain values."""
+        """Return the configuration as plain values."""
         return self.configuration.parameters()
 
 
@@ -154,7 +154,7 @@ class KernelLearner(Learner):
         return np.asarray(self.pool.labels[0])
 
     def predict(self, example: ArrayLike) -> float:
-        """The prediction for one example, an array of shape (n_features,)."""
+        """Return the prediction for one example, an array of shape (n_features,)."""
         row, live = as_example(example, self.schema), np.zeros(1, dtype=np.int64)
         kernel.predict_live(row, live, handle_of(*self.pool), self.pool.outputs)
         return float(self.pool.outputs[0])
@@ -180,7 +180,7 @@ class KernelLearner(Learner):
         rescale(self.table, self.labels, self.layout, ratio, shift)
 
     def over(self, schema: Schema, configuration: VWConfiguration) -> KernelLearner:
-        """The same model of other columns: each weight keeps its place in VW's table."""
+        """Return the same model of other columns: each weight keeps its place in VW's table."""
         other = KernelLearner(schema, configuration, self.loss)
         mine, its = self.layout.shared_with(other.layout)
         other.table[its] = self.table[mine]
@@ -188,7 +188,7 @@ class KernelLearner(Learner):
         return other
 
     def command_line(self) -> str:
-        """The options with which ``vw`` trains this configuration."""
+        """Return the options with which ``vw`` trains this configuration."""
         return " ".join(self._options())
 
     def save(self, path: Path) -> None:
@@ -250,7 +250,7 @@ _log = logging.getLogger(__name__)
 def choose_engine(
     name: EngineName, task: str, vw_options: str = ""
 ) -> tuple[Literal["kernel", "vw"], tuple[str, ...]]:
-    """The engine that will train, and the options that its workspaces get.
+    """Return the engine that will train, and the options that its workspaces get.
 
     Parameters
     ----------

@@ -79,11 +79,11 @@ class LiveModels(ABC):
 
     @abstractmethod
     def learner(self, slot: int) -> Learner:
-        """The model in `slot`, to be kept after the race."""
+        """Return the model in `slot`, to be kept after the race."""
 
     @abstractmethod
     def state(self, slot: int) -> dict[str, Any]:
-        """What the model in `slot` has learned, as arrays and bytes."""
+        """Return what the model in `slot` has learned, as arrays and bytes."""
 
     @abstractmethod
     def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
@@ -176,7 +176,7 @@ class KernelModels(LiveModels):
         self._put(slot, self.learner(slot).over(self.schema, configuration))
 
     def learner(self, slot: int) -> KernelLearner:
-        """A copy of the model in `slot`."""
+        """Return a copy of the model in `slot`."""
         configuration = self.configurations[slot]
         if configuration is None:
             raise ValueError(f"slot {slot} is empty: only a live model can be copied")
@@ -186,7 +186,7 @@ class KernelModels(LiveModels):
         return learner
 
     def state(self, slot: int) -> dict[str, Any]:
-        """The model's cells, the sums of its normaliser, its range of labels."""
+        """Return the model's cells, the sums of its normaliser, its range of labels."""
         return values_of(self.learner(slot), ("table", "sums", "labels"))
 
     def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
@@ -206,7 +206,7 @@ class KernelModels(LiveModels):
         return layout
 
     def _layout(self, configuration: VWConfiguration) -> Layout:
-        """The layout of `configuration`, kept for when it comes back soon."""
+        """Return the layout of `configuration`, kept for when it comes back soon."""
         key = configuration.interactions, configuration.namespaces
         layout = self._layouts.pop(key, None) or layouts(self.schema).of(configuration)
         self._layouts[key] = layout

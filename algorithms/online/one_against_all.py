@@ -43,7 +43,7 @@ def make_one_against_all(
     n_classes: int,
     vw_options: str = "",
 ) -> LearnClasses:
-    """A model of all classes, trained by the engine called `name`.
+    """Return a model of all classes, trained by the engine called `name`.
 
     The kernel's chances are those of the wheel, bit for bit.
 
@@ -151,7 +151,7 @@ def product_of_large(table: Floats, values: Floats, places: Integers, count: int
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def chances(margins: Floats) -> Floats:
-    """The chances of log odds, scaled to 1 in each row; all float32, in VW's order."""
+    """Return the chances of log odds, scaled to 1 in each row; all float32, in VW's order."""
     found = np.empty_like(margins)
     for t in range(len(margins)):
         total = np.float32(0)

@@ -73,7 +73,7 @@ class ExampleBuilder:
 
 
 def text_line(schema: Schema, values: list[float]) -> str:
-    """The example in VW's text format without a label; numbers are hexadecimal.
+    """Return the example in VW's text format without a label; numbers are hexadecimal.
 
     VW's own parser of decimals is off by a unit in the last place, that of hexadecimals is exact.
 
@@ -119,7 +119,7 @@ class WorkspaceLearner(Learner):
         self.labels = np.zeros(2, dtype=np.float32)
 
     def predict(self, example: ArrayLike) -> float:
-        """The prediction for one example, an array of shape (n_features,)."""
+        """Return the prediction for one example, an array of shape (n_features,)."""
         built = self._builder.build(as_example(example, self.schema))
         self._workspace.setup_example(built)
         pylibvw.vw.predict(self._workspace, built)
@@ -160,7 +160,7 @@ class WorkspaceLearner(Learner):
         self._builder = builder
 
     def command_line(self) -> str:
-        """The options with which ``vw`` trains this configuration."""
+        """Return the options with which ``vw`` trains this configuration."""
         return " ".join([*command_options(self.schema, self.configuration), *self.options])
 
     def save(self, path: Path) -> None:
@@ -168,7 +168,7 @@ class WorkspaceLearner(Learner):
         self._workspace.save(str(path))
 
     def content(self) -> bytes:
-        """The bytes of the workspace's VW model file."""
+        """Return the bytes of the workspace's VW model file."""
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.vw"
             self.save(path)
@@ -190,7 +190,7 @@ class WorkspaceLearner(Learner):
         fresh.finish()
 
     def branch(self, configuration: VWConfiguration) -> WorkspaceLearner:
-        """A model of `configuration` that goes on from this one, by way of a model file.
+        """Return a model of `configuration` that goes on from this one, by way of a model file.
 
         The configuration must have all interactions of this one: given none on its command
         line, VW would silently take those of the file.
@@ -301,7 +301,7 @@ class WorkspaceModels(LiveModels):
             out[slot] = self._at(slot).predict(example)
 
     def learner(self, slot: int) -> Learner:
-        """The workspace in `slot`."""
+        """Return the workspace in `slot`."""
         return self._at(slot)
 
     def state(self, slot: int) -> dict[str, Any]:
@@ -347,7 +347,7 @@ def one_against_all(
 def open_workspace(
     schema: Schema, configuration: VWConfiguration, options: tuple[str, ...], *more: str
 ) -> Workspace:
-    """A quiet workspace; UsageError in VW's own words if it refuses the options."""
+    """Return a quiet workspace; UsageError in VW's own words if it refuses the options."""
     tokens = [*command_options(schema, configuration), *options, "--quiet", "--no_stdin", *more]
     try:
         return Workspace(arg_list=tokens)

@@ -40,16 +40,16 @@ class Published(Racing):
     """
 
     def rules(self) -> Rules:
-        """The rules of the race."""
+        """Return the rules of the race."""
         return FIXED
 
     def slots(self, schema: Schema) -> int:
-        """How many models may be live on data of this schema."""
+        """Return how many models may be live on data of this schema."""
         assert self.capacity is not None
         return self.capacity
 
     def oracle(self) -> ConfigOracle:
-        """A fresh oracle: which configurations there are beside the default one."""
+        """Return a fresh oracle: which configurations there are beside the default one."""
         return no_candidates
 
     def race(
@@ -74,7 +74,7 @@ class Published(Racing):
         )
 
     def loss(self, bench: StreamBench) -> str:
-        """The proxy of appendix A.2, whatever the bench measures."""
+        """Return the proxy of appendix A.2, whatever the bench measures."""
         return "clipped_absolute_error"
 
 
@@ -94,7 +94,7 @@ class Tuning(Published):
     tune: Tune | None = None
 
     def oracle(self) -> ConfigOracle:
-        """A fresh oracle for the task `tune`."""
+        """Return a fresh oracle for the task `tune`."""
         rules = self.rules()
         return make_oracle(self.tune, combined=rules.combined, adaptive=rules.adaptive)
 

@@ -98,7 +98,7 @@ class PublishedRace(Race):
         self.pending: list[int] = []
 
     def predict(self, example: Floats) -> float:
-        """What the model that the selection names predicts."""
+        """Return what the model that the selection names predicts."""
         return self.engine.forecast(example)
 
     def learn(
@@ -123,7 +123,7 @@ class PublishedRace(Race):
         return predict, learn
 
     def is_due(self) -> bool:
-        """Whether a test is positive, a lease has ended, or bounds are to be told."""
+        """Return whether a test is positive, a lease has ended, or bounds are to be told."""
         return bool(self.control[state.DUE]) or self.at == self._log_point
 
     def open(self) -> Iterator[Event]:
@@ -136,7 +136,7 @@ class PublishedRace(Race):
         yield from self._fill()
 
     def decide(self) -> Iterator[Event]:
-        """What follows from the losses: lines 10 to 17, then Schedule."""
+        """Yield what follows from the losses: lines 10 to 17, then Schedule."""
         telling = self._passes_log_point()
         if self.rules.schedule_first:
             leaving = yield from self._judge_leases()
@@ -153,13 +153,13 @@ class PublishedRace(Race):
             yield from self.bounds()
 
     def conclude(self) -> Iterator[Event]:
-        """The last example's tests, bounds and scores: there is nothing more to schedule."""
+        """Yield the last example's tests, bounds and scores: there is nothing more to schedule."""
         yield from self._test()
         yield from self.bounds()
         yield from super().conclude()
 
     def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
-        """The bounds of these configurations, by default of everyone live."""
+        """Yield the bounds of these configurations, by default of everyone live."""
         for row in self.slots:
             number = int(row[CONFIGURATION])
             if number >= 0 and row[N] > 0 and (numbers is None or number in numbers):
@@ -181,7 +181,7 @@ class PublishedRace(Race):
         return len(self.joined) - len(self._out())
 
     def _out(self) -> set[int]:
-        """Who joined S and is neither eliminated nor in it."""
+        """Return who joined S and is neither eliminated nor in it."""
         gone = (self.slots[:, OUT] != 0) & (self.holders != EMPTY)
         return {self.champion, *self.holders[gone].tolist()}
 
@@ -300,7 +300,7 @@ class PublishedRace(Race):
     # Algorithm 3
 
     def _choose(self) -> int | None:
-        """A pending configuration if there is one, else the paused one of least lease."""
+        """Return a pending configuration if there is one, else the paused one of least lease."""
         if self.pending:
             lazy = self.rules.pool == "lazy"
             return self.pending[0 if lazy else self.random.randint(len(self.pending))]

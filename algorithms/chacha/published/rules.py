@@ -97,7 +97,7 @@ class Rules:
         return named[self.min_lease]
 
     def controls(self) -> state.Control:
-        """The rules that the compiled steps read, and fresh state for the rest."""
+        """Return the rules that the compiled steps read, and fresh state for the rest."""
         control = np.zeros(state.N_CONTROLS)
         control[state.CHAMPION] = control[state.PREDICTOR] = -1
         control[state.GLOBAL_LOW] = math.inf
@@ -123,7 +123,7 @@ def within_median(upper: float, challengers: Uppers, live: Uppers) -> bool:
 
 
 def in_top_half(upper: float, challengers: Uppers, live: Uppers) -> bool:
-    """The authors' code: among the better half, rounded up, of all live models."""
+    """Return the authors' code: among the better half, rounded up, of all live models."""
     return bool(np.sum(live < upper) < math.ceil(len(live) / 2))
 
 

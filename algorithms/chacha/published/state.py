@@ -40,7 +40,7 @@ def clipped_absolute_error(prediction: float, label: float, low: float, high: fl
 
 @njit(cache=True, error_model="numpy")
 def updated_mean(mean: float, n: float, value: float) -> float:
-    """The mean of ``n + 1`` losses: progressive validation loss after one more example."""
+    """Return the mean of ``n + 1`` losses: progressive validation loss after one more example."""
     return mean * (n / (n + 1.0)) + value / (n + 1.0)
 
 
@@ -131,7 +131,7 @@ def empty_slots(n_slots: int) -> Slots:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def select(slots: Slots, control: Control) -> int:
-    """The slot whose model predicts: ``argmin over B + C of L̄`` (algorithm 1, line 6).
+    """Return the slot whose model predicts: ``argmin over B + C of L̄`` (algorithm 1, line 6).
 
     Models of fewer than SELECT_AFTER examples are passed over. If all are, the last predictor
     goes on while it lives, then the champion. If the champion is paused, which only an ablation
@@ -194,7 +194,7 @@ def observe(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def needs_decision(slots: Slots, control: Control) -> bool:
-    """Whether a lease has ended or a test is positive."""
+    """Return whether a lease has ended or a test is positive."""
     # A lease that has ended.
     for slot in range(len(slots)):
         if slots[slot, CONFIGURATION] >= 0 and slots[slot, N] >= slots[slot, LEASE]:
@@ -216,7 +216,7 @@ def needs_decision(slots: Slots, control: Control) -> bool:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def slot_of(slots: Slots, configuration: float) -> int:
-    """The slot that holds `configuration`, or -1."""
+    """Return the slot that holds `configuration`, or -1."""
     for slot in range(len(slots)):
         if slots[slot, CONFIGURATION] == configuration:
             return slot
@@ -225,7 +225,7 @@ def slot_of(slots: Slots, configuration: float) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
-    """The slot of a challenger that passes the Better test against `champion`, or -1.
+    """Return the slot of a challenger that passes the Better test against `champion`, or -1.
 
     The challenger of least upper bound is the one to test: if any passes, it does, and none can
     pass against it. Where
@@ -251,7 +251,7 @@ def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
-    """Whether the challenger in `slot` fails the Worse test."""
+    """Return whether the challenger in `slot` fails the Worse test."""
     return (
         slot != champion
         and slots[slot, CONFIGURATION] >= 0
@@ -389,7 +389,7 @@ def advance(
 
 @njit(cache=True)
 def _open(handle: Handle) -> tuple[Floats, Slots, Control, Handle]:
-    """The row, the slots, the control and the models' own handle."""
+    """Return the row, the slots, the control and the models' own handle."""
     return (
         array_at(pointer(handle[0, 0]), (handle[0, 1],), np.float32),
         array_at(pointer(handle[1, 0]), (handle[1, 1], N_SLOT_COLUMNS), np.float64),
@@ -422,7 +422,7 @@ def predict_row(handle: Handle) -> float:
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def predict_selected(example: Floats, slots: Slots, control: Control, models: Handle) -> float:
-    """The prediction of the model that `select` names; 0 if it names none."""
+    """Return the prediction of the model that `select` names; 0 if it names none."""
     slot = select(slots, control)
     if slot < 0:
         return 0.0

@@ -85,7 +85,7 @@ SHARES = 1.6
 
 
 def new_aggregate(n_experts: int) -> Doubles:
-    """The state of an aggregate that has seen nothing: three fields, then the weights π."""
+    """Return the state of an aggregate that has seen nothing: three fields, then the weights π."""
     return np.array([0.0, 0.0, 0.0, *(prior(k, n_experts) for k in range(n_experts))])
 
 

@@ -108,11 +108,11 @@ class Ensemble:
         self.baselines = protected
 
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
-        """The forecast for one example; nothing is learned."""
+        """Return the forecast for one example; nothing is learned."""
         return self._look(example, live, champion)[0]
 
     def parts(self, example: Floats, live: Slots, champion: int) -> Doubles:
-        """The forecast, that of the model in slot 0, and those of the companions."""
+        """Return the forecast, that of the model in slot 0, and those of the companions."""
         forecast, row = self._look(example, live, champion)
         return np.concatenate(([forecast, row[0]], row[self.b :]))
 
@@ -170,7 +170,7 @@ class Ensemble:
             self.odds.begin(slot, parent)
 
     def achieved(self, slot: int) -> float:
-        """The model's squared loss so far, or for classes its errors."""
+        """Return the model's squared loss so far, or for classes its errors."""
         return float((self.known.scores if self.odds is None else self.odds.errors)[slot])
 
     def until(self, labels: Floats, at: int) -> int:
@@ -212,7 +212,7 @@ class Ensemble:
         return (center, spread) if spread else (float(self.front.scale[MEAN]), 0.0)
 
     def notes(self) -> dict[str, float]:
-        """How near the loss ever came to what the theorems allow.
+        """Return how near the loss ever came to what the theorems allow.
 
         ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
         constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
@@ -230,7 +230,7 @@ class Ensemble:
         return told
 
     def promised(self) -> float:
-        """What `lost` may be by the theorem, in the labels' own unit."""
+        """Return what `lost` may be by the theorem, in the labels' own unit."""
         best = float(self.known.scores[self.baselines].min() - self.known.totals[FIRST])
         return best + float(self.known.aggregated[ALLOWED])
 
@@ -240,7 +240,7 @@ class Ensemble:
         return float(self.known.totals[LOST])
 
     def state(self) -> dict[str, Any]:
-        """All but the models, as plain values."""
+        """Return all but the models, as plain values."""
         intervals = None if self.intervals is None else self.intervals.state()
         odds = None if self.odds is None else self.odds._asdict()
         parts = {"front": self.front.state(), "intervals": intervals, "odds": odds}
@@ -288,7 +288,7 @@ class Waited:
         return N_PARTS + self.intervals.n_asked
 
     def say(self, parts: Doubles) -> tuple[float, Doubles]:
-        """The forecast by its parts, and what `settle` needs of it, shape (n_said,)."""
+        """Return the forecast by its parts, and what `settle` needs of it, shape (n_said,)."""
         forecast = float(parts[0])
         if self.mass[0]:
             places = np.arange(N_PARTS)
@@ -297,7 +297,7 @@ class Waited:
         return forecast, np.concatenate((parts, self.intervals.ask(forecast)))
 
     def around(self, forecast: float, level: float, said: Doubles) -> tuple[float, float]:
-        """The interval that a forecast was given."""
+        """Return the interval that a forecast was given."""
         return self.intervals.around(forecast, level, said[N_PARTS:])
 
     def settle(
@@ -310,7 +310,7 @@ class Waited:
         self.intervals.settle(label, forecast, said[N_PARTS:], delay)
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         state = self.intervals.state()
         return {"intervals": state, "losses": self.losses, "mass": self.mass}
 

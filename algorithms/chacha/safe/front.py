@@ -241,7 +241,7 @@ class Front:
                 select(known.memory, known.slots, ridge, known.scale, known.moments, self.classes)
 
     def state(self) -> dict[str, Any]:
-        """All that was learned, as plain values."""
+        """Return all that was learned, as plain values."""
         return {"shares": self.shares, **self.known._asdict()}
 
     def fill(self, state: Any) -> None:
@@ -270,7 +270,7 @@ def companions_of(front: Front, examples: Floats, labels: Floats) -> Doubles:
 
 
 def width(n_features: int) -> int:
-    """How many numbers models may see of an example."""
+    """Return how many numbers models may see of an example."""
     pieces = len(KNOTS) * min(n_features, NARROW)
     return N_PAST + 2 * n_features + pieces + (NARROW if n_features > NARROW else 0)
 

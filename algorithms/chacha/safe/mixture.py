@@ -95,7 +95,7 @@ def learning_rate(live: Slots, losses: Doubles, mass: float) -> float:
 
 @njit(cache=True, nogil=True)
 def posterior_mean(predictions: Doubles, live: Slots, losses: Doubles, eta: float) -> float:
-    """The average of the live models' predictions by their posterior weights.
+    """Return the average of the live models' predictions by their posterior weights.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def mix(
 
 @njit(cache=True, nogil=True)
 def mixed(live: Slots, b: int, n_slots: int) -> Slots:
-    """The `live` slots and the companions', which are those from `b` on."""
+    """Return the `live` slots and the companions', which are those from `b` on."""
     found = np.empty(len(live) + n_slots - b, dtype=np.int64)
     for place in range(len(found)):
         found[place] = live[place] if place < len(live) else b + place - len(live)
@@ -236,7 +236,7 @@ def mixed(live: Slots, b: int, n_slots: int) -> Slots:
 @quick
 @njit(cache=True, nogil=True)
 def targets_of(shown: Doubles, place: Doubles) -> Floats:
-    """The labels in the models' unit, of which `place` has a spread."""
+    """Return the labels in the models' unit, of which `place` has a spread."""
     targets = np.empty(len(shown), dtype=np.float32)
     for t in range(len(shown)):
         targets[t] = min(max((shown[t] - place[0]) / place[1], -FARTHEST), FARTHEST)

@@ -126,12 +126,12 @@ class Words:
         }
 
     def tell(self, configuration: int) -> Iterator[Event]:
-        """Which columns are in the groups, in an event about the first configuration."""
+        """Yield which columns are in the groups, in an event about the first configuration."""
         if self.groups:
             yield ColumnsGrouped(at=0, configuration=configuration, groups=self.groups)
 
     def told(self, configuration: VWConfiguration) -> dict[str, Any]:
-        """What a configuration chose as plain values."""
+        """Return what a configuration chose as plain values."""
         names = configuration.namespaces
         return {
             "interactions": list(self._interactions(configuration.interactions, names)),
@@ -197,7 +197,7 @@ class Words:
 
 
 def words_of(schema: Schema, known: Representations | None = None) -> Words:
-    """Those of a schema, which all models of columns that are called alike share."""
+    """Return those of a schema, which all models of columns that are called alike share."""
     return _words_of(schema, schema.origins, tuple(schema.called.items()), known)
 
 
@@ -212,7 +212,7 @@ def _words_of(
 
 
 def members(schema: Schema) -> dict[str, list[Origin]]:
-    """What each namespace holds: columns or parts of them, or some of their values.
+    """Return what each namespace holds: columns or parts of them, or some of their values.
 
     The latter where those of a column are not all in one namespace, or it has only one.
     """
@@ -234,7 +234,7 @@ def members(schema: Schema) -> dict[str, list[Origin]]:
 
 
 def _listing(every: list[Origin], taken: set[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first of them, and how many more there are."""
     most = MOST_LISTED if len(every) <= MOST_LISTED else MOST_LISTED - 1
     shown = [_free(_title(one, short), taken) for one in every[:most]]
     more = [f"{len(every) - most} more"] if len(every) > most else []

@@ -304,7 +304,7 @@ def _count(companions: Doubles, second: bool, counts: Doubles, importance: float
 
 @njit(cache=True, nogil=True)
 def _after(label: float) -> int:
-    """The row of `counts` for what comes after `label`; 0 before there is one."""
+    """Return the row of `counts` for what comes after `label`; 0 before there is one."""
     return 0 if label == 0.0 else (2 if label > 0.0 else 1)
 
 

@@ -115,7 +115,7 @@ class Representations:
         return 4 * self.terms(VWConfiguration()) + (TERMS_OF_SELECTED if self.selected else 0)
 
     def _products(self, unit: Interaction) -> tuple[int, int]:
-        """How many features an interaction induces, and how many are not 0 at a time."""
+        """Return how many features an interaction induces, and how many are not 0 at a time."""
         known = self._known.get(unit)
         if known is None:
             known = n_products(unit, self.counts), n_products(unit, self.sizes)
@@ -143,7 +143,7 @@ class Representations:
 
 @lru_cache(maxsize=16)  # a thousand streams have few schemas
 def represent(schema: Schema) -> Representations:
-    """The representations of examples with the columns of `schema`."""
+    """Return the representations of examples with the columns of `schema`."""
     # No namespace of a user's has a colon, which VW's text keeps for values.
     cut = {
         f"{name}:^": tuple(

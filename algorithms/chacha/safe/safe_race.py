@@ -83,7 +83,7 @@ def alone(
     center: float,
     spread: float,
 ) -> KernelLearner:
-    """The model of `schema` that forecasts ``center + spread * p`` where `learner` says p.
+    """Return the model of `schema` that forecasts ``center + spread * p`` where `learner` says p.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class SafeRace(Race):
         yield from self._fill()
 
     def predict(self, example: Floats) -> float:
-        """The mixture's forecast, for classes log odds; nothing is learned."""
+        """Return the mixture's forecast, for classes log odds; nothing is learned."""
         return self.ensemble.predict(example, self.live, self.champion_slot)
 
     def parts(self, example: Floats) -> Doubles:
@@ -219,7 +219,7 @@ class SafeRace(Race):
         return partial(self.predict, row), learn
 
     def is_due(self) -> bool:
-        """Whether a round has ended."""
+        """Return whether a round has ended."""
         return self.at % self.round_length == 0
 
     def model(self) -> Learner | Race | None:
@@ -254,12 +254,12 @@ class SafeRace(Race):
         yield from self._fill()
 
     def conclude(self) -> Iterator[Event]:
-        """The last losses and bounds, and what everyone achieved; nothing may follow."""
+        """Yield the last losses and bounds, and what everyone achieved; nothing may follow."""
         yield from self._report(self.live)
         yield from super().conclude()
 
     def _challengers(self) -> Slots:
-        """The slots of all live challengers."""
+        """Return the slots of all live challengers."""
         return np.asarray(self.live[self.live != self.champion_slot])
 
     def _removable(self) -> Slots:

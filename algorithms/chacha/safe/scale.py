@@ -93,7 +93,7 @@ def is_confirmed(label: float, scale: Doubles) -> bool:
 
 @njit(cache=True, nogil=True)
 def deviation(scale: Doubles) -> float:
-    """The standard deviation of the clipped labels; 0 before two labels differ."""
+    """Return the standard deviation of the clipped labels; 0 before two labels differ."""
     return math.sqrt(scale[SQUARES] / scale[WEIGHT]) if scale[WEIGHT] > 0.0 else 0.0
 
 

@@ -67,7 +67,7 @@ FARTHEST = 1e6
 
 
 def remembered(n_features: int) -> int:
-    """How many examples of `n_features` are remembered.
+    """Return how many examples of `n_features` are remembered.
 
     Examples
     --------

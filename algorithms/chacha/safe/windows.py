@@ -60,7 +60,7 @@ def critical_value(challengers: int, looks: NDArray[np.int64], delta: float) -> 
 
 
 def radius(squares: Doubles, n: NDArray[np.int64], z: Doubles) -> Doubles:
-    """Half the width of the confidence interval of the mean difference.
+    """Return half the width of the confidence interval of the mean difference.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def radius(squares: Doubles, n: NDArray[np.int64], z: Doubles) -> Doubles:
 
 
 def better(advantage: Doubles, squares: Doubles, z: Doubles) -> NDArray[np.bool_]:
-    """Whether a challenger's loss is proved lower than its champion's.
+    """Return whether a challenger's loss is proved lower than its champion's.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def better(advantage: Doubles, squares: Doubles, z: Doubles) -> NDArray[np.bool_
 
 
 def worse(advantage: Doubles, squares: Doubles, z: Doubles) -> NDArray[np.bool_]:
-    """Whether a challenger's loss is proved higher than its champion's.
+    """Return whether a challenger's loss is proved higher than its champion's.
 
     Examples
     --------
@@ -134,7 +134,7 @@ class CommonWindows:
         self._known = None
 
     def seen(self, slots: Slots, at: int) -> Slots:
-        """How many examples the windows have."""
+        """Return how many examples the windows have."""
         return np.asarray(at - self.starts[slots])
 
     def advantages(self, slots: Slots, at: int) -> Doubles:
@@ -142,7 +142,7 @@ class CommonWindows:
         return np.asarray(self.sums[slots, ADVANTAGE] / self.seen(slots, at))
 
     def below_median(self, slots: Slots, at: int) -> set[int]:
-        """The challengers that gained less on the champion than most."""
+        """Return the challengers that gained less on the champion than most."""
         if not len(slots):
             return set()
         advantages = self.advantages(slots, at)
@@ -151,12 +151,12 @@ class CommonWindows:
         return set(slots[advantages < median].tolist())
 
     def better(self, slots: Slots, at: int, candidates: int) -> Slots:
-        """Those of `slots` that are proved better than the champion."""
+        """Return those of `slots` that are proved better than the champion."""
         advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
         return slots[better(advantage, squares, self._critical_values(slots, at, candidates))]
 
     def worse(self, slots: Slots, at: int, candidates: int) -> Slots:
-        """Those of `slots` that are proved worse than the champion."""
+        """Return those of `slots` that are proved worse than the champion."""
         advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
         return slots[worse(advantage, squares, self._critical_values(slots, at, candidates))]
 
@@ -189,7 +189,7 @@ class CommonWindows:
             )
 
     def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:
-        """Those of `slots`, which have seen examples; all are found at once and kept."""
+        """Return those of `slots`, which have seen examples; all are found at once and kept."""
         known = self._known
         if known is None or known[:2] != (at, candidates):
             looks = np.maximum(-(-(at - self.starts) // self.round_length), 1)
