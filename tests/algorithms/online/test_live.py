@@ -84,12 +84,13 @@ class Pair(NamedTuple):
     other: NDArray[np.float64]
 
 
-def test_a_quick_call_takes_read_only_arrays_and_others_alike():
-    @quick
-    @njit
-    def difference(pair, scale):
-        return scale * (pair.one[0] - pair.other[0])
+@quick
+@njit
+def difference(pair, scale):
+    return scale * (pair.one[0] - pair.other[0])
 
+
+def test_a_quick_call_takes_read_only_arrays_and_others_alike():
     three, one = np.array([3.0]), np.array([1.0])
     assert difference(Pair(three, one), 2.0) == 4.0
     assert difference(Pair(uniform(one), uniform(three)), 0.5) == -1.0
