@@ -9,8 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -276,6 +274,9 @@ def _free_port() -> int:
 
 def is_healthy(url: str) -> bool:
     """Whether a Prefect server answers at `url`."""
+    import urllib.error  # with ssl: half of what the help of a command would take
+    import urllib.request
+
     try:
         with urllib.request.urlopen(f"{url}/health", timeout=2) as answer:  # noqa: S310
             return bool(answer.status == 200)

@@ -12,23 +12,31 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import pydantic.dataclasses
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from leaseboard.algorithms.errors import UsageError, short
 from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.terminal import shown
-from leaseboard.tasks.machine.yaml_files import Strict
 
 Limit = Annotated[float, Field(gt=0, le=1e9)]
 """Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""
 
 
-class Limits(Strict):
+class Limits(BaseModel):
     """What one job may use before it is stopped; None means no limit.
 
     A job that prints more than `output_mb` goes on, and its log is cut.
     """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     wall_seconds: Limit | None = None
     cpu_seconds: Limit | None = None
