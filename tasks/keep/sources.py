@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import math
 import os
 import re
 import stat
@@ -32,8 +33,6 @@ _LINES = (".csv", ".tsv")
 _NOT_YET = (".", "~", "#")
 """What the names of files begin with that a program is at work on."""
 _SIGN = re.compile(r"\[([*?[])\]")
-
-_Stamp = tuple[int, int]
 
 
 def pending(
@@ -71,7 +70,7 @@ def _pending_files(
     except OSError as error:
         yield _broken(home, home, f"cannot be read: {error.strerror}")
         return
-    before, kept = {path: _stamp(path) for path in paths}, known.stamps()
+    before, kept = {path: stamp_of(path, math.inf) for path in paths}, known.stamps()
     fresh, found, new = dict[Path, str](), set[str](), dict[str, str]()
     for path in paths:
         stamp = stamp_of(path)
@@ -97,7 +96,7 @@ def _pending_files(
         time.sleep(moment)
     for path, digest in fresh.items():
         batch = _read(path, path.relative_to(home).as_posix(), digest, texts)
-        if before[path] is not None and _stamp(path) == before[path]:
+        if before[path] and stamp_of(path, math.inf) == before[path]:
             yield batch
 
 
@@ -160,15 +159,6 @@ def _ends_a_line(path: Path) -> bool:
         size = file.seek(0, 2)
         file.seek(max(0, size - 1))
         return size == 0 or file.read(1) in b"\r\n"
-
-
-def _stamp(path: Path) -> _Stamp | None:
-    """What changes when a file is written to; None if it is gone."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_size, found.st_mtime_ns
 
 
 def _is_hidden(path: Path, home: Path) -> bool:

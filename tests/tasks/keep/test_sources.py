@@ -62,9 +62,9 @@ def test_a_repeated_file_is_no_batch_and_one_that_grew_is_a_new_one(inbox, turn)
 
 def test_a_file_that_nobody_writes_to_is_read_no_more(inbox, turn, monkeypatch):
     read = []
-    digest = sources.digests.file_digest
+    digest = sources.dataset.file_digest
     monkeypatch.setattr(
-        sources.digests, "file_digest", lambda path: read.append(path.name) or digest(path)
+        sources.dataset, "file_digest", lambda path: read.append(path.name) or digest(path)
     )
     monkeypatch.setattr(sources, "SETTLED", -60.0)
     for name in ("a.csv", "b.csv"):
@@ -225,7 +225,7 @@ def test_a_file_that_vanishes_while_it_is_listed_or_read_is_passed_over(
 ):
     for name in ("a.csv", "b.csv"):
         (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},1\n")
-    owner = sources.digests if at == "file_digest" else sources.files
+    owner = sources.dataset if at == "file_digest" else sources.files
     known = getattr(owner, at)
 
     def vanish(path, **given):
