@@ -56,7 +56,11 @@ MISSED = timedelta(minutes=5)
 
 
 class Scheduler:
-    """Serves deployments from this process.
+    """Serves deployments from this process: each run in a process of its own, ended with ours.
+
+    Prefect has a runner of its own (tried: 3.8.8 with ``CANCEL_NEW``). It cancels a run with
+    "Deployment concurrency limit reached.", without a word about what is in its way; and two
+    minutes after a SIGTERM it and the run that slept in it were still there.
 
     - `names`: the deployments, and what they are called.
     - `say`: shows a line on the terminal.
