@@ -213,9 +213,9 @@ def walks(root: Path) -> dict[str, list[str]]:
                 )
                 if done.returncode:
                     raise SystemExit(f"{' '.join(each)}: {done.stderr}")
-            for path in sorted(folder.glob(f"{kind}*")):
-                if path.is_file() and not path.suffix:
-                    found[path.name] = sorted(set(path.read_text(encoding="utf-8").split()))
+            for trace in sorted(folder.glob(f"{kind}*")):
+                if trace.is_file() and not trace.suffix:
+                    found[trace.name] = sorted(set(trace.read_text(encoding="utf-8").split()))
     return found
 
 

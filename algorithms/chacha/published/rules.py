@@ -94,7 +94,7 @@ class Rules:
         if not isinstance(self.min_lease, str):
             return self.min_lease
         named = {"raw": 5.0 * raw_dimension, "expanded": 5.0 * dimension, "endless": math.inf}
-        return named[self.min_lease]
+        return max(5.0, named[self.min_lease])  # a first row without any value has no features yet
 
     def controls(self) -> state.Control:
         """Return the rules that the compiled steps read, and fresh state for the rest."""

@@ -317,7 +317,8 @@ class SafeRace(Race):
 
     @property
     def _n_min(self) -> int:
-        return 5 * min(self.schema.n_features, NARROW)
+        # A first row without any value has no features yet.
+        return 5 * max(1, min(self.schema.n_features, NARROW))
 
     def _terms_of(self, number: int) -> float:
         known = self._terms.get(number)

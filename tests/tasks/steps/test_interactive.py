@@ -179,3 +179,17 @@ def test_a_frame_is_raced_as_its_file(tmp_path):
 def test_a_table_in_memory_is_refused_with_the_mend(data, kind):
     with pytest.raises(UsageError, match=f"^data holds a {kind}: .*to_parquet"):
         race(["chacha"], data, target="bought")
+
+
+@pytest.mark.parametrize("rows", [1, 200], ids=["the first row", "all rows"])
+def test_rows_without_any_value_are_learned_by_every_stream_algorithm(rows):
+    """Features grow with the values that come, so such a stream begins without one."""
+    table = pd.DataFrame(
+        {"a": np.arange(200.0) % 7, "y": np.arange(200.0) % 7 + np.arange(200) / 999}
+    )
+    table.loc[: rows - 1, "a"] = np.nan
+    names = ["chacha", "chacha-paper", "chacha-flaml", "chacha-aggressive", "exhaustive"]
+    for labels in (table["y"], table["y"].gt(3).map({True: "high", False: "low"})):
+        raced = race(names, table.assign(y=labels), target="y")
+        statuses = {result.label: result.status for result in raced.results}
+        assert [statuses[name] for name in names] == ["ok"] * len(names)
