@@ -17,7 +17,7 @@ import numpy as np
 
 from leaseboard.algorithms.benches.stream import Stream
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
-from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.tables.features import Example
 from leaseboard.tasks import fetch
 from leaseboard.tasks.preprocess import as_stream
 

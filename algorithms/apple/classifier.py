@@ -18,8 +18,8 @@ from leaseboard.algorithms.apple.estimator import AppleEstimator, importances, r
 from leaseboard.algorithms.apple.rows import Targets, targets_of
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.column_types import numbers_alone
-from leaseboard.algorithms.online.inputs import codes_of
+from leaseboard.algorithms.tables.column_types import numbers_alone
+from leaseboard.algorithms.tables.inputs import codes_of
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.apple.rate_models import RateModel

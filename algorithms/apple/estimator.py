@@ -31,7 +31,7 @@ from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.benches.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
-from leaseboard.algorithms.online.column_types import numbers_alone
+from leaseboard.algorithms.tables.column_types import numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.apple.apple import Apple

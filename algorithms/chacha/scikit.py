@@ -13,8 +13,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from leaseboard.algorithms.online.column_types import numbers_alone
-from leaseboard.algorithms.online.inputs import codes_of, regression_label
+from leaseboard.algorithms.tables.column_types import numbers_alone
+from leaseboard.algorithms.tables.inputs import codes_of, regression_label
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor

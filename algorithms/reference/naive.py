@@ -19,7 +19,6 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms.benches.arrays import likeliest, uniform
 from leaseboard.algorithms.benches.measures import baseline_name, loss_of, of_numbers
 from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.algorithms.online.column_features import Column, ColumnFeatures
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.forecaster import (
@@ -32,6 +31,7 @@ from leaseboard.algorithms.reference.forecaster import (
     linear_model,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.tables.column_features import Column, ColumnFeatures
 
 LONGEST = 1000
 """Periods are looked for up to here: two days of minutes are beyond it, two years of days not."""

@@ -12,11 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.column_types import standard_type
-from leaseboard.algorithms.online.values import LONGEST_LABEL, label
-
-LARGEST = np.finfo(np.float32).max
-"""The largest finite number of the float32 that all learners get."""
+from leaseboard.algorithms.tables.column_types import standard_type
+from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, label
 
 FEW_WORDS = 0.1
 """Up to this share of words among numbers or dates is mistakes; more of them make texts."""
@@ -48,7 +45,7 @@ def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
 def tidy(column: pd.Series) -> pd.Series:
     """`column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
-    See `leaseboard.algorithms.online.column_types.standard_type`, and: a date is what its clock
+    See `leaseboard.algorithms.tables.column_types.standard_type`, and: a date is what its clock
     shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is an ISO
     date. Other strings become nominal, with their categories sorted, unless one is longer than
     `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
@@ -116,7 +113,7 @@ def is_text(column: pd.Series) -> bool:
 
 def is_infinite(values: np.ndarray) -> bool:
     """Whether a number is infinite as a float32, which all learners get; NaN is not."""
-    return values.dtype.kind == "f" and bool((np.abs(values) > LARGEST).any())
+    return values.dtype.kind == "f" and bool((np.abs(values) > np.float32(LARGEST)).any())
 
 
 def is_numeral(text: str) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, UsageError, short, unknown
+from leaseboard.algorithms.tables.values import FALSE, FLAGS, TRUE
 from leaseboard.tasks.fetch.dataset import RawTable
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ NUMBERS_GAPS = (
 
 SEPARATORS = ",;\t|"
 """Of which a csv has the one that occurs most in its header."""
-
-TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
-"""How a csv may write a boolean."""
 
 TEXTS = "string[pyarrow]"
 """The type of what `as_written` reads from a csv."""
@@ -244,7 +242,7 @@ def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) 
     import pyarrow.compute as pc
 
     values = _without(NUMBERS_GAPS, column).unique().drop_null().to_pylist()
-    flags = {value for value in values if value in TRUE + FALSE}
+    flags = {value for value in values if value in FLAGS}
     if flags and len(flags) < len(values) and all(v in flags or _is_number(v) for v in values):
         row = min(pc.index(column, flag).as_py() for flag in flags)
         raise DataError(

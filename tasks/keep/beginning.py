@@ -16,7 +16,7 @@ from leaseboard.tasks.keep.infer import infer
 from leaseboard.tasks.keep.opening import recipe_of
 from leaseboard.tasks.keep.settings import DataSettings, Keep
 from leaseboard.tasks.keep.sources import pending
-from leaseboard.tasks.models.plain_columns import kind_of
+from leaseboard.tasks.models.columns import kind_of
 from leaseboard.tasks.store.live_model import State
 
 _TEMPLATE = """\

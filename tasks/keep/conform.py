@@ -14,13 +14,94 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.column_types import standard_type
+from leaseboard.algorithms.errors import DataError, short
+from leaseboard.algorithms.tables.column_types import standard_type
+from leaseboard.algorithms.tables.values import (
+    LARGEST,
+    finite_number,
+    flag_of,
+    is_date,
+    is_gap,
+    is_number,
+    text_of,
+)
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.keep.contract import NUMBERS, ColumnRule, Contract
 from leaseboard.tasks.keep.durations import in_words
-from leaseboard.tasks.keep.values import fault_of, flag_of, is_missing, number_of, with_value
-from leaseboard.tasks.models.plain_columns import text_of
+
+Fault = Callable[[Any], str | None]
+"""How a value breaks a rule, such as ``is above 10``; None if it does not."""
+
+_EXACT = 2**53
+"""Smaller integers are reals, too."""
+
+
+def _is_date(value: Any) -> bool:
+    """Whether a value is a date, or a text in ISO's form of one."""
+    return columns.is_iso_date(value) if isinstance(value, str) else is_date(value)
+
+
+def _is_word(value: Any) -> bool:
+    """Whether a value can be a text: a number can, unless it may be another one's real, too."""
+    is_exact = not isinstance(value, float | np.floating) or abs(value) < _EXACT
+    return (isinstance(value, str) or is_number(value)) and is_exact
+
+
+def fault_of(rule: ColumnRule) -> Fault:
+    """What says how a value breaks a column's rule, without the value: a message may quote it."""
+    missing = None if rule.missing else "is missing"
+    if rule.kind in NUMBERS:
+        return _number_fault(rule, missing)
+    if rule.kind == "flag":
+        told = "is neither true nor false"
+        return _kind_fault(lambda one: not math.isnan(flag_of(one)), told, missing)
+    if rule.kind == "date":
+        return _kind_fault(_is_date, "is not a date, such as 2024-02-29", missing)
+    if rule.closed:
+        known = {*rule.categories, *map(text_of, rule.categories)}
+        told = f"is none of {short(', '.join(rule.categories))}"
+        return _kind_fault(lambda one: _is_word(one) and text_of(one) in known, told, missing)
+    told = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
+    return _kind_fault(_is_word, told, missing)
+
+
+def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
+    low = -LARGEST if rule.low is None else rule.low
+    high = LARGEST if rule.high is None else rule.high
+    whole = rule.kind == "integer"
+
+    def fault(value: Any) -> str | None:
+        plain = value.__class__ is float or (value.__class__ is int and -_EXACT < value < _EXACT)
+        if plain and low <= value <= high and not (whole and value % 1):
+            return None  # most are: a fraction of a microsecond counts where a server waits
+        if is_gap(value):
+            return missing
+        number = finite_number(value)
+        if low <= number <= high and not (whole and number % 1):
+            return None
+        if math.isnan(number):
+            return "is not a number"
+        if whole and number % 1:
+            return "is not a whole number"
+        return f"is below {low:g}" if number < low else f"is above {high:g}"
+
+    return fault
+
+
+def _kind_fault(is_one: Callable[[Any], bool], what: str, missing: str | None) -> Fault:
+    def fault(value: Any) -> str | None:
+        if is_gap(value):
+            return missing
+        return None if is_one(value) else what
+
+    return fault
+
+
+def with_value(name: str, value: Any, fault: str) -> str:
+    """A fault as callers who sent the value may read it, and no one else."""
+    shown = "" if is_gap(value) else f" {short(repr(value), 60)}"
+    return f"{name}{shown} {fault}"
+
 
 MOST_WRONG = 0.5
 """The share of a column's values from which on they are one fault of the column."""
@@ -221,7 +302,7 @@ def _plainly_right(column: pd.Series, rule: ColumnRule) -> NDArray[np.bool_]:
     dtype = column.dtype
     if rule.kind in NUMBERS and isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         numbers = column.to_numpy(np.float64)
-        most = float(columns.LARGEST)
+        most = LARGEST
         low = -most if rule.low is None else rule.low
         right = (numbers >= low) & (numbers <= (most if rule.high is None else rule.high))
         return right & (np.trunc(numbers) == numbers) if rule.kind == "integer" else right
@@ -276,7 +357,7 @@ def _size_break(column: pd.Series, name: str, rule: ColumnRule) -> Remark | None
 
 def middle_size(column: pd.Series) -> float | None:
     """The median of the absolute values that are not 0; None of fewer than `FEW`."""
-    sizes = np.abs(_numbers(column, number_of))
+    sizes = np.abs(_numbers(column, finite_number))
     sizes = sizes[sizes > 0]
     return float(np.median(sizes)) if len(sizes) >= FEW else None
 
@@ -341,7 +422,7 @@ def _numbers(column: pd.Series, read: Callable[[Any], float]) -> NDArray[np.floa
     """A column as reals; NaN where a value is missing, or none."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iufb":
         return column.to_numpy(np.float64)
-    return np.array([math.nan if is_missing(v) else read(v) for v in column.tolist()], float)
+    return np.array([math.nan if is_gap(v) else read(v) for v in column.tolist()], float)
 
 
 def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
@@ -349,12 +430,12 @@ def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
     if rule.kind in ("number", "integer", "flag"):
         # An integer, too: the seals of 5 and of 5.0, which a gap in its column makes it, differ.
         return pd.Series(
-            _numbers(column, flag_of if rule.kind == "flag" else number_of), column.index
+            _numbers(column, flag_of if rule.kind == "flag" else finite_number), column.index
         )
     if rule.kind == "date":
         if columns.is_date(column):
             return columns.as_dates(column)
-        texts = [None if is_missing(value) else value for value in column.tolist()]
+        texts = [None if is_gap(value) else value for value in column.tolist()]
         return pd.Series(columns.iso_dates(texts), column.index)
-    words = [None if is_missing(value) else text_of(value) for value in column.tolist()]
+    words = [None if is_gap(value) else text_of(value) for value in column.tolist()]
     return pd.Series(words, column.index, dtype=object)

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from leaseboard.algorithms.tables.values import LARGEST, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.keep.conform import middle_size, standard_columns
 from leaseboard.tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
-from leaseboard.tasks.models.plain_columns import kind_of, text_of
+from leaseboard.tasks.models.columns import kind_of
 
 MARGIN, GROWTH = 10, 300
 """Spreads by which a number may leave the range of the first rows, and by which one may whose size
@@ -99,7 +100,7 @@ def _kind(column: pd.Series) -> ValueKind:
 def _scale(column: pd.Series) -> dict[str, Any]:
     """The range of a number, and of its median size; nothing where only one value was seen."""
     numbers = column.to_numpy(np.float64, na_value=np.nan)
-    numbers = numbers[np.abs(numbers) <= columns.LARGEST]
+    numbers = numbers[np.abs(numbers) <= LARGEST]
     if len(np.unique(numbers)) < 2:
         return {}
     low, high = float(numbers.min()), float(numbers.max())

@@ -18,12 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, short
+from leaseboard.algorithms.tables.values import finite_number, flag_of, is_gap, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.keep.contract import Contract, ValueKind
 from leaseboard.tasks.keep.settings import DataSettings
-from leaseboard.tasks.keep.values import flag_of, is_missing, number_of
 from leaseboard.tasks.models.columns import Column, typed
-from leaseboard.tasks.models.plain_columns import text_of
 from leaseboard.tasks.store.live_tables import KeptRow
 
 Values = dict[str, Any]
@@ -297,11 +296,11 @@ def row_reader(features: Sequence[Column]) -> Callable[[Mapping[str, Any]], Valu
         found: Values = {}
         for name, kind, reader in readers:
             value = row.get(name)
-            if is_missing(value):
+            if is_gap(value):
                 found[name] = None
                 continue
             known = found[name] = reader(value)
-            if is_missing(known):
+            if is_gap(known):
                 raise DataError(
                     f"{name} {short(repr(value), 60)} is no {kind}, as the model has learned it:"
                     " the contract was edited since; take a turn with `leaseboard keep`"
@@ -335,8 +334,8 @@ def _day_of(value: Any) -> str | None:
 
 
 _READERS: dict[str, Callable[[Any], Any]] = {
-    "real": number_of,
-    "integer": number_of,
+    "real": finite_number,
+    "integer": finite_number,
     "boolean": flag_of,
     "date": _day_of,
     "text": text_of,

@@ -7,12 +7,12 @@ from datetime import date, timedelta
 
 import pandas as pd
 
+from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.keep.conform import Checked, Remark, stale
 from leaseboard.tasks.keep.durations import in_words
 from leaseboard.tasks.keep.rows import OTHER_VALUES, Batch, SortedRows
 from leaseboard.tasks.keep.settings import FOLDER
 from leaseboard.tasks.keep.update import ModelUpdate
-from leaseboard.tasks.models.plain_columns import text_of
 
 MOST_REMARKS = 3
 """Of a batch, that are reported each by itself."""

@@ -19,9 +19,10 @@ from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegre
 from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.reference.naive import Baselines
+from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns, files
 from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
-from leaseboard.tasks.models.plain_columns import (
+from leaseboard.tasks.models.columns import (
     data_errors,
     flags_or_numbers,
     kind_of,
@@ -29,7 +30,7 @@ from leaseboard.tasks.models.plain_columns import (
     plain,
     refuse_many_numbers,
 )
-from leaseboard.tasks.preprocess.stream_encoder import as_column, text_of
+from leaseboard.tasks.preprocess.stream_encoder import as_column
 
 FORECAST, PROBABILITY = "forecast", "probability of "
 """What columns that `predict` adds are called, and begin with."""

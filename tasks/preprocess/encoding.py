@@ -13,8 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.dates import WEEKDAYS, date_parts
-from leaseboard.algorithms.online.values import label
+from leaseboard.algorithms.tables.values import WEEKDAYS, date_parts, label
 from leaseboard.tasks.fetch import columns
 
 

@@ -13,18 +13,16 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.benches.stream import Namespace, Origin
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.values import label
-from leaseboard.tasks.fetch import columns, files
+from leaseboard.algorithms.tables.values import FLAGS, text_of
+from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.encoding import Transformer, coded
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
-    from leaseboard.algorithms.online.column_features import Column
+    from leaseboard.algorithms.tables.column_features import Column
 
 Floats = NDArray[np.float32]
 Encoding = Literal["one-hot", "codes"]
 Missing = Literal["fill", "indicate", "zero", "refuse"]
-
-FLAGS = dict.fromkeys(files.TRUE, True) | dict.fromkeys(files.FALSE, False)
 
 NAMED_COLUMNS = 5
 """A message names so many columns with gaps."""
@@ -74,8 +72,8 @@ class StreamEncoder(Transformer):
     def fit_transform(self, frame: pd.DataFrame, y: Any = None) -> Floats:
         """Return the features of the rows in their order, shape (n_rows, n_features)."""
         del y
-        from leaseboard.algorithms.online.column_features import ColumnFeatures
-        from leaseboard.algorithms.online.gaps import FEW
+        from leaseboard.algorithms.tables.column_features import ColumnFeatures
+        from leaseboard.algorithms.tables.gaps import FEW
 
         few = 1 if self.missing == "indicate" else FEW
         self.columns_ = [str(name) for name in frame]
@@ -138,7 +136,7 @@ class StreamEncoder(Transformer):
     def restore(self, state: Mapping[str, Any]) -> Self:
         """Go on from `state`."""
         self.columns_ = state["columns"]
-        from leaseboard.algorithms.online.column_features import ColumnFeatures
+        from leaseboard.algorithms.tables.column_features import ColumnFeatures
 
         self.features_ = ColumnFeatures.restored(state["features"])
         return self
@@ -149,7 +147,7 @@ def as_column(column: pd.Series) -> Column:
 
     Raises DataError for an infinite value.
     """
-    from leaseboard.algorithms.online.column_features import Texts
+    from leaseboard.algorithms.tables.column_features import Texts
 
     if columns.is_date(column):
         return column.to_numpy().astype("datetime64[us]")
@@ -168,12 +166,6 @@ def as_column(column: pd.Series) -> Column:
 def is_flag(column: pd.Series) -> bool:
     """Return whether the categories of a column are true and false, however they are written."""
     return columns.is_nominal(column) and {*column.cat.categories} <= FLAGS.keys()
-
-
-def text_of(value: object) -> str:
-    """Return a value as a text; a boolean is one text, however it is written."""
-    text = label(value)
-    return str(FLAGS.get(text, text))
 
 
 def _refuse_gaps(frame: pd.DataFrame) -> None:

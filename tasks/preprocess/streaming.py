@@ -78,7 +78,7 @@ class StreamOptions(BaseModel):
 
     encoding: Encoding = "one-hot"
     """``one-hot``: a feature for each category, of a date for its parts, as
-    `leaseboard.algorithms.online.features.FeatureMap` has it. ``codes``: a category is its
+    `leaseboard.algorithms.tables.features.FeatureMap` has it. ``codes``: a category is its
     number.
     """
     max_rows: Annotated[int, Field(ge=2)] | None = None
@@ -95,7 +95,7 @@ class StreamOptions(BaseModel):
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
     """What a missing number is: what the rows before let expect, and 1 in a feature that tells so,
-    if few columns have gaps (`leaseboard.algorithms.online.gaps`); the same, with such features
+    if few columns have gaps (`leaseboard.algorithms.tables.gaps`); the same, with such features
     however many there are; 0, which a linear model passes over; or an error."""
 
     def encoder(self) -> StreamEncoder:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.tables.values import LARGEST
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import (
@@ -79,7 +80,7 @@ class TableEncoder(Transformer):
         if self.scale == "standard":
             # What lies beyond float32 by the training rows' spread is as far off as can be said.
             features = (features - self.center_) / self.spread_
-            features = np.clip(features, -columns.LARGEST, columns.LARGEST)
+            features = np.clip(features, -LARGEST, LARGEST)
         return features.astype(np.float32, copy=False)
 
     def _encoded(self, frame: pd.DataFrame) -> Floats:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.keep.conform import row_check
 from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
 from leaseboard.tasks.keep.rows import reader_of
@@ -18,7 +19,6 @@ from leaseboard.tasks.keep.shadow import CHAMPION
 from leaseboard.tasks.keep.snapshot import Snapshot
 from leaseboard.tasks.models.load import load
 from leaseboard.tasks.models.logged import KEY, SAVED
-from leaseboard.tasks.models.plain_columns import text_of
 from leaseboard.tasks.models.registry import LINEAGE
 from leaseboard.tasks.store.live_tables import LONGEST_ID
 from leaseboard.tasks.track.store import open_store, reported

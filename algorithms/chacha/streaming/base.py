@@ -22,17 +22,17 @@ from leaseboard.algorithms.chacha.streaming.later_labels import LaterLabels, Pen
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.locks import exclusive, half_learned, new_lock
-from leaseboard.algorithms.online.features import Example, FeatureMap
-from leaseboard.algorithms.online.inputs import (
+from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.tables.features import Example, FeatureMap
+from leaseboard.algorithms.tables.inputs import (
     importance_of,
     importances_of,
     is_numeric,
     labels_of,
     numeric_block,
 )
-from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.schema import Schema
 
 Single = tuple[Callable[[], Any], Callable[[float, float], bool], Callable[[], None]]
 """See `OnlineChaCha._bind`."""
@@ -71,7 +71,7 @@ class OnlineChaCha(Savable, LaterLabels):
     name, or one named like what is made of another (``x is missing``), more interactions of new
     features than memory allows (ValueError; of a frame with new texts, the examples before that
     one have been learned). What a value may be says
-    `leaseboard.algorithms.online.features.FeatureMap`: numbers, booleans, texts, dates, and None
+    `leaseboard.algorithms.tables.features.FeatureMap`: numbers, booleans, texts, dates, and None
     or NaN for a missing one. A feature that is not named counts 0.
     Several threads may use one model: of their calls one runs at a time, and a block is one call.
     A call that finds another thread learning is refused with a UsageError and changes nothing.

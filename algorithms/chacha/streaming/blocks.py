@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.online.inputs import numeric_block, unique_names
+from leaseboard.algorithms.tables.inputs import numeric_block, unique_names
 
 
 def is_frame(X: Any) -> bool:
@@ -19,7 +19,7 @@ def is_frame(X: Any) -> bool:
 def examples_of(X: Any) -> list[dict[Hashable, Any]]:
     """The rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
     if is_frame(X):
-        from leaseboard.algorithms.online.column_types import standard_types  # pandas is heavy
+        from leaseboard.algorithms.tables.column_types import standard_types  # pandas is heavy
 
         unique_names(X.columns)
         records: list[dict[Hashable, Any]] = standard_types(X).to_dict("records")

@@ -20,11 +20,11 @@ from leaseboard.algorithms.chacha.streaming.blocks import examples_of, in_kind, 
 from leaseboard.algorithms.chacha.streaming.river_base import MiniBatchClassifier
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import exclusive
-from leaseboard.algorithms.online.features import Example
-from leaseboard.algorithms.online.inputs import importances_of
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online.values import is_missing
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.inputs import importances_of
+from leaseboard.algorithms.tables.values import is_missing
 
 
 class ChaChaClassifier(OnlineChaCha, MiniBatchClassifier):

@@ -12,7 +12,7 @@ from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
 from leaseboard.algorithms.chacha.streaming.blocks import is_frame
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.tables.features import Example
 
 
 class IntervalForecasts(OnlineChaCha):

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import Exclusive
-from leaseboard.algorithms.online.features import Example
-from leaseboard.algorithms.online.values import copied
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.values import copied
 
 Doubles = NDArray[np.float64]
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from leaseboard.algorithms.chacha.streaming.blocks import in_kind
 from leaseboard.algorithms.chacha.streaming.river_base import MiniBatchRegressor
 from leaseboard.algorithms.chacha.streaming.waiting_forecasts import WaitingForecasts
-from leaseboard.algorithms.online.features import Example
-from leaseboard.algorithms.online.inputs import regression_label
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.inputs import regression_label
 
 
 class ChaChaRegressor(WaitingForecasts, MiniBatchRegressor):

@@ -14,7 +14,7 @@ from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
 from leaseboard.algorithms.chacha.safe.scale import SHOWN
 from leaseboard.algorithms.chacha.streaming.interval_forecasts import IntervalForecasts
 from leaseboard.algorithms.chacha.streaming.later_labels import Doubles
-from leaseboard.algorithms.online.features import Example
+from leaseboard.algorithms.tables.features import Example
 
 
 class WaitingForecasts(IntervalForecasts):

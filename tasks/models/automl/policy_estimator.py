@@ -26,8 +26,8 @@ from leaseboard.algorithms.base import Algorithm, settings_of
 from leaseboard.algorithms.benches.pulls import PullsBench
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
-from leaseboard.algorithms.online.column_types import standard_types
 from leaseboard.algorithms.policies.joint import JointSpace, Peer
+from leaseboard.algorithms.tables.column_types import standard_types
 from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge

@@ -13,14 +13,13 @@ from leaseboard.algorithms.chacha.scikit import StreamRegressor
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.chacha.streaming.blocks import examples_of
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.features import FeatureMap
-from leaseboard.algorithms.online.values import standard_value
+from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.algorithms.tables.values import standard_value
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.models.automl.estimators import PolicyRegressor
-from leaseboard.tasks.models.columns import describe, typed
+from leaseboard.tasks.models.columns import describe, kind_of, typed
+from leaseboard.tasks.models.columns import plain as given_plain
 from leaseboard.tasks.models.continued import Continued, read_rows
-from leaseboard.tasks.models.plain_columns import kind_of
-from leaseboard.tasks.models.plain_columns import plain as given_plain
 from leaseboard.tasks.preprocess.tables import TableEncoder
 
 N = 40

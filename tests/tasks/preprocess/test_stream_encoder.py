@@ -1,12 +1,17 @@
 """Gaps in a stream's columns: filled by the rows before, in the order in which they came."""
 
+import datetime as dt
 import json
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.tasks.fetch.columns import tidy_frame
 from leaseboard.tasks.fetch.dataset import RawTable, finish
 from leaseboard.tasks.fetch.references import Reference
 from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
@@ -115,3 +120,46 @@ def test_a_row_is_served_as_the_one_that_comes_next():
 
     served = StreamEncoder().fit(rows.iloc[:5]).transform(rows.iloc[5:])
     assert served[0, 0] == StreamEncoder().fit_transform(rows)[5, 0]
+
+
+LONG = "Owls eat mice at night. " * 20
+KINDS = {
+    "missing": [None, None, None],
+    "number": [1.5, None, 2],
+    "decimal": [Decimal("1.5"), Decimal("-2"), None],
+    "flag": [True, None, False],
+    "date": [dt.datetime(2024, 2, 29, 18), None, dt.datetime(2024, 3, 1)],
+    "day": [dt.date(2024, 2, 29), dt.date(2024, 3, 1), None],
+    "duration": [dt.timedelta(hours=1), None, dt.timedelta(seconds=2)],
+    "time": [dt.time(12, 30), dt.time(0, 0, 1), None],
+    "category": ["a", None, "b"],
+    "bytes": [b"caf\xc3\xa9", b"a", None],
+    "text": [LONG, "owl", None],
+    "missing and text": [None, "owl", LONG],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_and_a_dictionary_read_every_kind_of_value_alike(kind):
+    """The vectorised rules, of a file's column, against the scalar ones, of a request."""
+    values = KINDS[kind]
+    column = tidy_frame(pd.DataFrame({"x": pd.Series(values, dtype=object)}))
+    encoder, features, seen = StreamEncoder(), FeatureMap(), []
+    found = encoder.fit_transform(column)
+    for value in values:
+        told = features.values({"x": value})
+        features = features.extended(features.unknown(told))
+        seen.append(features.row(told, learns=True).tolist())
+
+    assert encoder.names() == features.schema().features
+    assert encoder.origins() == features.schema().origins
+    wide = len(encoder.names())
+    assert found.tolist() == [row + [0.0] * (wide - len(row)) for row in seen]
+
+
+@pytest.mark.parametrize("value", [[1.0], (1,), {1}, 1j, np.ones(2)], ids=repr)
+def test_a_column_and_a_dictionary_refuse_the_same_values(value):
+    with pytest.raises(DataError, match="a column holds numbers, texts, dates"):
+        tidy_frame(pd.DataFrame({"x": pd.Series([value, None], dtype=object)}))
+    with pytest.raises(TypeError, match="a value must be a number, a text, a date"):
+        FeatureMap().values({"x": value})

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from leaseboard.algorithms.online.features import BUCKETS, MOST_VALUES
+from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES
 
 EVAL = {"algorithm": "chacha-icml-eval", "b": 3}
 N = 60

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
-from leaseboard.algorithms.online.features import FeatureMap
+from leaseboard.algorithms.tables.features import FeatureMap
 
 KINDS = {"chacha-icml-eval": {"b": 5}, "chacha": {"b": 6}}
 NAMES = [f"x{k}" for k in range(5)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.benches.stream import Origin
-from leaseboard.algorithms.online.features import MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.features import MOST_VALUES, FeatureMap
 
 DATE = np.datetime64("2024-02-29")
 AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 import struct
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -15,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.benches.stream import Origin
-from leaseboard.algorithms.online.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.handles import entry
 from leaseboard.algorithms.online.hashing import hash_name
-from leaseboard.algorithms.online.namespaces import by_name, declared_spaces, letter, vw_name
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online.values import (
+from leaseboard.algorithms.tables.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
+from leaseboard.algorithms.tables.values import (
     LONGEST_LABEL,
     NO_NUMBERS,
     Days,
@@ -30,6 +31,50 @@ from leaseboard.algorithms.online.values import (
     standard_value,
     words_of,
 )
+
+_AS_IN = "as in {'a': ['x', 'y']}"
+_NOT_IN_VW = re.compile(r"[\s|:]")
+
+
+def by_name(key: tuple[str, str]) -> tuple[Any, ...]:
+    """Sorts x2 before x10, and nothing like anything else."""
+    parts = [re.split(r"(\d+)", name) for name in key]
+    for part in parts:
+        part[1::2] = [f"{len(n := digits.lstrip('0')):09d}{n}" for digits in part[1::2]]
+    return parts, key
+
+
+def declared_spaces(namespaces: Any) -> dict[str, str]:
+    """The namespace of every feature; UsageError unless each feature has one only."""
+    if not isinstance(namespaces, Mapping):
+        raise UsageError(
+            f"namespaces {namespaces!r} must map names to lists of features: {_AS_IN}"
+        )
+    found: dict[str, str] = {}
+    for name, features in namespaces.items():
+        listed = isinstance(features, (list, tuple, set, frozenset))
+        if not listed or not all(isinstance(feature, str) for feature in features):
+            raise UsageError(f"namespace {name!r}: {features!r} is no list of names: {_AS_IN}")
+        for feature in features:
+            if found.setdefault(feature, str(name)) != str(name):
+                raise UsageError(
+                    f"feature {feature!r} is in namespaces {found[feature]!r} and {name!r}:"
+                    " leave it in one"
+                )
+    return found
+
+
+def vw_name(name: str) -> str:
+    """`name` without the characters that mean something in VW's text; " " is its own."""
+    if name == " ":
+        return name
+    return _NOT_IN_VW.sub("_", name) or "_"
+
+
+def letter(place: int) -> str:
+    """What the group at `place` is called: a, b, c, ..., n26, ..."""
+    return chr(ord("a") + place) if place < 26 else f"n{place}"
+
 
 Example = Mapping[Hashable, Any]
 """``{feature: value}``, or ``{namespace: {feature: value}}``, or both mixed."""
@@ -54,7 +99,7 @@ class FeatureMap:
 
     None and NaN are a missing value: in its place stands what the examples before let expect, and
     if few others have one, a feature ``name is missing`` tells so from the first gap on
-    (`leaseboard.algorithms.online.gaps`), unless the examples have one of that name themselves;
+    (`leaseboard.algorithms.tables.gaps`), unless the examples have one of that name themselves;
     for a text there is nothing. A feature that an example does not name counts 0, which VW leaves
     out.
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, short
-from leaseboard.algorithms.online.dates import is_date
-from leaseboard.algorithms.online.values import (
+from leaseboard.algorithms.tables.values import (
     NO_NUMBERS,
+    is_date,
     is_missing,
     is_number,
     label,

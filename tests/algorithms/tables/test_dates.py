@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.online.dates import date_parts, is_date, microseconds_of
+from leaseboard.algorithms.tables.values import date_parts, is_date, microseconds_of
 
 MOMENTS = [
     dt.datetime(2024, 2, 29, 18, 30, 1, 5),

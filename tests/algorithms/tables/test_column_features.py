@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online.column_features import ColumnFeatures, Texts
-from leaseboard.algorithms.online.features import BUCKETS, MOST_VALUES, FeatureMap
-from leaseboard.algorithms.online.values import LONGEST_LABEL, WORDS
+from leaseboard.algorithms.tables.column_features import ColumnFeatures, Texts
+from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.values import LONGEST_LABEL, WORDS
 
 LONG = "Owls eat mice. " * 20
 NUMBERS = st.sampled_from([None, -1.5, 0.0, 1e-7, 0.1, 3.0, 3e38])

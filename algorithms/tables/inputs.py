@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.values import (
+from leaseboard.algorithms.tables.values import (
     LARGEST,
     NO_NUMBERS,
     is_missing,

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.features import FeatureMap
-from leaseboard.algorithms.online.inputs import importances_of, labels_of, numeric_block
+from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.algorithms.tables.inputs import importances_of, labels_of, numeric_block
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
 UNITS = ("ns", "us", "s", "D")

@@ -1,17 +1,93 @@
-"""What a value in an example is: a number, a text, a date, or missing."""
+"""Values of tables: numbers, flags, texts, dates and gaps, the same in a dict and in a column.
+
+A time is what its clock shows: a zone or an offset is left out and moves nothing, so that nine in
+the morning is nine in the morning in summer and in winter.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from typing import Any, SupportsFloat
+from typing import Any, NamedTuple, SupportsFloat
 
 import numpy as np
 
 from leaseboard.algorithms.benches.stream import Origin
 from leaseboard.algorithms.errors import DataError
-from leaseboard.algorithms.online.dates import WEEKDAYS, date_parts, is_date, microseconds_of
 from leaseboard.algorithms.online.hashing import murmur3
+
+HOUR = 3_600_000_000
+DAY = 24 * HOUR
+"""Microseconds."""
+
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_EPOCH = 719_163
+"""The ordinal of 1970-01-01, as Python counts days."""
+
+
+class DateParts(NamedTuple):
+    """The parts of times: integers, or arrays of them.
+
+    Attributes
+    ----------
+    hour : int or ndarray
+        0 to 23.
+    weekday : int or ndarray
+        0 is Monday.
+    month : int or ndarray
+        1 to 12.
+    days : float or ndarray
+        Since 1970, with their fraction.
+    """
+
+    hour: Any
+    weekday: Any
+    month: Any
+    days: Any
+
+
+def date_parts(microseconds: Any) -> DateParts:
+    """The parts of times in microseconds since 1970, one integer or an array of them.
+
+    Examples
+    --------
+    >>> date_parts(microseconds_of(np.datetime64("2024-02-29T18")))
+    DateParts(hour=18, weekday=3, month=2, days=19782.75)
+    """
+    day = microseconds // DAY
+    # The civil calendar by eras of 400 years that begin on the first of March.
+    of_era = (day + 719_468) % 146_097
+    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    return DateParts(
+        hour=microseconds // HOUR % 24,
+        weekday=(day + 3) % 7,
+        month=((5 * of_year + 2) // 153 + 2) % 12 + 1,
+        days=microseconds / DAY,
+    )
+
+
+def is_date(value: Any) -> bool:
+    """Whether `value` is a date or a time with a date, of Python's, NumPy's or pandas' kind."""
+    return isinstance(value, np.datetime64) or hasattr(value, "toordinal")
+
+
+def microseconds_of(value: Any) -> int:
+    """A date in microseconds from 1970, by its own clock; ValueError if 64 bits hold them not."""
+    if isinstance(value, np.datetime64):
+        counted = value.astype("datetime64[us]")
+        if counted.astype("datetime64[Y]") != value.astype("datetime64[Y]"):
+            raise ValueError(
+                f"date {value} is too far from 1970 for microseconds in 64 bits: give a nearer"
+                " one, or None for a missing one"
+            )
+        return int(counted.astype(np.int64))
+    found: int = (value.toordinal() - _EPOCH) * DAY
+    if hasattr(value, "hour"):
+        seconds = 60 * value.minute + value.second
+        found += value.hour * HOUR + seconds * 1_000_000 + value.microsecond
+    return found
+
 
 LARGEST = float(np.finfo(np.float32).max)
 """Models compute in 32 bits; what is beyond is as good as infinite."""
@@ -28,6 +104,8 @@ SECOND = np.timedelta64(1, "s")
 
 NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""
+
+BOOLEANS = (bool, np.bool_)
 
 PANDAS_GAPS = ("NAType", "NaTType")
 """Its types of NA and NaT; pandas itself is not needed, and heavy."""
@@ -50,6 +128,12 @@ class Values(dict[Key, float]):
     def __init__(self) -> None:
         super().__init__()
         self.origins: dict[Key, Origin] = {}
+
+
+TRUE, FALSE = ("true", "True", "TRUE"), ("false", "False", "FALSE")
+"""How a file may write a flag."""
+
+FLAGS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 
 
 class Days(float):
@@ -137,6 +221,32 @@ def label(value: object) -> str:
     return str(value)
 
 
+def text_of(value: object) -> str:
+    """Return a value as a text; a flag is one text, however it is written."""
+    text = label(value)
+    return str(FLAGS.get(text, text))
+
+
+def flag_of(value: Any) -> float:
+    """Return 1 for true, 0 for false, however they are written; NaN for what is neither."""
+    if isinstance(value, str):
+        return float(FLAGS.get(value, math.nan))
+    if isinstance(value, BOOLEANS) or finite_number(value) in (0.0, 1.0):
+        return float(value)
+    return math.nan
+
+
+def finite_number(value: Any) -> float:
+    """Return a number, which may be written as a text; NaN for what is none finite in 32 bits."""
+    if not isinstance(value, str) and (isinstance(value, BOOLEANS) or not is_number(value)):
+        return math.nan
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return math.nan
+    return number if abs(number) <= LARGEST else math.nan
+
+
 def is_number(value: Any) -> bool:
     """Return whether a value is a real number, or a boolean, which counts 1 or 0."""
     return hasattr(value, "__float__") and not isinstance(value, NO_NUMBERS)
@@ -183,6 +293,11 @@ def is_missing(value: Any) -> bool:
     if value is None or type(value).__name__ in PANDAS_GAPS:
         return True
     return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
+
+
+def is_gap(value: Any) -> bool:
+    """Return whether a value is missing or NaN, of whatever type."""
+    return is_missing(value) or bool(value != value)  # noqa: PLR0124
 
 
 def _date(name: str, value: Any) -> list[tuple[str, float | str]]:

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online.gaps import fill_gaps, new_gaps
+from leaseboard.algorithms.tables.gaps import fill_gaps, new_gaps
 
 NAN = np.nan
 

@@ -11,11 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.online.dates import WEEKDAYS, date_parts
-from leaseboard.algorithms.online.features import BUCKETS, MOST_VALUES, FeatureMap
-from leaseboard.algorithms.online.gaps import MISSING, fill_gaps, indicator
 from leaseboard.algorithms.online.hashing import hash_name
-from leaseboard.algorithms.online.values import LONGEST_LABEL, WORDS, words_of
+from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.gaps import MISSING, fill_gaps, indicator
+from leaseboard.algorithms.tables.values import (
+    LONGEST_LABEL,
+    WEEKDAYS,
+    WORDS,
+    date_parts,
+    words_of,
+)
 
 Floats = NDArray[np.float32]
 Doubles = NDArray[np.float64]

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.online.features import FeatureMap
-from leaseboard.algorithms.online.values import copied, parts_of
+from leaseboard.algorithms.tables.features import FeatureMap
+from leaseboard.algorithms.tables.values import copied, parts_of
 
 NUMBERS = [1.5, decimal.Decimal("1.5"), fractions.Fraction(3, 2), np.float16(1.5), np.float64(1.5)]
 GAPS = [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")]
