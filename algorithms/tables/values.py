@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, NamedTuple, SupportsFloat
+from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 
@@ -110,6 +110,9 @@ BOOLEANS = (bool, np.bool_)
 PANDAS_GAPS = ("NAType", "NaTType")
 """Its types of NA and NaT; pandas itself is not needed, and heavy."""
 
+
+ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
+"""What a column holds; a text is free text where a category is one of few words."""
 
 Key = tuple[str, str]
 """A namespace, "" if the example names none, and a feature."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, label
+from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, ValueKind, label
 
 FEW_WORDS = 0.1
 """Up to this share of words among numbers or dates is mistakes; more of them make texts."""
@@ -89,6 +89,19 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     return pd.Series(table[codes], column.index, name=column.name)
 
 
+def kind_of(column: pd.Series) -> ValueKind:
+    """Return what a tidy column holds."""
+    if is_nominal(column):
+        return "category"
+    if is_date(column):
+        return "date"
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "flag"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "integer"
+    return "number" if pd.api.types.is_numeric_dtype(column.dtype) else "text"
+
+
 def is_date(column: pd.Series) -> bool:
     """Whether `column` holds dates, or times with their dates."""
     return pd.api.types.is_datetime64_any_dtype(column.dtype)
@@ -101,14 +114,12 @@ def is_nominal(column: pd.Series) -> bool:
 
 def is_number(column: pd.Series) -> bool:
     """Whether `column` holds integers or reals; booleans are not numbers."""
-    dtype = column.dtype
-    return pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype)
+    return kind_of(column) in ("integer", "number")
 
 
 def is_text(column: pd.Series) -> bool:
     """Whether `column` holds free text, which only a consumer of text can take."""
-    known = is_nominal(column) or is_number(column) or is_date(column)
-    return not (known or pd.api.types.is_bool_dtype(column.dtype))
+    return kind_of(column) == "text"
 
 
 def is_infinite(values: np.ndarray) -> bool:

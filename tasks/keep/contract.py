@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -11,11 +11,11 @@ import yaml
 from pydantic import AfterValidator, Field, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.keep.durations import Duration, in_words
 from leaseboard.tasks.keep.settings import DataSettings
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
 
-ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
 NUMBERS = ("number", "integer")
 Real = Annotated[float, Field(allow_inf_nan=False)]
 

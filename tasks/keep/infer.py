@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.tables.values import LARGEST, text_of
+from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.keep.conform import middle_size, standard_columns
-from leaseboard.tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract, ValueKind
+from leaseboard.tasks.keep.contract import NUMBERS, BatchRules, ColumnRule, Contract
 from leaseboard.tasks.models.columns import kind_of
 
 MARGIN, GROWTH = 10, 300

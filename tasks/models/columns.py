@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,15 @@ from pydantic import BaseModel, ConfigDict
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.values import FLAGS, LARGEST, label, text_of
+from leaseboard.algorithms.tables.values import FLAGS, LARGEST, ValueKind, label, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
 from leaseboard.tasks.preprocess.stream_encoder import is_flag
 
 EXAMPLE_ROWS = 3
+
+_SAVED: dict[ValueKind, Any] = {"number": "real", "flag": "boolean", "category": "nominal"}
+"""What files of models call these kinds."""
 
 
 class Column(BaseModel):
@@ -82,18 +85,13 @@ def example(features: pd.DataFrame) -> pd.DataFrame:
 
 
 def _describe(column: pd.Series) -> Column:
-    name = str(column.name)
-    if columns.is_nominal(column):
-        return Column(name=name, kind="nominal", categories=tuple(column.cat.categories))
-    if columns.is_text(column):
-        return Column(name=name, kind="text")
-    if columns.is_date(column):
-        return Column(name=name, kind="date")
-    if column.dtype == np.bool_:
-        return Column(name=name, kind="boolean")
-    if np.issubdtype(column.dtype, np.integer):
-        return Column(name=name, kind="integer")
-    return Column(name=name, kind="real", dtype=str(column.dtype))
+    kind = columns.kind_of(column)
+    return Column(
+        name=str(column.name),
+        kind=_SAVED.get(kind, kind),
+        dtype=str(column.dtype) if kind == "number" else "",
+        categories=tuple(column.cat.categories) if kind == "category" else (),
+    )
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
@@ -190,10 +188,10 @@ def kind_of(column: pd.Series) -> str:
     if column.isna().all():
         return ""
     tidy = columns.tidy(column)
-    if columns.is_date(tidy):
-        return "date"
-    texts = columns.is_nominal(tidy) or columns.is_text(tidy)
-    return "text" if texts and not is_flag(tidy) else "number"
+    kind = columns.kind_of(tidy)
+    if kind == "date":
+        return kind
+    return "text" if kind in ("category", "text") and not is_flag(tidy) else "number"
 
 
 def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
