@@ -136,10 +136,10 @@ def configurations(log: Iterable[events.Event]) -> list[Configuration]:
     Examples
     --------
     >>> log = [
-    ...     ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
-    ...     LeaseGranted(at=0, configuration=0, amount=50, slot=0),
-    ...     BoundsUpdated(at=50, configuration=0, value=0.3, lower=0.2, upper=0.4, units=50),
-    ...     ChampionChanged(at=50, configuration=0, previous=None),
+    ...     events.ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
+    ...     events.LeaseGranted(at=0, configuration=0, amount=50, slot=0),
+    ...     events.BoundsUpdated(at=50, configuration=0, value=0.3, lower=0, upper=1, units=50),
+    ...     events.ChampionChanged(at=50, configuration=0, previous=None),
     ... ]
     >>> [(c.outcome, c.units, c.score) for c in configurations(log)]
     [('champion', 50.0, 0.3)]
