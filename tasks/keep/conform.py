@@ -27,7 +27,7 @@ from leaseboard.algorithms.tables.values import (
 )
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.keep.contract import NUMBERS, ColumnRule, Contract
-from leaseboard.tasks.keep.durations import in_words
+from leaseboard.tasks.keep.settings import in_words
 
 Fault = Callable[[Any], str | None]
 """How a value breaks a rule, such as ``is above 10``; None if it does not."""

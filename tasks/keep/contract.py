@@ -12,8 +12,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.tables.values import ValueKind
-from leaseboard.tasks.keep.durations import Duration, in_words
-from leaseboard.tasks.keep.settings import DataSettings
+from leaseboard.tasks.keep.settings import DataSettings, Duration, in_words
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
 
 NUMBERS = ("number", "integer")

@@ -8,12 +8,53 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from leaseboard.tasks.jobs.job import text_keys
-from leaseboard.tasks.keep.durations import Duration
 from leaseboard.tasks.machine.addresses import is_variable
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
+
+_UNITS = {
+    "w": timedelta(weeks=1),
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+}
+
+
+def duration(text: object) -> timedelta:
+    """The duration that `text` says; ValueError for anything else.
+
+    Examples
+    --------
+    >>> duration("12h")
+    datetime.timedelta(seconds=43200)
+    """
+    if isinstance(text, timedelta):
+        return text
+    found = re.fullmatch(r"(\d{1,6})([wdhms])", text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError("a duration is a whole number and its unit, such as 7d, 12h or 30m")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def in_words(length: timedelta) -> str:
+    """What `duration` reads as `length`, to the second above; nothing shorter than one.
+
+    Examples
+    --------
+    >>> in_words(timedelta(days=2)), in_words(timedelta(hours=36))
+    ('2d', '36h')
+    """
+    seconds = -(-length // _UNITS["s"]) * _UNITS["s"]
+    unit = next(unit for unit, size in _UNITS.items() if not seconds % size)
+    return f"{seconds // _UNITS[unit]}{unit}" if seconds else "0s"
+
+
+Duration = Annotated[timedelta, BeforeValidator(duration)]
+"""A duration in a YAML file."""
+
 
 FOLDER, SQL = "folder", "sql"
 """Kinds of sources: what stands before the first colon."""

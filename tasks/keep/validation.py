@@ -9,9 +9,8 @@ import pandas as pd
 
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.keep.conform import Checked, Remark, stale
-from leaseboard.tasks.keep.durations import in_words
 from leaseboard.tasks.keep.rows import OTHER_VALUES, Batch, SortedRows
-from leaseboard.tasks.keep.settings import FOLDER
+from leaseboard.tasks.keep.settings import FOLDER, in_words
 from leaseboard.tasks.keep.update import ModelUpdate
 
 MOST_REMARKS = 3

@@ -1,4 +1,4 @@
-"""What a value in an example is, of Python's, NumPy's and pandas' types."""
+"""Values of the types of Python, NumPy and pandas; parts of dates are those of the calendar."""
 
 import datetime as dt
 import decimal
@@ -10,7 +10,50 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.tables.features import FeatureMap
-from leaseboard.algorithms.tables.values import copied, parts_of
+from leaseboard.algorithms.tables.values import (
+    copied,
+    date_parts,
+    is_date,
+    microseconds_of,
+    parts_of,
+)
+
+MOMENTS = [
+    dt.datetime(2024, 2, 29, 18, 30, 1, 5),
+    dt.datetime(2024, 2, 29, 18, 30, 1, 5, tzinfo=dt.UTC),
+    pd.Timestamp("2024-02-29 18:30:01.000005", tz="America/New_York"),
+    np.datetime64("2024-02-29T18:30:01.000005"),
+    np.datetime64("2024-02-29T18:30:01.000005123"),
+]
+
+
+def test_parts_are_those_of_the_calendar():
+    times = pd.date_range("1601-01-01", "2401-01-01", freq="31h17min", unit="us")
+    parts = date_parts(times.to_numpy().astype(np.int64))
+
+    assert np.array_equal(parts.hour, times.hour)
+    assert np.array_equal(parts.weekday, times.day_of_week)
+    assert np.array_equal(parts.month, times.month)
+    assert parts.days[-1] - parts.days[0] == (times[-1] - times[0]) / pd.Timedelta(days=1)
+
+
+@pytest.mark.parametrize("moment", MOMENTS, ids=lambda moment: repr(moment)[:30])
+def test_a_time_is_what_its_clock_shows(moment):
+    assert is_date(moment)
+    assert microseconds_of(moment) == 1_709_231_401_000_005
+    assert date_parts(microseconds_of(moment))[:3] == (18, 3, 2)
+
+
+@pytest.mark.parametrize("day", [dt.date(1969, 12, 31), np.datetime64("1969-12-31")])
+def test_a_day_is_its_midnight(day):
+    assert is_date(day)
+    assert date_parts(microseconds_of(day)) == (0, 2, 12, -1.0)
+
+
+@pytest.mark.parametrize("value", [1, 2.5, "2024-02-29", None, True, np.float32(1)])
+def test_other_things_are_no_dates(value):
+    assert not is_date(value)
+
 
 NUMBERS = [1.5, decimal.Decimal("1.5"), fractions.Fraction(3, 2), np.float16(1.5), np.float64(1.5)]
 GAPS = [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.timedelta64("NaT")]
@@ -23,11 +66,6 @@ SECONDS = [dt.time(1, 0, 0, 500_000), dt.timedelta(seconds=3600.5), pd.Timedelta
 def test_a_number_of_any_type(value):
     assert parts_of("x", value) == [("x", 1.5)]
     assert copied(value) == 1.5
-
-
-@pytest.mark.parametrize("value", [True, np.True_], ids=repr)
-def test_a_boolean_is_one_or_zero(value):
-    assert parts_of("x", value) == [("x", 1.0)]
 
 
 @pytest.mark.parametrize("value", GAPS, ids=repr)
@@ -76,13 +114,6 @@ def test_a_duration_and_a_time_of_day_are_seconds(value):
 def test_bytes_and_intervals_are_texts_and_a_period_is_its_first_moment(value, same):
     assert FeatureMap().values({"x": value}) == FeatureMap().values({"x": same})
     assert parts_of("x", copied(value)) == parts_of("x", same)
-
-
-@pytest.mark.parametrize(
-    "value", [dt.date(2024, 2, 29), dt.datetime(2024, 2, 29, 18, 30), pd.Timestamp("2024-02-29")]
-)
-def test_a_copied_date_has_the_same_parts(value):
-    assert parts_of("x", copied(value)) == parts_of("x", value)
 
 
 def test_midnight_has_no_hour_so_that_a_day_is_its_midnight():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.keep.durations import duration, in_words
+from leaseboard.tasks.keep.settings import duration, in_words
 
 
 @given(st.integers(1, 999_999))

@@ -40,24 +40,6 @@ def test_missing_numbers_are_the_median_of_the_training_rows():
     assert X.flags.c_contiguous
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        [True, False, True, True],
-        np.array([1, 0, 1, 1], np.uint8),
-        pd.array([1, 0, 1, 1], "Int64"),
-        pd.array([True, False, True, True], "boolean"),
-    ],
-    ids=lambda values: str(getattr(values, "dtype", "bool")),
-)
-def test_booleans_and_integers_of_any_kind_are_numbers(values):
-    assert encoded(b=values)[:, 0].tolist() == [1, 0, 1, 1]
-
-
-def test_missing_values_of_nullable_columns_are_the_median():
-    assert encoded(b=pd.array([1, None, 3, None], "Int64"))[:, 0].tolist() == [1, 2, 3, 2]
-
-
 def test_one_hot_features_are_the_categories_of_the_training_rows_in_declared_order():
     assert encoded(c=COLOURS).tolist() == [[0, 1], [1, 0], [0, 1], [0, 0]]
 
