@@ -31,7 +31,7 @@ import pandas as pd
 from leaseboard.algorithms.seeds import generator
 from leaseboard.flows import keep as flow
 from leaseboard.tasks import fetch
-from leaseboard.tasks.keep import cycle, sources
+from leaseboard.tasks.keep import cycle, sources, validation
 from leaseboard.tasks.keep.beginning import write_contract
 from leaseboard.tasks.keep.living import LivingFirstTry, LivingStream
 from leaseboard.tasks.keep.opening import state_of
@@ -122,7 +122,7 @@ WATCHED: Sequence[tuple[str, Any, str]] = (
       "evaluate", "publish")),
     ("commit", State, "commit"),
     ("page", flow, "build"),
-    ("labels late", cycle, "report_late_labels"),
+    ("labels late", validation, "report_late_labels"),
 )  # fmt: skip
 """What is counted under which name."""
 

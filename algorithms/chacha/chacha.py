@@ -19,7 +19,6 @@ from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.learner import choose_engine
 from leaseboard.algorithms.online.live import KernelModels, LiveModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online.workspace import WorkspaceModels
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -174,6 +173,8 @@ class ChaCha(Racing):
             wide = represent(schema).schema if represents else schema
             models = KernelModels(wide, b)
         else:
+            from leaseboard.algorithms.online.workspace import WorkspaceModels  # heavy
+
             models = WorkspaceModels(schema, b, options)
         return SafeRace(
             schema,

@@ -153,7 +153,8 @@ def leaderboard(
     seconds = nanmean(cpu.scores.reshape(len(table.labels), -1), axis=1)
     only = table.only
     raw = np.full((len(table.labels), 1, 1), np.nan) if only is None else table.scores[:, [only]]
-    means, raw_samples = nanmean(raw[:, 0], axis=1), resampled_means(raw)
+    means = nanmean(raw[:, 0], axis=1)
+    raw_samples = np.full_like(samples, np.nan) if only is None else resampled_means(raw)
     hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
     ratios = relative_losses(table, [*baselines])
     with np.errstate(divide="ignore"):  # of no loss at all: finite, for means leave out the rest
