@@ -179,6 +179,18 @@ def test_a_measure_ranks_in_the_place_of_the_score_where_it_is_asked_for(call, t
     assert not [*(tmp_path / "fresh").glob("jobs/*")]
 
 
+def test_a_measure_of_numbers_alone_ranks_the_numbers_of_a_suite_of_both(call, tmp_path):
+    rows = "".join(f"{i % 7},{i % 5},{'ab'[i % 7 > 3]}\n" for i in range(120))
+    (tmp_path / "classes.csv").write_text("a,b,kind\n" + rows)
+    more = 'seed=0", "sklearn:diabetes", "file:classes.csv?target=kind"]'
+    (tmp_path / "both.yaml").write_text(SUITE.replace('seed=0"]', more))
+    code, said = call("run", "both.yaml", "--local", "--out", "out", "--metric", "mae")
+
+    assert code == 0, said.err
+    assert "the best mean mae" in (tmp_path / "out" / "report.html").read_text()
+    assert call("report", "out", "--metric", "kappa")[0] == 0
+
+
 def test_a_report_by_another_measure_leaves_the_run_what_it_is(call, finished, tmp_path):
     folder = tmp_path / "run"
     shutil.copytree(folder, tmp_path / "other")

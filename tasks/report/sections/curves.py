@@ -106,9 +106,11 @@ def rank_figure(
     frame: pd.DataFrame, curves: ByCell, labels: Sequence[str], directions: Mapping[str, str]
 ) -> Figure | None:
     """Return the mean rank over datasets against the share of the budget that is spent."""
-    budgets: dict[str, float] = dict.fromkeys(frame["data"], 0.0)
+    # A dataset without the metric that is asked for has no direction, and no rank.
+    budgets = {data: 0.0 for data in frame["data"] if data in directions}
     for (_, data), found in curves.items():
-        budgets[data] = max(budgets[data], *(curve[0][-1] for curve in found))
+        if data in budgets:
+            budgets[data] = max(budgets[data], *(curve[0][-1] for curve in found))
     problems = [data for data, budget in budgets.items() if budget > 0]
     if not problems or len(labels) < 2:
         return None
