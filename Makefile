@@ -1,10 +1,14 @@
 # Each target alone sets up the environment and then works; the second call is instant.
-#   make bench    run the quick suite and print the board
+#   make bench    run the quick suite and print the leaderboard
 #   make test     run the tests on all cores (ARGS="-k chacha" is passed on)
-#   make lint     ruff and mypy
+#                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
+#   make fuzz     mutated files and requests for each reader: CASES=20000; goes on where it stopped
+#   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
+#   make install  set up the environment, and compile the kernels on all cores
+#   make lint     ruff, the words of the documentation, the contracts of imports, and mypy
 #   make ui       the MLflow UI on the local store
 #   make docs     the documentation, to docs/_build/html
-#   make lock     requirements.lock anew, with the digests of all files
+#   make lock     resolve requirements.lock again, with the checksums of all files
 #   make screenshots   pictures of the suite quick, to docs/_build/screenshots; README's too
 
 PYTHON ?= python3
@@ -14,7 +18,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test lint ui docs screenshots install lock clean
+.PHONY: bench test mutants fuzz machines lint ui docs screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -22,42 +26,54 @@ bench: $(STAMP)
 test: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
 
+fuzz: $(STAMP)
+	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),20000) $(ARGS)
+
+ORDERS ?= 200x30@0
+machines: $(STAMP)
+	LEASEBOARD_SLOW_TESTS=1 LEASEBOARD_MACHINE=$(ORDERS) $(BIN)/python -m pytest --quiet \
+		tests/tasks/live/test_any_order.py tests/flows/test_any_order.py $(ARGS)
+
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tests/docs/test_words.py
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
 ui: $(STAMP)
 	$(BIN)/leaseboard ui $(ARGS)
 
 docs: $(VENV)/.docs
+	rm -rf docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html $(ARGS)
 
 screenshots: bench
-	$(BIN)/python docs/screenshots.py runs/quick --readme docs/board.png
+	$(BIN)/python docs/screenshots.py runs/quick --readme docs/report.png
 
 install: $(STAMP)
+	$(BIN)/leaseboard warm
 
 # The lock is whole, so nothing is resolved. hatchling and editables are in it, so the project itself
 # is built without the network.
 # The stamp comes last: an installation that was cut off is done again.
 $(STAMP): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"Leaseboard needs Python 3.11 or newer; $(PYTHON) is {v.major}.{v.minor}. Name another: make PYTHON=python3.11")'
+	@$(PYTHON) -c 'import sys; v = sys.version_info; (3, 11) <= v < (3, 14) or sys.exit(f"Leaseboard needs Python 3.11, 3.12 or 3.13; $(PYTHON) is {v.major}.{v.minor}. Name another: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
 
-# pip reads dependency groups since 25.1; the constraints keep what is installed as it is. They have
-# no digests: with one, pip would ask for those of all that the documentation needs beside them.
+# pip reads dependency groups since 25.1; the constraints keep installed packages unchanged. They have no
+# checksums: with one, pip would require those of all further packages of the documentation.
 $(VENV)/.docs: $(STAMP)
 	$(PIP) install --quiet 'pip>=25.1'
 	sed -n 's/\[.*\]//; s/ \\$$//; /==/p' requirements.lock > $(VENV)/constraints.txt
 	$(PIP) install --quiet --group docs --constraint $(VENV)/constraints.txt
 	@touch $@
 
-# Versions are those that stand in requirements.lock, where one changes them first; what pyproject.toml
-# asks for beside them is added. The digests are those of the files for all systems and Pythons.
+# Versions are those of requirements.lock, in which you change them first; further requirements of
+# pyproject.toml are added. The checksums are those of the files for all systems and Pythons.
 lock: $(STAMP)
 	$(PYTHON) -m venv $(VENV)/lock
 	$(VENV)/lock/bin/python -m pip install --quiet pip-tools
@@ -69,6 +85,21 @@ lock: $(STAMP)
 		--no-emit-trusted-host --output-file $(VENV)/pinned.txt $(VENV)/pins.txt $(VENV)/wanted.txt
 	cat $(VENV)/pinned.txt >> $(VENV)/requirements.lock
 	mv $(VENV)/requirements.lock requirements.lock
+
+# Mutants of the modules that guarantees rest on: which of them the tests notice. cosmic-ray makes them.
+mutants: $(STAMP)
+	$(PIP) install --quiet --target $(VENV)/mutants cosmic-ray==8.7.0
+	PYTHONPATH=$(VENV)/mutants $(BIN)/python tests/mutants.py $(ARGS)
+
+# A bill of materials, as CycloneDX: what `make` installs, with the digests of all files.
+sbom:
+	$(PYTHON) .ci/sbom.py > sbom.cdx.json
+
+# Known faults of these packages. It asks an index about each of them, so neither tests nor `.ci/run` do.
+audit: $(STAMP)
+	$(PYTHON) -m venv $(VENV)/audit
+	$(VENV)/audit/bin/python -m pip install --quiet pip-audit
+	$(VENV)/audit/bin/pip-audit --requirement requirements.lock --require-hashes --no-deps --disable-pip
 
 clean:
 	rm -rf $(VENV)

@@ -1,10 +1,6 @@
-"""The science: schedulers of machine-learning work, the benches they run on, and their events.
+"""The science: schedulers of machine-learning work, their environments, and their events.
 
 Nothing in this package knows of Prefect or MLflow, opens a network connection, reads a clock
 or touches a global random generator. The tree is the table of contents: each paper has a
-module or a folder of its name, its baselines stand beside it.
+module or a folder of its name, its baselines are next to it.
 """
-
-from leaseboard.algorithms.caches import keep_kernels_apart
-
-keep_kernels_apart()

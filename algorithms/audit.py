@@ -1,6 +1,4 @@
-"""The auditor: watches every event of every job and fails the job that breaks an invariant."""
-
-from __future__ import annotations
+"""The auditor: checks every event of every job and fails one that breaks an invariant."""
 
 from typing import assert_never
 
@@ -92,7 +90,7 @@ class Auditor:
             case events.ProbeFinished():
                 self._require_alive(event.configuration, "was probed")
             case events.Decision():
-                self._require_alive(event.configuration, f"was told of {type(event).__name__}")
+                self._require_alive(event.configuration, f"has a {type(event).__name__}")
             case events.Measured():
                 pass  # a score may be any number, and its time is checked above
             case events.Finished():

@@ -1,4 +1,4 @@
-"""The two contracts of the core: an `Algorithm` decides, a `Bench` answers and keeps the score."""
+"""The two contracts of the core: an `Algorithm` decides, an `Environment` answers and scores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import dataclasses
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, ParamSpec
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, ParamSpec
 
 from pydantic import ValidationError
 from typing_extensions import TypeVar
@@ -14,9 +14,12 @@ from typing_extensions import TypeVar
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid
 from leaseboard.algorithms.events import Event, Finished, Started
 
+if TYPE_CHECKING:  # the command line's help waits for no numpy
+    from numpy.typing import NDArray
+
 P = ParamSpec("P")
 Made = TypeVar("Made")
-B = TypeVar("B", bound="Bench", default=Any)
+B = TypeVar("B", bound="Environment", default=Any)
 
 Run = Generator[Event, None, Any]
 """What `Algorithm.run` returns: events, and at last the champion's model or None."""
@@ -24,7 +27,7 @@ Run = Generator[Event, None, Any]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A job's result on its bench: `value` is what boards rank, `metrics` stand beside it."""
+    """Result of a job: leaderboards rank `value`; `metrics` are shown with it."""
 
     value: float
     metric: str
@@ -45,14 +48,14 @@ what it came to cannot be compared with runs that did consume theirs."""
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a job is charged where its trials or probes are replayed: what they cost when they ran.
+    """Recorded costs, which a job is charged where its trials or probes are replayed.
 
     Attributes
     ----------
     cpu_seconds, wall_seconds : float
         As recorded.
     spent_cpu_seconds : float, optional
-        What was really spent on those that nobody had run before, if the bench knows.
+        What was really spent on those that were not recorded before, if the environment knows.
     peak_memory_mb : float, optional
         The most memory that a process of its own held, in millions of bytes.
     """
@@ -63,7 +66,7 @@ class Cost:
     peak_memory_mb: float | None = None
 
     def plus(self, cpu_seconds: float, wall_seconds: float) -> Cost:
-        """The cost after a further charge."""
+        """Return the cost after a further charge."""
         return replace(
             self,
             cpu_seconds=self.cpu_seconds + cpu_seconds,
@@ -71,7 +74,7 @@ class Cost:
         )
 
 
-class Bench(ABC):
+class Environment(ABC):
     """The environment side of a job. It owns the budget, measures, and computes the score.
 
     Attributes
@@ -96,7 +99,7 @@ class Bench(ABC):
     to_be_spent: ClassVar[bool]
     """Whether the budget is the work to be done, not only a limit of what it may cost."""
 
-    deeds: ClassVar[frozenset[str]]
+    actions: ClassVar[frozenset[str]]
     """The methods by which an algorithm acts on it: they spend its budget or make its score."""
 
     paid: ClassVar[frozenset[str]] = frozenset()
@@ -114,15 +117,15 @@ class Bench(ABC):
 
     @property
     def cost(self) -> Cost | None:
-        """What the job is charged; None for what its algorithm takes by the clock."""
+        """The cost that the job is charged; None for the time that its algorithm takes."""
         return None
 
     def note(self, metrics: Mapping[str, float]) -> None:
-        """Take metrics that the run has to tell beside its score."""
+        """Take metrics that the run reports in addition to its score."""
         self._notes.update(metrics)
 
     def once(self, make: Callable[P, Made], *given: P.args, **named: P.kwargs) -> Made:
-        """What `make` makes of what is given, made once a bench.
+        """Return what `make` makes of what is given, made once an environment.
 
         Asked for in `Algorithm.prepare`, it is made outside the measured time.
         """
@@ -131,68 +134,79 @@ class Bench(ABC):
         made: Made = self._made[make]
         return made
 
-    def told(self, event: Event) -> Event:
-        """An algorithm's event as the log gets it, completed by what only the bench knows."""
+    def completed(self, event: Event) -> Event:
+        """Return an algorithm's event, completed by what only the environment knows."""
         return event
 
     def bars(self, algorithm: Algorithm[Any]) -> str:
-        """Why the algorithm cannot work here, as the end of a sentence about it; or nothing."""
+        """Return why the algorithm cannot work here, as the end of a sentence; or nothing."""
         del algorithm
         return ""
 
     @abstractmethod
     def score(self) -> Score:
-        """The score of the run so far."""
+        """Return the score of the run so far."""
+
+    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """Return the labels that were predicted and the predictions, for metrics of plugins.
+
+        Numbers are in the target's own unit, classes are numbers; None if there are none yet.
+        """
+        return None
+
+    def measures(self) -> Mapping[str, float]:
+        """Return metrics in addition to those of the score; no algorithm is charged for them."""
+        return {}
 
     @abstractmethod
-    def twin(self) -> Bench:
-        """A bench that has seen nothing of the run, with a truth of its own."""
+    def fresh_copy(self) -> Environment:
+        """Return an environment that has seen nothing of the run, with a truth of its own."""
 
 
 class Algorithm(ABC, Generic[B]):
-    """A scheduler, policy or learner that runs on one kind of bench, such as ``StreamBench``.
+    """Scheduler, policy or learner that runs on one kind of environment.
 
     A concrete algorithm is a frozen pydantic dataclass: its fields are its settings, with types,
     ranges and defaults, and its docstring cites the paper. It holds no state of a run; `run`
     does. The first line of the docstring is what ``leaseboard list`` prints.
     """
 
-    bench: ClassVar[str]
-    hindsight: ClassVar[bool] = False
+    environment: ClassVar[str]
+    oracle_baseline: ClassVar[bool] = False
     """Whether it uses what no algorithm can know in time: a mark to measure by, no competitor."""
 
     baseline: ClassVar[bool] = False
     """Whether it is a naive baseline: what all others on a leaderboard have to beat."""
 
     many_classes: ClassVar[bool] = False
-    """Whether it predicts three and more classes: by a chance for each on a stream, by a number
-    for each on a hold-out."""
+    """Whether it predicts three and more classes: by a probability for each on a stream, by a
+    number for each on a hold-out."""
 
     tasks: ClassVar[frozenset[str]] = frozenset(("regression", "classification"))
     """What it can do on a stream."""
 
     may_stop: ClassVar[bool] = False
-    """Whether it may decide to end before its budget is spent, on a bench that wants it spent."""
+    """Whether it may end before its budget is spent where the environment wants it spent."""
 
     @property
     def capacity(self) -> int | None:
-        """How many configurations may be live at once; None if the algorithm has no such limit."""
+        """Number of configurations that may be live at once; None without such a limit."""
         return None
 
-    def live_at_most(self, bench: B) -> int | None:
-        """`capacity` on a bench, where that decides it."""
+    def live_at_most(self, env: B) -> int | None:
+        """Return `capacity` on an environment, where that decides it."""
         return self.capacity
 
-    def loss(self, bench: B) -> str:
-        """What its bounds speak of, by name; empty where that is the bench's own metric."""
+    def loss(self, env: B) -> str:
+        """Return the name of what its bounds are of; empty for the environment's own metric."""
         return ""
 
-    def prepare(self, bench: B) -> None:
+    def prepare(self, env: B) -> None:
         """Compile kernels and the like, outside the measured time; must not consume budget."""
 
     @abstractmethod
-    def run(self, bench: B, seed: int) -> Run:
-        """Work against `bench` until its budget ends, yielding every decision as an event.
+    def run(self, env: B, seed: int) -> Run:
+        """Work against `env` until its budget ends, yielding every decision as an event.
 
         All randomness comes from `seed`. The generator's return value is the champion's model,
         or None.
@@ -200,12 +214,12 @@ class Algorithm(ABC, Generic[B]):
 
 
 def settings_of(algorithm: Algorithm) -> dict[str, Any]:
-    """The settings of an algorithm as plain values, defaults included."""
+    """Return the settings of an algorithm as plain values, defaults included."""
     return {name: getattr(algorithm, name) for name in setting_names(type(algorithm))}
 
 
 def setting_names(cls: type[Algorithm]) -> tuple[str, ...]:
-    """What can be set of an algorithm class, in the order of its fields."""
+    """Return the names of the settings of an algorithm class, in the order of its fields."""
     if not dataclasses.is_dataclass(cls):
         return ()
     return tuple(spec.name for spec in dataclasses.fields(cls) if spec.init)
@@ -215,7 +229,7 @@ Configured = TypeVar("Configured", bound="Algorithm")
 
 
 def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) -> Configured:
-    """An algorithm with `settings`; UsageError names the setting that is wrong, and why.
+    """Return an algorithm with `settings`; UsageError names the setting that is wrong, and why.
 
     Parameters
     ----------
@@ -235,38 +249,40 @@ def configured(cls: type[Configured], name: str, settings: Mapping[str, Any]) ->
         raise SettingError(invalid(f"{name}: setting {where}", error.errors()), where) from error
 
 
-def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = None) -> Run:
-    """One whole job as an event stream: `Started`, the algorithm's own events, `Finished`.
+def play(name: str, algorithm: Algorithm, env: Environment, seed: int, seen: Any = None) -> Run:
+    """Yield the events of one whole job: `Started`, the algorithm's own events, `Finished`.
 
     Parameters
     ----------
     name : str
     algorithm : Algorithm
-    bench : Bench
+    env : Environment
     seed : int
-    seen : Window, optional
-        What the algorithm is given in the place of `bench`.
+    seen : GuardedView, optional
+        What the algorithm gets in place of `env`.
     """
-    seen = bench if seen is None else seen
-    if algorithm.bench != bench.kind:
-        raise ValueError(f"{name} runs on the {algorithm.bench} bench, not on {bench.kind}")
+    seen = env if seen is None else seen
+    if algorithm.environment != env.kind:
+        raise ValueError(
+            f"{name} runs on the {algorithm.environment} environment, not on {env.kind}"
+        )
     yield Started(
         at=0,
         algorithm=name,
-        bench=bench.kind,
-        unit=bench.unit,
-        budget=bench.budget,
+        environment=env.kind,
+        unit=env.unit,
+        budget=env.budget,
         capacity=algorithm.live_at_most(seen),
         seed=seed,
         settings=settings_of(algorithm),
         loss=algorithm.loss(seen),
     )
     run = algorithm.run(seen, seed)
-    model = yield from _completed(run, bench)
-    score = bench.score()
+    model = yield from _completed(run, env)
+    score = env.score()
     yield Finished(
-        at=bench.at,
-        reason=_reason(algorithm, bench),
+        at=env.at,
+        reason=_reason(algorithm, env),
         score=score.value,
         metric=score.metric,
         direction=score.direction,
@@ -275,18 +291,18 @@ def play(name: str, algorithm: Algorithm, bench: Bench, seed: int, seen: Any = N
     return model
 
 
-def _reason(algorithm: Algorithm, bench: Bench) -> str:
-    if bench.at >= bench.budget * (1 - 1e-9):
+def _reason(algorithm: Algorithm, env: Environment) -> str:
+    if env.at >= env.budget * (1 - 1e-9):
         return BUDGET_SPENT
-    stops = algorithm.may_stop or not bench.to_be_spent
+    stops = algorithm.may_stop or not env.to_be_spent
     return ALGORITHM_STOPPED if stops else ENDED_EARLY
 
 
-def _completed(run: Run, bench: Bench) -> Run:
-    """`run`, with what only the bench knows in its events."""
+def _completed(run: Run, env: Environment) -> Run:
+    """Yield the events of `run`, completed by what only the environment knows."""
     try:
         while True:
-            yield bench.told(next(run))
+            yield env.completed(next(run))
     except StopIteration as stop:
         return stop.value
     finally:

@@ -1,10 +1,8 @@
 """What became of every configuration of a job, derived from its events alone.
 
 The report's pictures and the tracker's configuration runs both start from these records, so
-that a board and MLflow cannot tell two stories about one log.
+that a leaderboard and MLflow cannot differ about one log.
 """
-
-from __future__ import annotations
 
 import json
 import math
@@ -18,7 +16,7 @@ CALLED = ("name", "learner", "interactions")
 """Parameters that say what a configuration is by their value alone."""
 
 OUTCOMES = ("champion", "live", "paused", "pending", "eliminated", "failed")
-"""Where a configuration can stand when the log ends, the best first."""
+"""What a configuration can be when the log ends, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +69,11 @@ class Configuration:
     loss : str
         What the values and bounds of its observations are, where that is another one.
     test : float, optional
-        The test score that stands beside `score`, where the bench recorded one.
+        The test score next to `score`, where the environment recorded one.
     cpu_seconds : float
         The recorded cost of its own trials or probes.
     decisions : list of Decision
-        What its algorithm decided about it beside leases and champions.
+        What its algorithm decided about it in addition to leases and champions.
     held : LeaseGranted, optional
         The lease that it holds.
     earlier : float
@@ -102,13 +100,13 @@ class Configuration:
     earlier: float = 0.0
 
     def end_lease(self, at: float) -> None:
-        """The lease that it holds, if any, is over."""
+        """End the lease that it holds, if any."""
         if self.held is not None:
             lease, self.held = self.held, None
             self.leases.append(Lease(lease.at, lease.amount, lease.slot, lease.fresh, at))
 
     def lease(self, event: events.LeaseGranted) -> None:
-        """It is live, afresh or still."""
+        """Mark it as live, afresh or still."""
         self.end_lease(event.at)
         if event.fresh:
             self.earlier = self.units
@@ -116,22 +114,52 @@ class Configuration:
         self.outcome, self.reason = "live", ""
 
     def use(self, units: float) -> float:
-        """It has used so many units since it was fresh."""
+        """Record that it has used so many units since it was fresh."""
         self.units = self.earlier + units
         return units
 
     def observe(self, at: float, units: float, value: float, *bounds: float) -> None:
-        """A loss or reward was seen."""
+        """Record a loss or reward."""
         self.observations.append(Observation(at, units, value, *bounds))
 
     def evaluated(self) -> None:
-        """It is no longer pending, and holds no lease."""
+        """Leave the outcome pending, without a lease."""
         if self.outcome == "pending":
             self.outcome = "paused"
 
+    def leave(self, at: float, outcome: str, reason: str) -> None:
+        """End its lease with an outcome."""
+        self.end_lease(at)
+        self.outcome, self.reason = outcome, reason
 
-def configurations(log: Iterable[events.Event]) -> list[Configuration]:
-    """Every configuration of a log, in order of admission; an unfinished log will do.
+    def trial(self, event: events.TrialFinished) -> None:
+        """Count a trial, of its own or of its arm."""
+        self.units += 1
+        self.cpu_seconds += event.cpu_seconds
+        self.evaluated()
+        if event.status == "ok":
+            self.observe(event.at, self.units - self.earlier, event.reward)
+            if self.score is None or event.reward > self.score:
+                self.score, self.test = event.reward, event.test
+        elif self.configuration != event.arm:
+            self.outcome, self.reason = "failed", event.reason or event.status
+
+    def probe(self, event: events.ProbeFinished) -> None:
+        """Count a probe; the last one is the score."""
+        self.units += event.rows
+        self.cpu_seconds += event.cpu_seconds
+        self.evaluated()
+        if event.status == "ok":
+            self.score = event.test_accuracy
+            self.observe(event.at, event.rows, event.test_accuracy)
+        else:
+            self.reason = event.reason or event.status
+
+
+def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
+    log: Iterable[events.Event],
+) -> list[Configuration]:
+    """Return every configuration of a log, in order of admission; an unfinished log will do.
 
     Examples
     --------
@@ -144,124 +172,83 @@ def configurations(log: Iterable[events.Event]) -> list[Configuration]:
     >>> [(c.outcome, c.units, c.score) for c in configurations(log)]
     [('champion', 50.0, 0.3)]
     """
-    ledger = _Ledger()
+    found: dict[int, Configuration] = {}
+    arm_of: dict[int, int] = {}
+    champion: int | None = None
+    at, loss, metric = 0.0, "", ""
     for event in log:
-        ledger.take(event)
-    return ledger.close()
-
-
-class _Ledger:
-    def __init__(self) -> None:
-        self.found: dict[int, Configuration] = {}
-        self.arm_of: dict[int, int] = {}
-        self.champion: int | None = None
-        self.at = 0.0
-        self.loss = ""
-        self.metric = ""
-
-    def take(self, event: events.Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
-        self.at = event.at
+        at = event.at
         match event:
             case events.Started():
-                self.loss = event.loss
+                loss = event.loss
             case events.ConfigurationAdmitted():
-                self.found[event.configuration] = Configuration(
+                found[event.configuration] = Configuration(
                     configuration=event.configuration,
                     parameters=event.parameters,
-                    admitted_at=event.at,
+                    admitted_at=at,
                     parent=event.parent,
                     origin=event.origin,
                 )
             case events.LeaseGranted():
-                self.found[event.configuration].lease(event)
+                found[event.configuration].lease(event)
             case events.BoundsUpdated():
-                one = self.found[event.configuration]
-                one.score = one.score if self.loss else event.value
+                one = found[event.configuration]
+                one.score = one.score if loss else event.value
                 one.evaluated()
                 units = one.use(event.units)
-                one.observe(event.at, units, event.value, event.lower, event.upper)
+                one.observe(at, units, event.value, event.lower, event.upper)
             case events.ConfigurationScored():
-                one = self.found[event.configuration]
+                one = found[event.configuration]
                 one.units = one.earlier = event.units  # over all fresh starts
                 one.score = event.value
                 one.evaluated()
-                if not self.loss:
-                    one.observe(event.at, event.units, event.value)
+                if not loss:
+                    one.observe(at, event.units, event.value)
             case events.Paused():
-                self._leave(event.configuration, "paused", event.reason).use(event.units)
+                found[event.configuration].leave(at, "paused", event.reason)
+                found[event.configuration].use(event.units)
             case events.Eliminated():
-                self._leave(event.configuration, "eliminated", event.reason)
+                found[event.configuration].leave(at, "eliminated", event.reason)
             case events.ConfigurationFailed():
-                self._leave(event.configuration, "failed", event.reason)
+                found[event.configuration].leave(at, "failed", event.reason)
             case events.ChampionChanged():
-                self.champion = event.configuration
+                champion = event.configuration
             case events.TrialFinished():
-                self._trial(event)
+                # A pull is an observation of its arm, and of the trial's own configuration.
+                if event.configuration != event.arm:
+                    arm_of[event.configuration] = event.arm
+                for number in {event.arm, event.configuration}:
+                    found[number].trial(event)
             case events.ProbeFinished():
-                self._probe(event)
+                found[event.configuration].probe(event)
             case events.Decision():
-                self.found[event.configuration].decisions.append(event)
+                found[event.configuration].decisions.append(event)
             case events.Measured():
                 pass  # the job's own score, not a configuration's
             case events.Finished():
-                self.metric = event.metric
+                metric = event.metric
             case _:
                 assert_never(event)
-
-    def close(self) -> list[Configuration]:
-        every = [self.found[number] for number in sorted(self.found)]
-        for one in every:
-            one.end_lease(self.at)
-            one.metric, one.loss = self.metric, self.loss
-        for number, arm in self.arm_of.items():
-            one, of = self.found[number], self.found[arm]
-            if one.outcome == "paused" and of.outcome in {"eliminated", "failed"}:
-                one.outcome, one.reason = of.outcome, f"arm {arm}: {of.reason}"
-        if self.champion in self.found:
-            self.found[self.champion].outcome, self.found[self.champion].reason = "champion", ""
-        return every
-
-    def _trial(self, event: events.TrialFinished) -> None:
-        """A pull is an observation of its arm, and of the trial's own configuration."""
-        if event.configuration != event.arm:
-            self.arm_of[event.configuration] = event.arm
-        for number in {event.arm, event.configuration}:
-            one = self.found[number]
-            one.units += 1
-            one.cpu_seconds += event.cpu_seconds
-            one.evaluated()
-            if event.status == "ok":
-                one.observe(event.at, one.units - one.earlier, event.reward)
-                if one.score is None or event.reward > one.score:
-                    one.score, one.test = event.reward, event.test
-            elif number != event.arm:
-                one.outcome, one.reason = "failed", event.reason or event.status
-
-    def _probe(self, event: events.ProbeFinished) -> None:
-        one = self.found[event.configuration]
-        one.units += event.rows
-        one.cpu_seconds += event.cpu_seconds
-        one.evaluated()
-        if event.status == "ok":
-            one.score = event.test_accuracy
-            one.observe(event.at, event.rows, event.test_accuracy)
-        else:
-            one.reason = event.reason or event.status
-
-    def _leave(self, number: int, outcome: str, reason: str) -> Configuration:
-        one = self.found[number]
-        one.end_lease(self.at)
-        one.outcome, one.reason = outcome, reason
-        return one
+    every = [found[number] for number in sorted(found)]
+    for one in every:
+        one.end_lease(at)
+        one.metric, one.loss = metric, loss
+    for number, arm in arm_of.items():
+        one, of = found[number], found[arm]
+        if one.outcome == "paused" and of.outcome in {"eliminated", "failed"}:
+            one.outcome, one.reason = of.outcome, f"arm {arm}: {of.reason}"
+    if champion in found:
+        found[champion].outcome, found[champion].reason = "champion", ""
+    return every
 
 
 def phrase(parameters: Mapping[str, Any]) -> str:
-    """What a configuration chose, as a line that people read.
+    """Return what a configuration chose, as a line that people read.
 
     Examples
     --------
-    >>> phrase({"interactions": ["a × b", "c × d"], "rate": 0.12345, "features": "as they are"})
-    'a × b, c × d; rate=0.1235; features=as they are'
+    >>> phrase({"interactions": ["a × b", "c × d"], "rate": 0.12345, "features": "raw"})
+    'a × b, c × d; rate=0.1235; features=raw'
     >>> phrase({"learner": "LightGBM", "max_depth": 3})
     'LightGBM, max_depth=3'
     """
@@ -279,17 +266,17 @@ def _value(value: Any) -> str:
         return f"{value:.4g}"
     if isinstance(value, (list, tuple)):
         return _joined(list(map(_value, value)), " ", ", ") or "none"
-    # Whatever a user's text holds, it stays a line.
+    # Any text of a user stays one line.
     return f"({phrase(value)})" if isinstance(value, Mapping) else " ".join(str(value).split())
 
 
 def _joined(parts: Sequence[str], near: str, far: str) -> str:
-    """`parts` with the nearer separator, if none of them has it itself."""
+    """Return `parts` with the nearer separator, if none of them has it itself."""
     return (far if any(near in part for part in parts) else near).join(parts)
 
 
 def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
-    """All configurations as one table: columns and rows, parameters as JSON text.
+    """Return all configurations as one table: columns and rows, parameters as JSON text.
 
     What decisions measured has a column each, with the last values.
     """
@@ -298,19 +285,8 @@ def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
         for c in configurations
     ]
     measures = list(dict.fromkeys(key for one in measured for key in one))
-    names = [
-        "configuration",
-        "parent",
-        "origin",
-        "outcome",
-        "reason",
-        "score",
-        "metric",
-        "test",
-        "units",
-        "admitted_at",
-        "cpu_seconds",
-    ]
+    names = ("configuration", "parent", "origin", "outcome", "reason", "score", "metric", "test",
+             "units", "admitted_at", "cpu_seconds")  # fmt: skip
     rows = [
         [
             *(_finite(getattr(c, name)) for name in names),
@@ -324,5 +300,5 @@ def table(configurations: Sequence[Configuration]) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no NaN and no infinity: the table shows nothing there."""
+    """Return None for NaN and infinity, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

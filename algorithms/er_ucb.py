@@ -4,7 +4,7 @@ Yi-Qi Hu, Yang Yu, Jun-Da Liao. "Cascaded Algorithm-Selection and Hyper-Paramete
 with Extreme-Region Upper Confidence Bound Bandit". IJCAI 2019.
 
 What counts is an arm's best feedback, not its mean. With Y = X - β and Z = (X - β)², the target
-μ_Y + sqrt(μ_Z / θ) stands for the value that an arm exceeds with a probability of at most θ.
+μ_Y + sqrt(μ_Z / θ) estimates the value that an arm exceeds with a probability of at most θ.
 
 | paper | here |
 | --- | --- |
@@ -14,15 +14,59 @@ What counts is an arm's best feedback, not its mean. With Y = X - β and Z = (X 
 | θ, γ, β | `theta`, `gamma`, `beta` |
 """
 
-from __future__ import annotations
-
-from typing import Annotated
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+
+
+def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:
+    """Return Ω = μ_Y + sqrt(μ_Z / θ), equation 14."""
+    return mu_y + np.sqrt(mu_z / theta)
+
+
+def exploration(pulls: Ints, t: int, theta: float, alpha: float = 4.0) -> Floats:
+    """Return Ψ' = e + sqrt(e / θ) with e = sqrt(α ln t / (2 T_i)), equation 15 at α = 4."""
+    e = np.sqrt(alpha * np.log(t) / (2 * pulls))
+    return np.asarray(e + np.sqrt(e / theta), dtype=np.float64)
+
+
+class ErUcbPolicy(Policy):
+    """Algorithm 1, one pull at a time; the numbers are its lines."""
+
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
+        self.beta: Floats = np.full((problem.repeats, 1), settings.beta)
+        self.mu_y: Floats = np.zeros(self.best.shape)
+        self.mu_z: Floats = np.zeros(self.best.shape)
+
+    def index(self) -> Floats:
+        """Return γ Ω + Ψ' of every arm, equation 17, for the pull about to be made."""
+        s = self.settings
+        omega: Floats = s.gamma * exploitation(self.mu_y, self.mu_z, s.theta)
+        return omega + exploration(self.pulls, self.t + 1, s.theta, s.alpha)
+
+    def standing(self) -> dict[str, Floats]:
+        """Return the index of every arm."""
+        return {"index": self.index()}
+
+    def _choose(self) -> Ints:
+        return self._largest(self.index())  # line 6
+
+    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+        self._add(arm, reward, self.failed, self.pulls[self._runs, arm])
+
+    def _add(self, arm: Ints, reward: Floats, failed: Bools, n: Ints) -> None:
+        at = (self._runs, arm)
+        y = np.where(failed, 0.0, reward - self.beta[:, 0])
+        self.mu_y[at] += (y - self.mu_y[at]) / n  # line 8
+        self.mu_z[at] += (self._z(y) - self.mu_z[at]) / n  # line 9
+
+    def _z(self, y: Floats) -> Floats:
+        return y**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +101,44 @@ class ErUcb(ArmPolicy):
     beta: float = 0.85
     alpha: Annotated[float, Field(gt=0)] = 4.0
 
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """The two moments of every arm; deterministic."""
-        return ErUcbPolicy(problem, self)
+    state: ClassVar[type[Policy]] = ErUcbPolicy
+
+
+class AutoBetaPolicy(ErUcbPolicy):
+    """ER-UCB whose β follows the largest mean in epochs of doubling length."""
+
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
+        self._first = settings.first_pulls * problem.n_arms
+        self._next_epoch = self._first
+        self._mean: Floats = np.zeros(self.best.shape)
+        self._seen: list[tuple[Ints, Floats, Bools]] = []
+
+    def _choose(self) -> Ints:
+        if self.t < self._first:
+            return self._largest(-self.pulls.astype(np.float64))
+        return super()._choose()
+
+    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+        at = (self._runs, arm)
+        self._seen.append((arm, reward, self.failed))
+        self._mean[at] += (reward - self._mean[at]) / self.pulls[at]
+        super()._learn(arm, reward, cost)
+        if self.t == self._next_epoch:
+            self._next_epoch *= 2
+            self.beta = self._mean.max(axis=-1, keepdims=True) + self.settings.margin
+            self._restart()
+
+    def _z(self, y: Floats) -> Floats:
+        return np.maximum(y, 0.0) ** 2 if self.settings.one_sided else y**2
+
+    def _restart(self) -> None:
+        """Compute both moments about the new β, from the feedbacks since the beginning."""
+        self.mu_y[:], self.mu_z[:] = 0.0, 0.0
+        seen = np.zeros_like(self.pulls)
+        for arm, reward, failed in self._seen:
+            seen[self._runs, arm] += 1
+            self._add(arm, reward, failed, seen[self._runs, arm])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,91 +170,4 @@ class ErUcbAuto(ErUcb):
     margin: Annotated[float, Field(ge=0)] = 0.0
     one_sided: bool = True
 
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """The two moments of every arm, and β; deterministic."""
-        return AutoBetaPolicy(problem, self)
-
-
-class ErUcbPolicy(Policy):
-    """Algorithm 1, one pull at a time; the numbers are its lines."""
-
-    def __init__(self, problem: Problem, settings: ErUcb) -> None:
-        super().__init__(problem)
-        self.settings = settings
-        self.beta: Floats = np.full((problem.repeats, 1), settings.beta)
-        self.mu_y: Floats = np.zeros(self.best.shape)
-        self.mu_z: Floats = np.zeros(self.best.shape)
-
-    def index(self) -> Floats:
-        """γ Ω + Ψ' of every arm, equation 17, for the pull about to be made."""
-        s = self.settings
-        omega = exploitation(self.mu_y, self.mu_z, s.theta)
-        return s.gamma * omega + exploration(self.pulls, self.t + 1, s.theta, s.alpha)
-
-    def standing(self) -> dict[str, Floats]:
-        """The index of every arm."""
-        return {"index": self.index()}
-
-    def _choose(self) -> Ints:
-        return self._largest(self.index())  # line 6
-
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._add(arm, reward, self.failed, self.pulls[self._runs, arm])
-
-    def _add(self, arm: Ints, reward: Floats, failed: Bools, n: Ints) -> None:
-        at = (self._runs, arm)
-        y = np.where(failed, 0.0, reward - self.beta[:, 0])
-        self.mu_y[at] += (y - self.mu_y[at]) / n  # line 8
-        self.mu_z[at] += (self._z(y) - self.mu_z[at]) / n  # line 9
-
-    def _z(self, y: Floats) -> Floats:
-        return y**2
-
-
-class AutoBetaPolicy(ErUcbPolicy):
-    """ER-UCB whose β follows the largest mean in epochs of doubling length."""
-
-    def __init__(self, problem: Problem, settings: ErUcbAuto) -> None:
-        super().__init__(problem, settings)
-        self.margin, self.one_sided = settings.margin, settings.one_sided
-        self._first = settings.first_pulls * problem.n_arms
-        self._next_epoch = self._first
-        self._mean: Floats = np.zeros(self.best.shape)
-        self._seen: list[tuple[Ints, Floats, Bools]] = []
-
-    def _choose(self) -> Ints:
-        if self.t < self._first:
-            return self._largest(-self.pulls.astype(np.float64))
-        return super()._choose()
-
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        at = (self._runs, arm)
-        self._seen.append((arm, reward, self.failed))
-        self._mean[at] += (reward - self._mean[at]) / self.pulls[at]
-        super()._learn(arm, reward, cost)
-        if self.t == self._next_epoch:
-            self._next_epoch *= 2
-            self.beta = self._mean.max(axis=-1, keepdims=True) + self.margin
-            self._start_anew()
-
-    def _z(self, y: Floats) -> Floats:
-        return np.maximum(y, 0.0) ** 2 if self.one_sided else y**2
-
-    def _start_anew(self) -> None:
-        """Both moments about the new β, from the feedbacks since the beginning."""
-        self.mu_y[:], self.mu_z[:] = 0.0, 0.0
-        seen = np.zeros_like(self.pulls)
-        for arm, reward, failed in self._seen:
-            seen[self._runs, arm] += 1
-            self._add(arm, reward, failed, seen[self._runs, arm])
-
-
-def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:
-    """Ω = μ_Y + sqrt(μ_Z / θ), equation 14."""
-    return mu_y + np.sqrt(mu_z / theta)
-
-
-def exploration(pulls: Ints, t: int, theta: float, alpha: float = 4.0) -> Floats:
-    """Ψ' = e + sqrt(e / θ) with e = sqrt(α ln t / (2 T_i)), equation 15 at α = 4."""
-    e = np.sqrt(alpha * np.log(t) / (2 * pulls))
-    return np.asarray(e + np.sqrt(e / theta), dtype=np.float64)
+    state: ClassVar[type[Policy]] = AutoBetaPolicy

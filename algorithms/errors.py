@@ -1,6 +1,4 @@
-"""What can go wrong, by who can mend it. Every message names the value, the rule and the mend."""
-
-from __future__ import annotations
+"""Errors, by who can fix them. Every message names the value, the rule and the fix."""
 
 import difflib
 import re
@@ -15,11 +13,21 @@ class LeaseboardError(Exception):
 
 
 class UsageError(LeaseboardError, ValueError):
-    """The user asked for something that does not exist or cannot be (exit code 64)."""
+    """Error of a user who asked for what does not exist or cannot be (exit code 64).
+
+    Examples
+    --------
+    >>> from leaseboard.algorithms import registry
+    >>> try:
+    ...     registry.build("chacha", {"b": 0})
+    ... except UsageError as error:
+    ...     print(error)
+    chacha: setting b=0 must be at least 1
+    """
 
 
 class SettingError(UsageError):
-    """One setting of an algorithm or option of a bench is wrong.
+    """Error of one setting of an algorithm or option of an environment.
 
     Attributes
     ----------
@@ -36,43 +44,43 @@ class SettingError(UsageError):
 
 
 class UserFileError(LeaseboardError):
-    """A Python file of the user's cannot be used: ``mine.py:3: ValueError: what was wrong``."""
+    """Error of a user's Python file, in one line: ``mine.py:3: ValueError: what was wrong``."""
 
 
 class DataError(UsageError):
-    """The data exist but cannot be used as asked: a constant target, a NaN, a bad digest."""
+    """Error of data that cannot be used as asked: a constant target, a NaN, a bad digest."""
 
 
 class DataUnavailableError(LeaseboardError):
-    """The data are not here and cannot be had now; a suite reports such jobs as skipped."""
+    """Error of data that cannot be had now; a suite reports such jobs as skipped."""
 
 
 class BrokenDownloadError(DataUnavailableError):
-    """The source answered, and stopped before the end: another try may have it."""
+    """Error of a source that stopped before the end: another attempt may succeed."""
 
 
 class SkipError(LeaseboardError):
-    """A job cannot run here for a stated reason, such as an extra that is not installed."""
+    """Reason why a job cannot run here, such as an extra that is not installed."""
 
 
 class DivergedError(LeaseboardError):
-    """A model's predictions left the finite numbers; the job's status is ``diverged``."""
+    """Error of predictions that left the finite numbers; the job's status is ``diverged``."""
 
 
 class AuditError(LeaseboardError):
-    """An algorithm broke an invariant that every scheduler must keep; the job fails."""
+    """Error of an invariant that an algorithm broke; the job fails."""
 
 
-class BrokenPromiseError(LeaseboardError):
-    """An algorithm does not keep what `leaseboard.algorithms.checks` asks of every one."""
+class RuleBrokenError(LeaseboardError):
+    """Error of a requirement of `leaseboard.algorithms.checks` that an algorithm broke."""
 
 
-class NotYoursError(BrokenPromiseError, AttributeError):
-    """An algorithm reached for what belongs to its bench."""
+class NotYoursError(RuleBrokenError, AttributeError):
+    """Error of an algorithm that reached for what belongs to its environment."""
 
 
 def short(text: str, most: int = 200) -> str:
-    """`text` as far as a line has room for it: what was given may be megabytes.
+    """Return `text` cut to the length of a line: what was given may be megabytes.
 
     Examples
     --------
@@ -86,7 +94,7 @@ def short(text: str, most: int = 200) -> str:
 def naming(path: PurePath) -> Iterator[None]:
     """Put the file's name into an error of the system that has none.
 
-    A full disk or a file that may not grow is told when bytes are written, without the name.
+    A full disk or a file that may not grow is reported when bytes are written, without the name.
     """
     try:
         yield
@@ -96,32 +104,119 @@ def naming(path: PurePath) -> Iterator[None]:
         raise
 
 
-def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
-    """The error for a value that pydantic refused with these ``errors()``.
+_KINDS = {
+    "int": "a whole number", "float": "a number", "finite": "a finite number",
+    "bool": "true or false", "string": "a text", "list": "a list", "tuple": "a list",
+    "dict": "a mapping", "model": "a mapping", "dataclass": "a mapping", "none": "null",
+    "date": "a date such as 2026-11-23", "datetime": "a time such as 2026-11-23T04:00",
+}  # fmt: skip
+_WRONG_KIND = re.compile(r"([a-z]+)_(type|parsing|number|required|.*_type|.*_parsing|.*_from_.*)")
+_BOUNDS = {
+    "greater_than": ("above", "gt"), "greater_than_equal": ("at least", "ge"),
+    "less_than": ("below", "lt"), "less_than_equal": ("at most", "le"),
+}  # fmt: skip
+_FORMS = {
+    r"^.+\.py:\w+$": "FILE.py:CLASS",
+    r"^(all|leased|none|top:[1-9]\d*)$": "all, leased, none or top:K",
+    r"^[\w.-]+$": "made of letters, digits, dots, - and _",
+    r"^[a-z][a-z0-9_-]*$": "made of small letters, digits, - and _, with a letter first",
+}
+"""Patterns of names in files and settings, in words."""
+_IS = {
+    "missing": " is required: add it",
+    "extra_forbidden": " is unknown: remove it",
+    "unexpected_keyword_argument": " is unknown: remove it",
+}
 
-    Where only a few names are allowed, the nearest is told.
-    """
-    first = errors[0]
-    kinds = {error["type"] for error in errors if error["loc"][:1] == first["loc"][:1]}
-    if kinds - {"none_required"} == {"literal_error"} and isinstance(first["input"], str):
-        names = re.findall(r"'([^']*)'", first["ctx"]["expected"])
-        return UsageError(f"{what}: {unknown('value', first['input'], names)}")
-    return UsageError(
-        f"{what}={short(repr(first.get('input')))}: {first['msg'].removeprefix('Value error, ')}"
-    )
 
-
-def unknown(what: str, value: str, known: Iterable[str]) -> UsageError:
-    """The error for a name that is not known, with the nearest one that is.
+def rule(error: Mapping[str, Any]) -> str:
+    """Return the rule that a value breaks, of pydantic's error, to follow the value's name.
 
     Examples
     --------
-    >>> str(unknown("algorithm", "chaca", ["apple", "chacha"]))
-    "unknown algorithm 'chaca': did you mean 'chacha'? Known: apple, chacha"
+    >>> rule({"type": "int_parsing", "msg": "..."}), rule({"type": "missing", "msg": "..."})
+    (' must be a whole number', ' is required: add it')
+    >>> rule({"type": "greater_than", "msg": "...", "ctx": {"gt": 0}})
+    ' must be above 0'
+    >>> rule({"type": "json_invalid", "msg": "Invalid JSON: EOF"})
+    ': Invalid JSON: EOF'
+    """
+    kind, message = error["type"], error["msg"].removeprefix("Value error, ")
+    if kind in _IS:
+        return _IS[kind]
+    if kind in _BOUNDS:
+        words, bound = _BOUNDS[kind]
+        return f" must be {words} {error['ctx'][bound]:.15g}"
+    if (found := _WRONG_KIND.fullmatch(kind)) and found[1] in _KINDS:
+        return f" must be {_KINDS[found[1]]}"
+    if kind == "string_pattern_mismatch":
+        pattern = error["ctx"]["pattern"]
+        named = re.fullmatch(r"\\A\(([a-z| ]+)\)\\z", pattern)
+        words = f"one of {named[1].replace('|', ', ')}" if named else f"of the form {pattern}"
+        return f" must be {_FORMS.get(pattern, words)}"
+    for start in ("Input should ", "List should ", "String should ", "Dictionary should "):
+        message = message.replace(start, "must ").partition(", unable to parse")[0]
+    message = re.sub(r" after validation, not \d+$", "", message)
+    message = re.sub(r"\bvalid ", "", message.replace("a valid integer", "a whole number"))
+    return f" {message}" if message.startswith("must ") else f": {message}"
+
+
+def invalid(what: str, errors: Sequence[Mapping[str, Any]]) -> UsageError:
+    """Return the error for a value that pydantic refused with these ``errors()``.
+
+    Where only a few names are allowed, the nearest are named.
+    """
+    first = errors[0]
+    mine = [error for error in errors if error["loc"][:1] == first["loc"][:1]]
+    kinds = {error["type"] for error in mine}
+    if kinds - {"none_required"} == {"literal_error"} and isinstance(first["input"], str):
+        names = re.findall(r"'([^']*)'", first["ctx"]["expected"])
+        return UsageError(f"{what}: {unknown('value', first['input'], names)}")
+    rules = dict.fromkeys(rule(error) for error in mine if error["type"] != "none_required")
+    said = " or".join([rule(mine[0]), *(each.removeprefix(" must be") for each in [*rules][1:3])])
+    return UsageError(f"{what}={short(repr(first.get('input')))}{said}")
+
+
+MOST_NAMES = 12
+"""Number of names that an error lists."""
+NEAR = 0.65
+"""How alike a name must be to what was written (difflib's ratio) to be proposed."""
+LEAST_PART = 3
+"""Letters of what was written, from which on names that contain it are proposed, too."""
+LISTS = {
+    "algorithm": "leaseboard list algorithms",
+    "dataset": "leaseboard list data",
+    "framework": "leaseboard frameworks list",
+    "metric": "leaseboard list metrics",
+    "registered model": "leaseboard model list",
+    "suite": "leaseboard list suites",
+}
+"""Commands that print the names of a kind; the error for another kind lists the names itself."""
+
+
+def unknown(what: str, value: str, known: Iterable[str], command: str = "") -> UsageError:
+    """Return the error for a name that is not known, with up to three near ones that are.
+
+    - `command`: prints all of them, in the place of that of `LISTS`.
+
+    Examples
+    --------
+    >>> str(unknown("suite", "quik", ["ci", "quick"]))
+    "unknown suite 'quik': did you mean 'quick'? `leaseboard list suites` lists all"
+    >>> str(unknown("arm", "knn", ["svm", "tree"]))
+    "unknown arm 'knn'; known: svm, tree"
     """
     names = sorted(known)
-    near = difflib.get_close_matches(short(value), names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    return UsageError(
-        f"unknown {what} {short(value)!r}: {hint}Known: {', '.join(names) or 'none'}"
-    )
+    close = difflib.get_close_matches(short(value), names, n=3, cutoff=NEAR)
+    longer = [name for name in names if len(value) >= LEAST_PART and value in name]
+    near = list(dict.fromkeys([*close, *longer]))[:3]
+    or_last = " or ".join(filter(None, [", ".join(map(repr, near[:-1])), *map(repr, near[-1:])]))
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    listed = ", ".join(names[:MOST_NAMES]) or "none"
+    if what.startswith("setting of ") and ".py:" not in what:
+        command = f"leaseboard list {what.removeprefix('setting of ')}"
+    command = command or LISTS.get(what, "")
+    hint = f": did you mean {or_last}? " if near else ": " if command else "; "
+    known_are = f"{'K' if near else 'k'}nown: {listed}{more}"
+    rest = f"`{command}` lists all" if command else known_are
+    return UsageError(f"unknown {what} {short(value)!r}{hint}{rest}")

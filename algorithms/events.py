@@ -1,12 +1,10 @@
-"""The typed record of a run: what an algorithm decided and what its bench answered.
+"""The typed record of a run: what an algorithm decided and what its environment answered.
 
-Events are frozen values. An algorithm yields them, sinks watch them, nobody can steer with them.
+Events are frozen values. An algorithm yields them, sinks read them, none can steer with them.
 The same job with the same seed yields the same events, byte for byte, also in another process;
-so no event holds a clock time. Costs that a bench measured (a fit's CPU seconds) are the one
+so no event holds a clock time. Costs that an environment measured (a fit's CPU seconds) are the
 exception: they are *recorded* values, replayed exactly by the trial and probe stores.
 """
-
-from __future__ import annotations
 
 import dataclasses
 from abc import abstractmethod
@@ -22,17 +20,17 @@ Name: TypeAlias = Callable[[int], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Happened:
-    """What all events have: `at`, the units of its budget that the job had consumed by then."""
+    """Base of all events: `at`, the units of its budget that the job had consumed by then."""
 
     at: float
 
     def words(self, name: Name) -> tuple[str, str] | None:
-        """What was decided, and about what, as the page of a job lists it; None if it does not."""
+        """Return the decision and its object, as a job's page lists them; None if it does not."""
         return None  # the page's pictures and tables show it
 
 
 class Decision(_Happened):
-    """What an algorithm of one kind decides about a configuration, which lives on.
+    """Decision of an algorithm of one kind about a configuration, which lives on.
 
     Such an event says all that readers need. A new kind inherits this and joins the union `Event`:
     then it is audited, logged, listed on the page of its job, and kept by MLflow.
@@ -48,25 +46,25 @@ class Decision(_Happened):
         raise NotImplementedError
 
     def measures(self) -> Mapping[str, float]:
-        """Metrics of the run of its configuration, at `at`."""
+        """Return metrics of the run of its configuration, at `at`."""
         return {}
 
     def notes(self) -> Mapping[str, Any]:
-        """Tags of the run of its configuration; the last ones count, empty ones are left out."""
+        """Return tags of its configuration's run; the last ones count, empty ones are left out."""
         return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Started(_Happened):
-    """The first event of every log.
+    """First event of every log.
 
     `unit` names what `at` counts (``examples``, ``trials``, ``rows``); `capacity` is the number
-    of configurations that may be live at once, None where the bench knows no such limit. `loss`
+    of configurations that may be live at once, None where the environment has no limit. `loss`
     names what `BoundsUpdated` speaks of; empty where that is the job's own metric.
     """
 
     algorithm: str
-    bench: str
+    environment: str
     unit: str
     budget: float
     capacity: int | None
@@ -77,7 +75,7 @@ class Started(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationAdmitted(_Happened):
-    """A configuration entered consideration; identifiers count up from 0 in a job.
+    """Admission of a configuration; identifiers count up from 0 in a job.
 
     `parent` is the configuration it was derived from (ChaCha's champion, a trial's arm).
     """
@@ -90,10 +88,10 @@ class ConfigurationAdmitted(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseGranted(_Happened):
-    """A configuration may consume units until it has had `amount` of them since it was fresh.
+    """Lease: a configuration may consume units until it has had `amount` since it was fresh.
 
     `fresh` says that a new model starts; otherwise the lease extends a live one. The new model
-    starts with the weights of the live configuration `source`, or from nothing if that is None.
+    starts with the weights of the live configuration `source`; without a `source`, from nothing.
     """
 
     configuration: int
@@ -116,7 +114,7 @@ class BoundsUpdated(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationScored(_Happened):
-    """What a configuration itself achieved, in the job's own metric.
+    """Achievement of a configuration itself, in the job's own metric.
 
     `value` is the mean over the `units` that it consumed in all its leases, and so comparable
     with the job's score as far as `units` and the budget are. The last one counts.
@@ -129,7 +127,7 @@ class ConfigurationScored(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paused(_Happened):
-    """A live configuration lost its slot and may return; it had used `units` of its lease."""
+    """Loss of a configuration's slot; it may return, and had used `units` of its lease."""
 
     configuration: int
     units: float
@@ -141,7 +139,7 @@ class Paused(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eliminated(_Happened):
-    """A configuration left consideration for good: no lease may follow."""
+    """End of a configuration's consideration for good: no lease may follow."""
 
     configuration: int
     reason: str
@@ -152,7 +150,7 @@ class Eliminated(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConfigurationFailed(_Happened):
-    """A configuration crashed, timed out or diverged: no lease may follow."""
+    """Crash, timeout or divergence of a configuration: no lease may follow."""
 
     configuration: int
     reason: str
@@ -163,7 +161,7 @@ class ConfigurationFailed(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChampionChanged(_Happened):
-    """The configuration that stands for the algorithm's answer changed."""
+    """Change of the configuration that is the algorithm's answer."""
 
     configuration: int
     previous: int | None
@@ -177,7 +175,7 @@ class ChampionChanged(_Happened):
 class TrialFinished(_Happened):
     """One pull: a hyperparameter trial of `arm`, with the costs recorded when it was run.
 
-    `test` is for the record: no policy is told it, the bench adds it to the event. `seed` is the
+    `test` is for the record: policies do not see it, the environment adds it. `seed` is the
     learner's, if there is one.
     """
 
@@ -209,7 +207,7 @@ class ProbeFinished(_Happened):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeaturesExpanded(Decision):
-    """apple chose new parents: monomials by name, and the sizes of the expansion."""
+    """Choice of new parents by apple: monomials by name, and the sizes of the expansion."""
 
     epoch: int
     parents: tuple[str, ...]
@@ -229,7 +227,7 @@ class FeaturesExpanded(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParentsMerged(Decision):
-    """apple's nodes united their parents: how many each found, and the union by name."""
+    """Union of the parents of apple's nodes: how many each found, and the union by name."""
 
     found: tuple[int, ...]
     parents: tuple[str, ...]
@@ -254,7 +252,7 @@ class ParentsMerged(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClassChampionChanged(Decision):
-    """Of many classes, the champion of the race of one against the rest changed."""
+    """Change of the champion of the race of one of many classes against the rest."""
 
     configuration: int
     label: str
@@ -270,22 +268,22 @@ class ClassChampionChanged(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnsGrouped(Decision):
-    """ChaCha says which columns are meant where configurations name some of a group."""
+    """Columns that ChaCha means where configurations name some of a group."""
 
     groups: Mapping[str, Sequence[str]]
     configuration: int = 0
 
     def words(self, name: Name) -> tuple[str, str]:
-        told = (f"{group} = {_listed(columns, 20)}" for group, columns in self.groups.items())
-        return "grouped", "; ".join(told)
+        listed = (f"{group} = {_listed(columns, 20)}" for group, columns in self.groups.items())
+        return "grouped", "; ".join(listed)
 
     def notes(self) -> Mapping[str, Any]:
         return {"columns": self.groups}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FitnessBroken(Decision):
-    """ABC saw the accuracy on a sample rise by `rise` with twice the rows.
+class MonotonicityViolated(Decision):
+    """Rise of an accuracy by `rise` on a sample with twice the rows, seen by ABC.
 
     `worth` is the rise up to all rows if it goes on.
     """
@@ -306,8 +304,8 @@ class FitnessBroken(Decision):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExploitivenessBroken(Decision):
-    """ABC saw accuracy fall by `fall` at `rows` rows; at all rows it is below its lower bound."""
+class ExploitivenessViolated(Decision):
+    """Fall of an accuracy by `fall` at `rows` rows; at all rows it is below ABC's lower bound."""
 
     configuration: int
     rows: int
@@ -323,14 +321,14 @@ class ExploitivenessBroken(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured(_Happened):
-    """A point of the anytime curve: the job's own score after `at` units."""
+    """Point of the anytime curve: the job's own score after `at` units."""
 
     value: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished(_Happened):
-    """The last event of every complete log."""
+    """Last event of every complete log."""
 
     reason: str
     score: float
@@ -355,13 +353,13 @@ Event: TypeAlias = (
     | ParentsMerged
     | ClassChampionChanged
     | ColumnsGrouped
-    | FitnessBroken
-    | ExploitivenessBroken
+    | MonotonicityViolated
+    | ExploitivenessViolated
     | Measured
     | Finished
 )
-"""All kinds, and there are no others. Of one that is no `Decision` two readers have to decide what
-it means: they match on events and end with ``assert_never``, so that mypy names them."""
+"""All kinds that exist. Of one that is not a `Decision` two readers have to decide
+what it means: they match on events and end with ``assert_never``, so that mypy names them."""
 
 KINDS: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)}
 
@@ -369,14 +367,14 @@ Kind = TypeVar("Kind", bound=Event)
 
 
 def kind(name: str) -> type[Event]:
-    """The event class called `name`."""
+    """Return the event class called `name`."""
     if name not in KINDS:
         raise ValueError(f"unknown event {name!r}: a log holds only {', '.join(sorted(KINDS))}")
     return KINDS[name]
 
 
 def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
-    """The events of one kind, in order.
+    """Return the events of one kind, in order.
 
     Examples
     --------

@@ -1,7 +1,5 @@
 """One thread at a time in the methods of a model, also in the child of a fork."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -5,8 +5,6 @@ A log is a gzip file of JSON lines, one event a line::
     {"event": "LeaseGranted", "at": 0, "configuration": 3, "amount": 50, "slot": 1, "fresh": true}
 """
 
-from __future__ import annotations
-
 import dataclasses
 import gzip
 import json
@@ -20,7 +18,7 @@ from leaseboard.algorithms.events import Event, kind
 
 
 def to_json(event: Event) -> str:
-    """One line of JSON, without spaces; NaN and infinities are written as strings."""
+    """Return one line of JSON, without spaces; NaN and infinities are written as strings."""
     payload = {"event": type(event).__name__}
     for field in dataclasses.fields(event):
         payload[field.name] = _plain(getattr(event, field.name))
@@ -28,7 +26,7 @@ def to_json(event: Event) -> str:
 
 
 def from_json(line: str) -> Event:
-    """The event that `to_json` wrote; ValueError names what is wrong with the line."""
+    """Return the event that `to_json` wrote; ValueError names what is wrong with the line."""
     payload = json.loads(line)
     if not isinstance(payload, dict) or "event" not in payload:
         raise ValueError(f"not an event: {line[:80]!r} has no 'event' field")
@@ -47,7 +45,7 @@ def write_log(path: Path, events: Iterable[Event]) -> None:
 
 
 def read_log(path: Path) -> Iterator[Event]:
-    """The events of a log, in order; replay them into any sink."""
+    """Yield the events of a log, in order; replay them into any sink."""
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
             yield from_json(line)
@@ -88,7 +86,7 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 def _plain(value: Any) -> Any:
-    """`value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
+    """Return `value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
@@ -102,16 +100,14 @@ def _plain(value: Any) -> Any:
 
 
 def _escaped(key: str) -> str:
-    """A user's key that begins with the mark of our own gets the mark once more."""
+    """Put our own mark before a user's key that begins with it."""
     return "$" + key if key.startswith("$") else key
 
 
 def _back(value: Any) -> Any:
-    """The inverse of `_plain`; lists become tuples, as events hold."""
+    """Return the inverse of `_plain`; lists become tuples, as events hold."""
     if isinstance(value, dict):
         if set(value) == {"$float"}:
             return _SPECIAL[value["$float"]]
         return {key.removeprefix("$"): _back(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return tuple(_back(item) for item in value)
-    return value
+    return tuple(map(_back, value)) if isinstance(value, list) else value

@@ -1,29 +1,39 @@
-"""Plain values and arrays in one file that can hold no code: JSON beside numpy's own format.
+"""Files of models: plain values and arrays, and no code. JSON next to numpy's own format.
 
-A file is a zip archive of ``.npy`` members, one an array, and one of them the JSON text that says
-where the arrays belong. JSON has no tuples, sets, bytes, numpy scalars, or keys that are not
+All models have one format, `FORMAT`, with a version and the kind of the model. A file is a zip
+archive of ``.npy`` members, one an array, and one of them the JSON text that says where the arrays
+belong. JSON has no tuples, sets, bytes, numpy scalars, or keys that are not
 texts: each is an object with a single name that begins with ``$``. Nothing that is read names a
-type or a function, so whatever a file holds, nothing of it is executed.
+type or a function, so nothing that a file holds is executed.
 
 What is read goes into objects that their own constructors have built: the fresh object says which
 type and shape each value must have. So no array reaches compiled code that is shorter than the
-code believes, whoever wrote the file.
+code believes, for any author of the file.
 """
 
-from __future__ import annotations
-
+import io
 import json
 import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from tokenize import TokenError
+from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError, short
 
 Arrays = dict[str, np.ndarray[Any, Any]]
+
+FORMAT, VERSION = "leaseboard-model", 3
+"""The format of all models' files; the version is raised with each change of what they hold."""
+
+REBUILD = "learn or register it again, or use the version of Leaseboard that wrote it"
+"""How users get a model back whose file cannot be read."""
+
+UNFIT = (ArithmeticError, AttributeError, EOFError, LookupError, MemoryError, RuntimeError,
+         TokenError, TypeError, ValueError, zipfile.BadZipFile, zlib.error)  # fmt: skip
+"""What building a model from values that no model has can raise."""
 
 _TEXT = "values"
 """The member that holds the JSON text."""
@@ -33,11 +43,11 @@ _NUMBERS = "biuf"
 
 
 _SAME = frozenset({type(None), bool, int, float, str})
-"""Types of values that JSON has as they are."""
+"""Types of values that JSON has, too."""
 
 
-def write(path: Path, value: Any, mark: str) -> None:
-    """Write `value` and the `mark` of its format.
+def dump(kind: str, value: Any) -> bytes:
+    """Return the content of a file with a model of some kind.
 
     Raises
     ------
@@ -45,44 +55,107 @@ def write(path: Path, value: Any, mark: str) -> None:
         If a part of it is not a number, text, None, bytes, array, list, tuple, set or dict.
     """
     arrays: Arrays = {}
-    text = json.dumps({"format": mark, "value": _tagged(value, arrays)})
-    with path.open("wb") as file:
-        np.savez(file, allow_pickle=False, **{_TEXT: _bytes(text.encode())}, **arrays)
+    content = {"format": FORMAT, "version": VERSION, "kind": kind}
+    text = json.dumps(content | {"value": _tagged(value, arrays)})
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **{_TEXT: _bytes(text.encode())}, **arrays)
+    return file.getvalue()
 
 
 def check(value: Any) -> None:
-    """UsageError, as `write` raises it, if `value` cannot be written."""
+    """Raise UsageError, as `dump` does, if `value` cannot be written."""
     _tagged(value, {})
 
 
-def read(path: Path, mark: str) -> Any:
-    """What `write` wrote; ValueError for any other file, OSError if it cannot be read."""
+def load(content: bytes, name: str, rebuild: str = REBUILD) -> tuple[str, Any]:
+    """Return the kind and the value of which `dump` made `content`.
+
+    Parameters
+    ----------
+    content : bytes
+    name : str
+        What an error calls it.
+    rebuild : str
+        How to rebuild the model, for the error message.
+
+    Raises
+    ------
+    UsageError
+        If it has another format or version, or is damaged.
+    """
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
-            content = json.loads(stored[_TEXT].tobytes())
-            if content["format"] != mark:
-                raise ValueError(f"format {content['format']!r}, not {mark!r}")
-            return _untagged(content["value"], {n: stored[n] for n in stored if n != _TEXT})
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        LookupError,
-        TypeError,
-        NotImplementedError,
-        RuntimeError,
-        MemoryError,
-    ) as error:
-        raise ValueError(str(error)) from error
+        check_size(content)
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            found = json.loads(stored[_TEXT].tobytes())
+            arrays = {member: stored[member] for member in stored if member != _TEXT}
+            format_ = short(f"{found['format']} {found.get('version', '')}".rstrip(), 60)
+            if format_ == f"{FORMAT} {VERSION}":
+                return str(found["kind"]), _untagged(found["value"], arrays)
+    except UNFIT as error:
+        raise damaged(name, rebuild) from error
+    raise other_format(name, format_, rebuild)
+
+
+def check_size(content: bytes) -> None:
+    """Raise ValueError for a zip file whose members are longer than itself: ours are not packed.
+
+    A packed member, or many entries for one member, are gigabytes in a few kilobytes.
+    """
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        if sum(each.file_size for each in archive.infolist()) > len(content):
+            raise ValueError("its members are longer than the file")
+
+
+def damaged(name: str, rebuild: str = REBUILD) -> UsageError:
+    """Return the error of a file that holds no model, or not all of one."""
+    return UsageError(
+        f"{name} is not a model of the format {FORMAT} {VERSION}, or a damaged one: {rebuild}"
+    )
+
+
+def other_format(name: str, format_: str, rebuild: str = REBUILD) -> UsageError:
+    """Return the error of a model of another version of Leaseboard."""
+    return UsageError(
+        f"{name} has the format {format_}, and this version of Leaseboard reads {FORMAT}"
+        f" {VERSION}: {rebuild}"
+    )
+
+
+class Saved:
+    """Object whose state is the attributes that `kept` names, and those of its parts.
+
+    An attribute is a plain value, an array, a named tuple of arrays, another such object, or a
+    list of them.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, Any]:
+        """Return all that a fresh object needs to go on as this one does, as plain values."""
+        return values_of(self, self.kept)
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`, where nothing was seen so far; ValueError if it cannot be one."""
+        fill(self, state, self.kept)
 
 
 def values_of(part: object, names: Sequence[str]) -> dict[str, Any]:
-    """The attributes called `names`."""
-    return {name: getattr(part, name) for name in names}
+    """Return the attributes called `names`, as plain values."""
+    return {name: _value_of(getattr(part, name)) for name in names}
+
+
+def _value_of(value: Any) -> Any:
+    if isinstance(value, Saved):
+        return value.state()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return values_of(value, value._fields)
+    if isinstance(value, list) and value and isinstance(value[0], Saved):
+        return [item.state() for item in value]
+    return value
 
 
 def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Set the attributes called `names`, arrays in place.
+    """Set the attributes called `names`, arrays and parts in place.
 
     Raises
     ------
@@ -91,7 +164,14 @@ def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
     """
     for name in names:
         old, new = getattr(part, name), state[name]
-        if isinstance(old, np.ndarray):
+        if isinstance(old, Saved):
+            old.fill(new)
+        elif isinstance(old, tuple) and hasattr(old, "_fields"):
+            fill(old, new, old._fields)
+        elif isinstance(old, list) and old and isinstance(old[0], Saved):
+            for item, its in zip(old, new, strict=True):
+                item.fill(its)
+        elif isinstance(old, np.ndarray):
             fill_array(old, new)
         elif type(new) is type(old):
             setattr(part, name, new)
@@ -156,7 +236,7 @@ def _untagged(value: Any, arrays: Arrays) -> Any:
 
 
 def _is_number(value: Any) -> bool:
-    """Whether it is a numpy scalar that JSON has a number for, which a long double is not."""
+    """Return whether JSON has a number for the numpy scalar, as it has not for a long double."""
     scalar = isinstance(value, np.generic) and value.dtype.kind in _NUMBERS
     return scalar and not isinstance(value, np.longdouble)
 

@@ -1,7 +1,5 @@
 """Every algorithm by name: a row of ``registry.csv`` each, imported only when it is built."""
 
-from __future__ import annotations
-
 import csv
 import importlib
 import inspect
@@ -10,14 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from leaseboard.algorithms import plugins, user_files
 from leaseboard.algorithms.base import Algorithm, configured, setting_names
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.user_files import blaming, classes_in, file_of, import_file
+from leaseboard.algorithms.plugins import Plugin
+from leaseboard.algorithms.user_files import blaming, classes_in, import_file
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of ``registry.csv``: a name of the command line, and what it stands for.
+    """A row of ``registry.csv``: a name of the command line, and what it means.
 
     Attributes
     ----------
@@ -54,14 +54,27 @@ _BY_NAME = {entry.name: entry for entry in ENTRIES}
 
 
 def names() -> list[str]:
-    """All registered names, in the order of the table."""
+    """Return all registered names, in the order of the table."""
     return list(_BY_NAME)
 
 
-def entry(name: str) -> Entry:
-    """The entry of `name`; UsageError with the nearest name if there is none.
+def plugin(name: str) -> Plugin | None:
+    """Return the plugin that adds the algorithm `name`; None for ours and for files."""
+    return None if name in _BY_NAME else plugins.find("algorithms", name)
 
-    Of a file without a class the error names those that stand in it.
+
+def file_of(name: str) -> Path | None:
+    """Return the file of a user's algorithm or of a plugin's; None for another name."""
+    found = user_files.file_of(name)
+    if found is None and (added := plugin(name)):
+        return added.file
+    return found
+
+
+def entry(name: str) -> Entry:
+    """Return the entry of `name`; raise UsageError with the nearest name if it is unknown.
+
+    Of a file without a class the error names those that are in it.
     """
     if name not in _BY_NAME:
         if name.endswith(".py"):
@@ -69,27 +82,28 @@ def entry(name: str) -> Entry:
             if found := classes_in(Path(name)):
                 written = "write " + " or ".join(f"{name}:{each}" for each in found)
             raise UsageError(f"algorithm {name!r} names a file and no class in it: {written}")
-        raise unknown("algorithm", name, _BY_NAME)
+        raise unknown("algorithm", name, [*_BY_NAME, *plugins.names("algorithms")])
     return _BY_NAME[name]
 
 
 def unrepeatable(name: str) -> str:
-    """Why two runs of `name` with one seed may differ; empty if nothing is known of it."""
+    """Return why two runs of `name` with one seed may differ; empty if nothing is known of it."""
     return _BY_NAME[name].unrepeatable if name in _BY_NAME else ""
 
 
 def algorithm_class(name: str) -> type[Algorithm]:
-    """The class behind a registered name or behind ``path/to/file.py:Class``."""
-    path = file_of(name)
-    if path is not None:
-        return _from_file(path, name.rpartition(":")[2])
+    """Return the class behind a name, a plugin's too, or behind ``path/to/file.py:Class``."""
+    if path := user_files.file_of(name):
+        return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
+    if added := plugin(name):
+        return _algorithm({name: added.load()}, name, added.file)
     module, _, attribute = entry(name).target.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
 
 
 def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
-    """The algorithm `name` with `settings`; UsageError names a setting that is wrong and why.
+    """Return the algorithm `name` with `settings`; UsageError names a wrong setting and why.
 
     Strings are converted to the setting's type, so that the command line's ``--set b=5`` works.
     """
@@ -106,9 +120,9 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
 
 
 def unknown_setting(name: str, key: str, value: Any, known: Iterable[str]) -> SettingError:
-    """The error for a setting that is not known.
+    """Return the error for a setting that is not known.
 
-    Where its value is what another name of the same source ends with, that name is told.
+    Where its value is what another name of the same source ends with, that name is given.
 
     Examples
     --------
@@ -117,16 +131,19 @@ def unknown_setting(name: str, key: str, value: Any, known: Iterable[str]) -> Se
     """
     for other in ENTRIES if name in _BY_NAME else ():
         if other.source == entry(name).source and other.name.endswith(f"-{value}"):
-            told = f"unknown setting of {name} {key!r}: take the algorithm {other.name!r}"
-            return SettingError(UsageError(told), key)
+            reason = f"unknown setting of {name} {key!r}: take the algorithm {other.name!r}"
+            return SettingError(UsageError(reason), key)
     return SettingError(unknown(f"setting of {name}", key, known), key)
 
 
-def _from_file(path: Path, attribute: str) -> type[Algorithm]:
-    module = import_file(path, "algorithm")
-    found = getattr(module, attribute, None)
+def _algorithm(there: Mapping[str, Any], attribute: str, path: Path) -> type[Algorithm]:
+    """Return the algorithm called `attribute` among what is there; UsageError without it."""
+    found = there.get(attribute)
+    if found is not None and not inspect.isclass(found):
+        kind = type(found).__name__
+        raise UsageError(f"{path}: {attribute!r} is a {kind}: name a subclass of Algorithm")
     if not (inspect.isclass(found) and issubclass(found, Algorithm)):
-        classes = [n for n, c in vars(module).items() if inspect.isclass(c)
+        classes = [n for n, c in there.items() if inspect.isclass(c)
                    and issubclass(c, Algorithm) and c is not Algorithm]  # fmt: skip
         raise unknown(f"algorithm in {path}", attribute, classes)
     return found

@@ -15,23 +15,77 @@ growth rate bounds what the arm can still reach.
 | y_k, ω_k, u_k, l_k | `best`, `growth_rate`, `upper`, `lower` |
 """
 
-from __future__ import annotations
-
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.pulls import Unit
+from leaseboard.algorithms.environments.pulls import Unit
 from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
 
 _LEAST_COST = 1e-9
 
 
+def growth_rate(y: Floats, y_before: Floats, C: int) -> Floats:
+    """Return ω = (y(n) - y(n - C)) / C, equation 10."""
+    return (y - y_before) / C
+
+
+def upper_bound(y: Floats, omega: Floats, steps: Floats) -> Floats:
+    """Return the upper bound min(1, y + ω · steps), equation 9 with the horizon T as its t.
+
+    A feedback above 1, which no accuracy is, bounds itself.
+    """
+    return np.maximum(y, np.minimum(1.0, y + omega * steps))
+
+
+def affordable_trials(left: Floats, c: Floats, look_ahead: float = 1.0) -> Floats:
+    """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
+    return look_ahead * np.maximum(left, 0.0) / np.maximum(c, _LEAST_COST)
+
+
+def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool = False) -> Bools:
+    """Eliminate, lines 10 to 14: arm j goes if some other candidate i has l_i >= u_j.
+
+    It is enough to compare with the leader, the candidate with the highest lower bound (of
+    several, the one with the highest upper bound, then the first): what any other arm removes
+    the leader removes, and the leader itself stays.
+
+    Parameters
+    ----------
+    lower, upper : ndarray of float, shape (..., n_arms)
+    candidates : ndarray of bool, shape (..., n_arms)
+    strict : bool
+        Compare with ``l_i > u_j``.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., n_arms)
+    """
+    highest = np.where(candidates, lower, -np.inf).max(axis=-1, keepdims=True)
+    leaders = candidates & (lower == highest)
+    leader = np.where(leaders, upper, -np.inf).argmax(axis=-1)
+    beaten = upper < highest if strict else upper <= highest
+    keep: Bools = ~beaten
+    np.put_along_axis(keep, leader[..., None], values=True, axis=-1)
+    return candidates & keep
+
+
+_LEAST_GROWTH = 1e-15
+"""A growth rate below it never reaches 1."""
+
+
+def growing_total(y: Floats, omega: Floats, steps: Floats) -> Floats:
+    """Return the sum over s = 1..steps of min(1, y + ω s), in closed form."""
+    rising = np.floor(np.maximum(1 - y, 0.0) / np.maximum(omega, _LEAST_GROWTH))
+    s = np.minimum(rising, steps)
+    return np.asarray(s * y + omega * s * (s + 1) / 2 + (steps - s), dtype=np.float64)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GrowthBased(ArmPolicy):
-    """What all policies that extrapolate an arm's growth rate can be told.
+    """Settings of all policies that extrapolate an arm's growth rate.
 
     Parameters
     ----------
@@ -49,75 +103,14 @@ class GrowthBased(ArmPolicy):
     strict: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class RisingBandits(GrowthBased):
-    """Rising Bandits: eliminate the arms whose growth cannot catch up any more (AAAI 2020).
-
-    Parameters
-    ----------
-    horizon : {"all", "own"}
-        The pulls that are left: T - t over all arms (the paper), or T - n_k of the arm itself.
-
-    Notes
-    -----
-    Departs from the paper: an arm with fewer than C + 1 pulls has u = 1, because equation 10
-    needs y(n - C). The paper does not say what it does there; the authors' code does this.
-    Departs from the paper: two arms that tie exactly never eliminate each other, because an
-    arm that has been removed removes nobody.
-    """
-
-    units: ClassVar[tuple[Unit, ...]] = ("trials",)
-
-    horizon: Literal["all", "own"] = "all"
-
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """The candidates and their bounds; deterministic."""
-        return RisingPolicy(problem, self, own_horizon=self.horizon == "own")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RisingBanditsCost(GrowthBased):
-    """Rising Bandits under a budget in seconds: the cost of an arm's trials counts (AAAI 2020).
-
-    Under a budget in trials, every trial costs one, and this is Rising Bandits itself.
-
-    Parameters
-    ----------
-    look_ahead : float
-        The share of the trials still affordable that the bound looks ahead: 1 in the paper's
-        equation 16; the authors' code takes 0.5.
-    turns : {"pulls", "seconds"}
-        Whose turn it is among the candidates: each pulls once a round (the paper), or, after the
-        first round, the one that would have used the least of the budget after one more trial. In
-        the first round the best arm so far then gets its second trial before the arms that wait,
-        if it costs no more than their equal share of what is left.
-
-    Notes
-    -----
-    Departs from the paper with ``turns="seconds"``: rounds give an arm whose trials take a hundred
-    times as long as another's a hundred times its budget, whatever it promises. With equal shares
-    arms are compared after every pull, as soon as each was pulled once.
-    """
-
-    look_ahead: Annotated[float, Field(gt=0, le=1)] = 1.0
-    turns: Literal["pulls", "seconds"] = "pulls"
-
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """The candidates, their bounds and their mean costs; deterministic."""
-        return CostAwarePolicy(problem, self)
-
-
 class RisingPolicy(Policy):
     """Algorithm 1, one pull at a time; the numbers are its lines."""
 
     initial_round = False
 
-    def __init__(
-        self, problem: Problem, settings: GrowthBased, *, own_horizon: bool = False
-    ) -> None:
-        super().__init__(problem)  # line 1: all arms are candidates, t = 0
-        self._own_horizon = own_horizon
-        self.settings = settings
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)  # line 1: all arms are candidates, t = 0
+        self._own_horizon = isinstance(settings, RisingBandits) and settings.horizon == "own"
         self.steps = settings.C if settings.differences == "paper" else settings.C - 1
         shape = self.best.shape
         self.lower: Floats = np.zeros(shape)
@@ -126,11 +119,11 @@ class RisingPolicy(Policy):
         self._history: Floats = np.zeros((*shape, self.steps + 1))
 
     def bounds(self) -> tuple[Floats, Floats]:
-        """The final reward of each arm lies between its best so far and its extrapolation."""
+        """Return each arm's best reward so far and its extrapolation."""
         return self.lower, self.upper
 
     def certain(self) -> list[int]:
-        """The rest of the round."""
+        """Return the rest of the round."""
         return [int(arm) for arm in np.flatnonzero(self._waiting[0])]
 
     def _choose(self) -> Ints:
@@ -150,7 +143,7 @@ class RisingPolicy(Policy):
             self._eliminate(over)
 
     def retire(self, arm: Ints, why: str) -> None:
-        """As of every policy; if it was the last of its round, the round is over."""
+        """Retire as every policy; if the arm was the last of its round, the round is over."""
         super().retire(arm, why)
         self._waiting[self._runs, arm] = False
         over = self._round_is_over()
@@ -176,12 +169,35 @@ class RisingPolicy(Policy):
         self._waiting[over] = self.candidates[over]
 
 
+@dataclass(frozen=True, kw_only=True)
+class RisingBandits(GrowthBased):
+    """Rising Bandits: eliminate the arms whose growth cannot catch up any more (AAAI 2020).
+
+    Parameters
+    ----------
+    horizon : {"all", "own"}
+        The pulls that are left: T - t over all arms (the paper), or T - n_k of the arm itself.
+
+    Notes
+    -----
+    Departs from the paper: an arm with fewer than C + 1 pulls has u = 1, because equation 10
+    needs y(n - C). The paper does not say what it does there; the authors' code does this.
+    Departs from the paper: two arms that tie exactly never eliminate each other, because an
+    arm that has been removed removes no other.
+    """
+
+    units: ClassVar[tuple[Unit, ...]] = ("trials",)
+
+    horizon: Literal["all", "own"] = "all"
+
+    state: ClassVar[type[Policy]] = RisingPolicy
+
+
 class CostAwarePolicy(RisingPolicy):
     """Equation 16: how many trials of this arm the time left would pay for."""
 
-    def __init__(self, problem: Problem, settings: RisingBanditsCost) -> None:
-        super().__init__(problem, settings)
-        self.look_ahead = settings.look_ahead
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
         self._equal_shares = settings.turns == "seconds"
         self._spent: Floats = np.zeros(self.best.shape)
 
@@ -210,56 +226,56 @@ class CostAwarePolicy(RisingPolicy):
         self._spent[at] += cost
         c = self._spent[at] / self.pulls[at]
         left = self.problem.budget - self._spent.sum(axis=-1)
-        return affordable_trials(left, c, self.look_ahead)
+        return affordable_trials(left, c, self.settings.look_ahead)
 
 
-def growth_rate(y: Floats, y_before: Floats, C: int) -> Floats:
-    """ω = (y(n) - y(n - C)) / C, equation 10."""
-    return (y - y_before) / C
+@dataclass(frozen=True, kw_only=True)
+class RisingBanditsCost(GrowthBased):
+    """Rising Bandits under a budget in seconds: the cost of an arm's trials counts (AAAI 2020).
 
-
-def upper_bound(y: Floats, omega: Floats, steps: Floats) -> Floats:
-    """The upper bound min(1, y + ω · steps), equation 9 with the horizon T as its t.
-
-    A feedback above 1, which no accuracy is, bounds itself.
-    """
-    return np.maximum(y, np.minimum(1.0, y + omega * steps))
-
-
-def affordable_trials(left: Floats, c: Floats, look_ahead: float = 1.0) -> Floats:
-    """B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
-    return look_ahead * np.maximum(left, 0.0) / np.maximum(c, _LEAST_COST)
-
-
-def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool = False) -> Bools:
-    """Lines 10 to 14: arm j goes if some other candidate i has l_i >= u_j.
-
-    It is enough to compare with the leader, the candidate with the highest lower bound (of
-    several, the one with the highest upper bound, then the first): whoever is removed by
-    anybody is removed by the leader, and the leader itself stays.
+    Under a budget in trials, every trial costs one, and this is Rising Bandits itself.
 
     Parameters
     ----------
-    lower, upper : ndarray of float, shape (..., n_arms)
-    candidates : ndarray of bool, shape (..., n_arms)
-    strict : bool
-        Compare with ``l_i > u_j``.
+    look_ahead : float
+        The share of the trials still affordable that the bound looks ahead: 1 in the paper's
+        equation 16; the authors' code takes 0.5.
+    turns : {"pulls", "seconds"}
+        Which of the candidates pulls next: each pulls once a round (the paper), or, after the
+        first round, the one that would have used the least of the budget after one more trial. In
+        the first round the best arm so far then gets its second trial before the arms that wait,
+        if it costs no more than their equal share of what is left.
 
-    Returns
-    -------
-    ndarray of bool, shape (..., n_arms)
+    Notes
+    -----
+    Departs from the paper with ``turns="seconds"``: rounds give an arm whose trials take a hundred
+    times as long as another's a hundred times its budget, however low its bound. With equal shares
+    arms are compared after every pull, as soon as each was pulled once.
     """
-    highest = np.where(candidates, lower, -np.inf).max(axis=-1, keepdims=True)
-    leaders = candidates & (lower == highest)
-    leader = np.where(leaders, upper, -np.inf).argmax(axis=-1)
-    beaten = upper < highest if strict else upper <= highest
-    keep: Bools = ~beaten
-    np.put_along_axis(keep, leader[..., None], values=True, axis=-1)
-    return candidates & keep
+
+    look_ahead: Annotated[float, Field(gt=0, le=1)] = 1.0
+    turns: Literal["pulls", "seconds"] = "pulls"
+
+    state: ClassVar[type[Policy]] = CostAwarePolicy
 
 
-_LEAST_GROWTH = 1e-15
-"""A growth rate below it never reaches 1."""
+class _HeidariPolicy(RisingPolicy):
+    """Policy whose bounds are totals over T, so that they are rewards of a mean pull."""
+
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
+        self._past: Floats = np.zeros(self.best.shape)
+
+    def _bounds_of(
+        self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
+    ) -> tuple[Floats, Floats]:
+        at = (self._runs, arm)
+        self._past[at] += y
+        T, left = self.problem.budget, self._steps_left(arm, cost)
+        optimistic = np.where(known, growing_total(y, omega, left), left)
+        q = self._past[at] + left * y
+        p = self._past[at] + optimistic
+        return q / T, np.maximum(p, q) / T
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,32 +299,4 @@ class Heidari(GrowthBased):
 
     strict: bool = True
 
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """The candidates and the bounds of their totals; deterministic."""
-        return _HeidariPolicy(problem, self)
-
-
-class _HeidariPolicy(RisingPolicy):
-    """Its bounds are totals over T, so that they are rewards of a mean pull."""
-
-    def __init__(self, problem: Problem, settings: Heidari) -> None:
-        super().__init__(problem, settings)
-        self._past: Floats = np.zeros(self.best.shape)
-
-    def _bounds_of(
-        self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
-    ) -> tuple[Floats, Floats]:
-        at = (self._runs, arm)
-        self._past[at] += y
-        T, left = self.problem.budget, self._steps_left(arm, cost)
-        optimistic = np.where(known, growing_total(y, omega, left), left)
-        q = self._past[at] + left * y
-        p = self._past[at] + optimistic
-        return q / T, np.maximum(p, q) / T
-
-
-def growing_total(y: Floats, omega: Floats, steps: Floats) -> Floats:
-    """The sum over s = 1..steps of min(1, y + ω s), in closed form."""
-    rising = np.floor(np.maximum(1 - y, 0.0) / np.maximum(omega, _LEAST_GROWTH))
-    s = np.minimum(rising, steps)
-    return np.asarray(s * y + omega * s * (s + 1) / 2 + (steps - s), dtype=np.float64)
+    state: ClassVar[type[Policy]] = _HeidariPolicy

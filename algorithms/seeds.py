@@ -1,14 +1,12 @@
 """Seeds are derived, never drawn: a job's seed is a hash of what the job is."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
 
 
 def derive_seed(*parts: str | int) -> int:
-    """A 31-bit seed from `parts`, the same on every machine and in every process.
+    """Return a 31-bit seed from `parts`, the same on every machine and in every process.
 
     31 bits, because ``numpy.random.RandomState`` and scikit-learn take no more than 32
     and LightGBM's are signed.
@@ -23,5 +21,5 @@ def derive_seed(*parts: str | int) -> int:
 
 
 def generator(*parts: str | int) -> np.random.Generator:
-    """A generator of its own for each purpose that `parts` name."""
+    """Return a generator of its own for each purpose that `parts` name."""
     return np.random.default_rng(derive_seed(*parts))

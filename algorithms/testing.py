@@ -1,6 +1,4 @@
-"""The smallest benches that mean anything: what checks and examples run on, in milliseconds."""
-
-from __future__ import annotations
+"""The smallest environments that mean anything, for checks and examples, in milliseconds."""
 
 import math
 from collections.abc import Callable
@@ -11,32 +9,31 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds, SimulatedLearners
-from leaseboard.algorithms.base import Bench
-from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
-from leaseboard.algorithms.benches.pulls import PullsBench, Trial
-from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked, SamplesBench
-from leaseboard.algorithms.benches.selecting import Probe
-from leaseboard.algorithms.benches.stream import (
-    Namespace,
-    OutsideForecasts,
-    Stream,
-    StreamBench,
-    StreamToll,
+from leaseboard.algorithms.base import Cost, Environment
+from leaseboard.algorithms.environments.folds import FoldProbe, FoldsEnvironment
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
+from leaseboard.algorithms.environments.samples import (
+    Decided,
+    OutsideDecider,
+    ProbeAsked,
+    SamplesEnvironment,
 )
-from leaseboard.algorithms.benches.systems import SystemFit, SystemsBench
+from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.environments.systems import SystemFit, SystemsEnvironment
 from leaseboard.algorithms.reference.naive import RunningMean
 from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, slots=True)
 class Tiny:
-    """What varies of a tiny bench.
+    """Variables of a tiny environment.
 
     Attributes
     ----------
     budget : int, optional
-        In the bench's unit.
+        In the environment's unit.
     choices : int
         How much there is to choose from.
     broken : bool
@@ -44,8 +41,8 @@ class Tiny:
     classes : int
         Of three and more a stream or hold-out has so many, the last of which comes late.
     same : int, optional
-        After so many answers (labels, trials, probes) it goes on otherwise: two benches that
-        differ in `same` alone cannot be told apart before, but by who looks ahead.
+        After so many answers (labels, trials, probes) it goes on otherwise: two environments that
+        differ in `same` alone cannot be distinguished before, but by looking ahead.
     """
 
     budget: int | None = None
@@ -56,16 +53,16 @@ class Tiny:
 
 
 TRAIN_ROWS = 240
-"""Of the 300 rows of the hold-out bench."""
+"""Of the 300 rows of the hold-out environment."""
 
 
-def tiny_bench(kind: str, tiny: Tiny = Tiny()) -> Bench:
-    """A fresh tiny bench of `kind`."""
-    return BENCHES[kind].make(tiny)
+def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
+    """Return a fresh tiny environment of `kind`."""
+    return ENVIRONMENTS[kind].make(tiny)
 
 
 def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """300 examples in which the product of two features explains most of the target."""
+    """Return 300 examples in which the product of two features explains most of the target."""
     rng = np.random.default_rng(0)
     features = rng.uniform(-1, 1, (300, tiny.choices)).astype(np.float32)
     labels = features[:, 0] + 3 * features[:, 0] * features[:, -1] + rng.normal(0, 0.1, 300)
@@ -76,7 +73,7 @@ def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 def _other(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Other numbers of another scale, sign and order, none of them where it was."""
+    """Return other numbers of another scale, sign and order, none of them where it was."""
     return (1 - 2 * values[::-1]).astype(np.float32)
 
 
@@ -84,7 +81,7 @@ def _names(tiny: Tiny) -> tuple[str, ...]:
     return tuple("abcdefgh"[: tiny.choices])
 
 
-def _stream(tiny: Tiny) -> Bench:
+def _stream(tiny: Tiny) -> Environment:
     features, labels = _product(tiny)
     names = _names(tiny)
     namespaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
@@ -96,34 +93,29 @@ def _stream(tiny: Tiny) -> Bench:
         stream = Stream(features, labels, namespaces, names, "classification", classes=called)
     else:
         stream = Stream(features, labels, namespaces, names)
-    return StreamBench(stream, budget=tiny.budget, outside=_Outsiders())
-
-
-class _Outsiders:
-    """Stand-ins for forecasters of other systems: each is the mean of the labels so far."""
-
-    def start(self, which: OutsideForecasts, stream: Stream, seed: int) -> _Outsider:
-        return _Outsider(len(stream.classes))
+    return StreamEnvironment(stream, budget=tiny.budget, outside=_Outsider)
 
 
 class _Outsider:
-    def __init__(self, n_classes: int) -> None:
-        self._mean = RunningMean().forecaster(1, "regression", n_classes or None)
+    """Any learner of another system: the mean of the labels so far."""
+
+    def __init__(self, system: str, learner: str, stream: Stream, seed: int) -> None:
+        self._mean = RunningMean().predictor(1, "regression", len(stream.classes) or None)
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
     ) -> NDArray[np.float64]:
         return self._mean.learn_many(examples, labels).astype(np.float64)
 
-    def finish(self) -> StreamToll:
-        return StreamToll(cpu_seconds=0.5, wall_seconds=1.0, peak_memory_mb=100.0)
+    def finish(self) -> Cost:
+        return Cost(cpu_seconds=0.5, wall_seconds=1.0, peak_memory_mb=100.0)
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is nothing to end."""
 
 
 def _classes(values: NDArray[np.float32], tiny: Tiny) -> NDArray[np.float32]:
-    """Classes of numbers, by the order in which they come; the last comes half-way."""
+    """Return classes of numbers, by the order in which they come; the last comes half-way."""
     found = np.digitize(values, np.linspace(-1, 1, tiny.classes - 1))
     late, half = tiny.classes - 1, len(found) // 2
     found[:half][found[:half] == late] = 0
@@ -133,7 +125,7 @@ def _classes(values: NDArray[np.float32], tiny: Tiny) -> NDArray[np.float32]:
     return np.array(numbers, dtype=np.float32)
 
 
-def _holdout(tiny: Tiny) -> Bench:
+def _holdout(tiny: Tiny) -> Environment:
     features, labels = _product(tiny)
     if tiny.same is not None:
         labels[tiny.same :] = _other(labels[tiny.same :])
@@ -146,30 +138,28 @@ def _holdout(tiny: Tiny) -> Bench:
     train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS], texts[:TRAIN_ROWS])
     test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:], texts[TRAIN_ROWS:])
     holdout = Holdout(train, test, _names(tiny), task, called)
-    return HoldoutBench(holdout, passes=2, budget=tiny.budget)
+    return HoldoutEnvironment(holdout, passes=2, budget=tiny.budget)
 
 
 class _Veil:
-    """Lets the first answers through; the others are to be otherwise."""
+    """Veil that lets the first answers through; the others are to be otherwise."""
 
     def __init__(self, tiny: Tiny) -> None:
         self.most = math.inf if tiny.same is None else tiny.same
         self._through: set[tuple[object, ...]] = set()
 
     def hides(self, *asked: object) -> bool:
-        """Whether the answer is to be otherwise; the same one whenever it is asked for."""
+        """Return whether the answer is to be otherwise; the same one whenever it is asked for."""
         if len(self._through) < self.most:
             self._through.add(asked)
         return asked not in self._through
 
 
-class _Trials:
+class _Trials(Trials):
     """Arms that rise with the pulls, the later ones higher.
 
     Broken ones fail now and then, and the second always.
     """
-
-    spent_cpu_seconds = 0.0
 
     def __init__(self, tiny: Tiny) -> None:
         self.arms = _names(tiny)
@@ -177,10 +167,10 @@ class _Trials:
         self.tiny = tiny
         self.veil = _Veil(tiny)
 
-    def trial(self, arm: int, n: int) -> Trial:
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
         return self._veiled(self._run(arm, n), arm, n)
 
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
         arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
         return self._veiled(self._run(arm, n), optimiser, n)
 
@@ -192,7 +182,7 @@ class _Trials:
         return Trial(arm, {"n": n}, float(np.clip(reward, 0, 1)), reward, 0.1, 0.1)
 
     def _veiled(self, trial: Trial, source: object, n: int) -> Trial:
-        """`trial`, or another one; wherever trials may be hidden, so are all test scores."""
+        """Return `trial` or another one; where trials may be hidden, all test scores are."""
         hidden = self.veil.hides(source, n)
         if self.tiny.same is not None and trial.test is not None:
             trial = replace(trial, test=1 - trial.test)
@@ -200,10 +190,6 @@ class _Trials:
             return trial
         other = (trial.arm + 1) % len(self.arms) if isinstance(source, str) else trial.arm
         return replace(trial, arm=other, reward=1 - trial.reward)
-
-
-def _pulls(tiny: Tiny) -> Bench:
-    return PullsBench(_Trials(tiny), 60 if tiny.budget is None else tiny.budget)
 
 
 def _accuracies(tiny: Tiny) -> list[float]:
@@ -222,7 +208,7 @@ class _Learners(SimulatedLearners):
         return self._veiled(self._run(configuration, rows, test_rows), configuration, rows)
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
-        """As a probe on the rows of the other folds."""
+        """Return a probe on the rows of the other folds."""
         tested = len(range(fold, rows, folds))
         probe = self._run(configuration, rows - tested, tested)
         probe = replace(probe, train_correct=None, half_correct=None)
@@ -247,11 +233,6 @@ class _Learners(SimulatedLearners):
         )
 
 
-def _samples(tiny: Tiny) -> Bench:
-    searches = TinySearches()
-    return SamplesBench(_Learners(tiny), budget=tiny.budget, initial_rows=100, deciders=searches)
-
-
 @dataclass(frozen=True, slots=True)
 class _Fits:
     """A system that is right in all test rows but the first; an unpaid one is not."""
@@ -259,17 +240,17 @@ class _Fits:
     tiny: Tiny
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
-        forecasts = (np.arange(100) % 3).astype(np.float64)
-        forecasts[0] = np.nan if self.tiny.broken else 2
+        predictions = (np.arange(100) % 3).astype(np.float64)
+        predictions[0] = np.nan if self.tiny.broken else 2
         if self.tiny.same == 0:
-            return SystemFit(1 - forecasts, 0.25, 0.5)
-        return SystemFit(forecasts, 0.5, 1.0)
+            return SystemFit(1 - predictions, Cost(0.25, 0.5))
+        return SystemFit(predictions, Cost(0.5, 1.0))
 
 
-def _systems(tiny: Tiny) -> Bench:
+def _systems(tiny: Tiny) -> Environment:
     truth = (np.arange(100) % 3).astype(np.float64)
     budget = 30 if tiny.budget is None else tiny.budget
-    return SystemsBench(_Fits(tiny), truth, "classification", budget)
+    return SystemsEnvironment(_Fits(tiny), truth, "classification", budget)
 
 
 class _Folds(SimulatedFolds):
@@ -290,47 +271,45 @@ class _Folds(SimulatedFolds):
         return replace(probe, right=right, test_correct=probe.test_rows - probe.test_correct)
 
 
-def _folds(tiny: Tiny) -> Bench:
-    return FoldsBench(_Folds(tiny), budget=tiny.budget)
-
-
 @dataclass(frozen=True, slots=True)
 class TinyKind:
-    """How a kind of bench is made tiny.
+    """Maker of a tiny environment of a kind.
 
     Attributes
     ----------
     make : callable
     cuts : dict of int or None to tuple of int
-        By budget: after how many answers the bench may well go on otherwise.
+        By budget: after how many answers the environment may well go on otherwise.
     """
 
-    make: Callable[[Tiny], Bench]
+    make: Callable[[Tiny], Environment]
     cuts: dict[int | None, tuple[int, ...]]
 
 
-BENCHES = {
-    StreamBench.kind: TinyKind(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
-    HoldoutBench.kind: TinyKind(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
-    PullsBench.kind: TinyKind(_pulls, {None: (0, 3, 10, 31), 20: (9,)}),
-    SamplesBench.kind: TinyKind(_samples, {None: (0, 1, 5, 9)}),
-    SystemsBench.kind: TinyKind(_systems, {None: (0, 1)}),
-    FoldsBench.kind: TinyKind(_folds, {None: (0, 1, 5, 9)}),
+ENVIRONMENTS = {
+    StreamEnvironment.kind: TinyKind(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
+    HoldoutEnvironment.kind: TinyKind(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
+    PullsEnvironment.kind: TinyKind(
+        lambda tiny: PullsEnvironment(_Trials(tiny), 60 if tiny.budget is None else tiny.budget),
+        {None: (0, 3, 10, 31), 20: (9,)},
+    ),
+    SamplesEnvironment.kind: TinyKind(
+        lambda tiny: SamplesEnvironment(
+            _Learners(tiny), budget=tiny.budget, initial_rows=100, deciders=TinySearch
+        ),
+        {None: (0, 1, 5, 9)},
+    ),
+    SystemsEnvironment.kind: TinyKind(_systems, {None: (0, 1)}),
+    FoldsEnvironment.kind: TinyKind(
+        lambda tiny: FoldsEnvironment(_Folds(tiny), budget=tiny.budget), {None: (0, 1, 5, 9)}
+    ),
 }
 
 
-class TinySearches:
-    """Stand-ins for searches of other libraries: the best on the first rows, or of two folds."""
-
-    def start(self, which: OutsideDecider, seed: int) -> TinySearch:
-        """See `Deciders.start`; it needs no seed."""
-        return TinySearch(which)
-
-
 class TinySearch:
-    """One of them, see `DecidingSession`."""
+    """Any search of another library: the best on the first rows, or of two folds."""
 
-    def __init__(self, which: OutsideDecider) -> None:
+    def __init__(self, which: OutsideDecider, seed: int) -> None:
         folds = which.settings.get("folds", 1)
         numbers = range(which.configurations)
         if folds == 1:
@@ -339,28 +318,30 @@ class TinySearch:
             rows = max(folds, which.initial_rows)
             self._left = [ProbeAsked(n, rows, f, folds) for n in numbers for f in (0, 1)]
         self._asked: list[int] = []
-        self._told: dict[int, float] = {}
+        self._reported: dict[int, float] = {}
 
     def hear(self) -> ProbeAsked | Decided:
         """See `DecidingSession.hear`."""
         if self._left:
             self._asked.append(self._left[0].configuration)
             return self._left.pop(0)
-        best = max(self._told, key=lambda each: self._told[each], default=None)
+        best = max(self._reported, key=lambda each: self._reported[each], default=None)
         others = sorted({*self._asked} - {best})
         return Decided(best, dict.fromkeys(others, "it is not the best"))
 
-    def tell(self, accuracy: float | None) -> None:
-        """See `DecidingSession.tell`."""
+    def report(self, accuracy: float | None) -> None:
+        """See `DecidingSession.report`."""
         number = self._asked[-1]
-        self._told[number] = max(accuracy or 0.0, self._told.get(number, 0.0))
+        self._reported[number] = max(accuracy or 0.0, self._reported.get(number, 0.0))
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is nothing to end."""
 
 
-def parity(rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0) -> HoldoutBench:
-    """Random signs; the label is the product of the first `order` of them.
+def parity(
+    rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0
+) -> HoldoutEnvironment:
+    """Return random signs; the label is the product of the first `order` of them.
 
     Parameters
     ----------
@@ -373,4 +354,4 @@ def parity(rows: int = 2000, variables: int = 10, order: int = 3, seed: int = 0)
     y = x[:, :order].prod(axis=1)
     train, test = Part(x[:rows], y[:rows]), Part(x[rows:], y[rows:])
     names = tuple(f"x{i + 1}" for i in range(variables))
-    return HoldoutBench(Holdout(train, test, names, "classification"), seed)
+    return HoldoutEnvironment(Holdout(train, test, names, "classification"), seed)

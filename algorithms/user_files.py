@@ -1,6 +1,4 @@
-"""Importing what users write beside the package: ``path/to/file.py:Class``."""
-
-from __future__ import annotations
+"""Import of what users write next to the package: ``path/to/file.py:Class``."""
 
 import ast
 import hashlib
@@ -23,7 +21,7 @@ _REFERENCE = re.compile(r".*\.py(:\w*)?", re.DOTALL)
 
 
 def is_reference(text: str) -> bool:
-    """Whether a setting names a user's file.
+    """Return whether a setting names a user's file.
 
     Examples
     --------
@@ -34,13 +32,13 @@ def is_reference(text: str) -> bool:
 
 
 def file_of(name: str) -> Path | None:
-    """The file of ``path/to/file.py:Class``; None for a name of any other form."""
+    """Return the file of ``path/to/file.py:Class``; None for a name of any other form."""
     path, colon, _ = name.rpartition(":")
     return Path(path) if colon and path.endswith(".py") else None
 
 
 def classes_in(path: Path) -> list[str]:
-    """The public classes in a file, which is not run; none if it cannot be read as Python."""
+    """Return the public classes in a file, which is not run; none if it is not Python."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError):
@@ -61,7 +59,7 @@ def blaming(path: Path) -> Iterator[None]:
 
 
 def blamed(error: BaseException, path: Path) -> str:
-    """An error in one line, after the last line of `path` that led to it."""
+    """Return an error in one line, after the last line of `path` that led to it."""
     lines = [
         frame.lineno
         for frame in traceback.extract_tb(error.__traceback__)
@@ -77,7 +75,7 @@ def blamed(error: BaseException, path: Path) -> str:
 
 
 def place(error: BaseException) -> str:
-    """The last line of users' files that led to an error, to stand behind it: `` (a.py, line 3)``.
+    """Return the last line of a user's file that led to an error, such as `` (a.py, line 3)``.
 
     Empty if none did.
     """
@@ -90,7 +88,7 @@ def place(error: BaseException) -> str:
 
 
 def home(cls: type) -> str:
-    """Where a class is from, in the form of a reference: ``path/to/file.py:Class`` of a user's.
+    """Return a reference to a class: ``path/to/file.py:Class`` of a user's.
 
     Examples
     --------
@@ -103,17 +101,17 @@ def home(cls: type) -> str:
 
 
 class _Source(SourceFileLoader):
-    """Runs what a file says now: bytecode may be of an earlier one of its size and time."""
+    """Loader of what a file says now: bytecode may be of an earlier one of its size and time."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 def import_file(path: Path, what: str) -> ModuleType:
-    """The module in `path`, executed once in a process unless the file changes.
+    """Return the module in `path`, executed once in a process unless the file changes.
 
     It is registered where dataclasses and pickle look it up, under a name that shadows nothing
-    and is the same in every process while path and content are. What stands beside it can be
+    and is the same in every process while path and content are. What is next to it can be
     imported by name, as of a script, then and later; installed modules come first.
 
     Parameters
@@ -125,7 +123,7 @@ def import_file(path: Path, what: str) -> ModuleType:
     Raises
     ------
     UsageError
-        If there is no such file.
+        If the file does not exist.
     UserFileError
         With the line, if running it raises or ends in ``sys.exit``.
     """
@@ -141,9 +139,9 @@ def import_file(path: Path, what: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     executed.add(path)
-    beside = str(path.resolve().parent)
-    if beside not in sys.path:
-        sys.path.append(beside)
+    folder = str(path.resolve().parent)
+    if folder not in sys.path:
+        sys.path.append(folder)
     try:
         with blaming(path):
             spec.loader.exec_module(module)

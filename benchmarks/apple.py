@@ -1,4 +1,4 @@
-"""CPU time of apple beside `linear`, in turns, on sets of the suite ``speed-apple``.
+"""CPU time of apple next to `linear`, alternately, on sets of the suite ``speed-apple``.
 
 ``python -m benchmarks.apple [NAME ...] [--mirror FOLDER] [--repeats N]`` prints a table a set: one
 pass of learning at one rate, microseconds of CPU an example and how many times those of `linear`.
@@ -13,9 +13,9 @@ from pathlib import Path
 from benchmarks.timing import Timing, Way, measure, table
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
 
@@ -32,22 +32,22 @@ def run(holdout: Holdout, repeats: int = 5) -> list[Timing]:
 
 def _played(name: str, holdout: Holdout, repeats: int) -> Way:
     algorithm = registry.build(name, {"learning_rate": RATE})
-    algorithm.prepare(HoldoutBench(holdout))
-    benches = [HoldoutBench(holdout, score_on="progressive") for _ in range(repeats)]
+    algorithm.prepare(HoldoutEnvironment(holdout))
+    environments = [HoldoutEnvironment(holdout, score_on="progressive") for _ in range(repeats)]
 
     def work() -> float:
-        bench = benches.pop()
-        for _ in play(name, algorithm, bench, seed=0):
+        env = environments.pop()
+        for _ in play(name, algorithm, env, seed=0):
             pass
-        return bench.score().value
+        return env.score().value
 
     return Way(name, len(holdout.train.labels), work)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     suite = load_suite(SUITE, paths.shipped_conf())
-    sets, bench = {entry.name: entry for entry in suite.data}, dict(suite.bench)
+    sets, env = {entry.name: entry for entry in suite.data}, dict(suite.environment)
     parser = argparse.ArgumentParser(description="CPU time of apple, in times of linear's")
     parser.add_argument("names", nargs="*", default=["20news"], help=f"sets: {', '.join(sets)}")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
@@ -55,9 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     for name in given.names:
         if name not in sets:
-            parser.error(f"{name} is no set of {SUITE}: name one of {', '.join(sets)}")
-        data = fetch.load(sets[name].data, mirrors=tuple(given.mirror))
-        holdout = as_holdout(data, Options(**bench | sets[name].bench), seed=0)
+            parser.error(f"{name} is not a set of {SUITE}: name one of {', '.join(sets)}")
+        data = loading.load(sets[name].data, mirrors=tuple(given.mirror))
+        holdout = as_holdout(data, Options(**env | sets[name].environment), seed=0)
         print(name, table(run(holdout, given.repeats), REFERENCE), sep="\n")
     return 0
 

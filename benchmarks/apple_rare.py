@@ -1,4 +1,4 @@
-"""What class weights and thresholds do for `AppleClassifier` where one class is rare.
+"""Effect of class weights and thresholds in `PolynomialExpansionClassifier` if a class is rare.
 
 ``python -m benchmarks.apple_rare [NAME ...] [--mirror FOLDER]`` prints a line for each of three
 ways: as it comes, with ``class_weight="balanced"``, and as it comes with a threshold on
@@ -13,10 +13,10 @@ from pathlib import Path
 
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 
-from leaseboard.algorithms.apple.classifier import AppleClassifier, ClassWeight
-from leaseboard.algorithms.benches.holdout import Holdout
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.algorithms.apple.classifier import ClassWeight, PolynomialExpansionClassifier
+from leaseboard.algorithms.environments.holdout import Holdout
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 
 SETS = {
     "census": ("mirror:census_income", {"missing": "zero"}),
@@ -28,36 +28,40 @@ HEAD = ("set", "rare", "way", "error", "balanced accuracy", "AUC", "log loss")
 
 
 def lines(name: str, holdout: Holdout) -> Iterator[tuple[str, ...]]:
-    """The three ways on a set of two classes."""
+    """Yield the three ways on a set of two classes."""
     train, test = holdout.train, holdout.test
     known, truth = train.labels > 0, test.labels > 0
     share = min(known.mean(), 1 - known.mean())
     for way in ("as it comes", "balanced", "threshold"):
         weight: ClassWeight = "balanced" if way == "balanced" else None
-        model = AppleClassifier(class_weight=weight, random_state=0).fit(train.rows, known)
-        chances = model.predict_proba(test.rows)[:, 1]
-        said = chances > (known.mean() if way == "threshold" else 0.5)
+        model = PolynomialExpansionClassifier(class_weight=weight, random_state=0).fit(
+            train.rows, known
+        )
+        probabilities = model.predict_proba(test.rows)[:, 1]
+        said = probabilities > (known.mean() if way == "threshold" else 0.5)
         figures = (
             (said != truth).mean(),
             balanced_accuracy_score(truth, said),
-            roc_auc_score(truth, chances),
-            log_loss(truth, chances),
+            roc_auc_score(truth, probabilities),
+            log_loss(truth, probabilities),
         )
         yield name, f"{share:.1%}", way, *(f"{figure:.4f}" for figure in figures)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
-    parser = argparse.ArgumentParser(description="AppleClassifier where one class is rare")
+    """Run the command line of the module."""
+    parser = argparse.ArgumentParser(
+        description="PolynomialExpansionClassifier where one class is rare"
+    )
     parser.add_argument("names", nargs="*", default=list(SETS), help=f"sets: {', '.join(SETS)}")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     given = parser.parse_args(arguments)
     print(" | ".join(HEAD))
     for name in given.names:
         if name not in SETS:
-            parser.error(f"{name} is no set: name one of {', '.join(SETS)}")
+            parser.error(f"{name} is not a set: name one of {', '.join(SETS)}")
         reference, options = SETS[name]
-        data = fetch.load(reference, mirrors=tuple(given.mirror))
+        data = loading.load(reference, mirrors=tuple(given.mirror))
         raw = Options(**{"scale": False, "clip": 0, **options})
         for line in lines(name, as_holdout(data, raw, seed=0)):
             print(" | ".join(line))

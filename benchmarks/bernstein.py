@@ -1,6 +1,6 @@
 r"""The published comparison of bounded losses: empirical Bernstein with a conjugate mixture.
 
-For differences |d_i| <= B of the losses of two forecasters, with the mean of all before as the
+For differences |d_i| <= B of the losses of two predictors, with the mean of all before as the
 centre γ_i of row i and V_t = Σ (d_i - γ_i)², Theorem 2 of Choe and Ramdas [1]_ gives
 
     mean(d_1, ..., d_t) ± u(V_t) / t
@@ -11,7 +11,7 @@ With the gamma density of Howard et al. [2]_ (Proposition 9) the mixture has the
 `log_mixture`. At s = Σ d_i it is their e-process (Theorem 3) for the weak null "the average is at
 no time above 0".
 
-It is what `leaseboard.algorithms.sequential.duel` is measured against: it needs the bound, and ρ
+It is what `leaseboard.algorithms.sequential_test` is measured against: it needs the bound, and ρ
 tunes it for one V_t.
 
 Notes
@@ -44,7 +44,7 @@ _HALVINGS = 56
 
 
 def best_rho(variance: float, alpha: float) -> float:
-    """The ρ whose one-sided boundary is about the least at V_t = `variance`.
+    """Return the ρ whose one-sided boundary is about the least at V_t = `variance`.
 
     Section 3.5 of Howard et al. (2021).
 
@@ -58,7 +58,7 @@ def best_rho(variance: float, alpha: float) -> float:
 
 
 def log_mixture(s: ArrayLike, v: ArrayLike, rho: float, c: float) -> Doubles:
-    """The logarithm of the gamma-exponential mixture, of sums `s` at variances `v`."""
+    """Return the logarithm of the gamma-exponential mixture, of sums `s` at variances `v`."""
     prior, shape = rho / c**2, (np.asarray(v, dtype=float) + rho) / c**2
     reach = np.asarray(s, dtype=float) / c + shape
     inside = reach > 0
@@ -79,7 +79,7 @@ def log_mixture(s: ArrayLike, v: ArrayLike, rho: float, c: float) -> Doubles:
 
 
 def boundary(v: ArrayLike, alpha: float, rho: float, c: float) -> Doubles:
-    """u(v): the sum that a path ever reaches with probability `alpha` at most."""
+    """Return u(v): the sum that a path ever reaches with probability `alpha` at most."""
     v, level = np.asarray(v, dtype=float), math.log(1 / alpha)
     low, high = np.zeros_like(v), np.full_like(v, c)
     while (under := log_mixture(high, v, rho, c) < level).any():
@@ -121,23 +121,23 @@ class EmpiricalBernstein:
     variance: float = 0.0
 
     def update(self, difference: float) -> Self:
-        """After one row more."""
+        """Update with one more row."""
         return self.update_many([difference])
 
     def update_many(self, differences: ArrayLike) -> Self:
-        """After many rows, exactly as one by one."""
+        """Update with many rows, exactly as one by one."""
         rows, totals, variances = self._path(differences)
         return replace(
             self, rows=int(rows[-1]), total=float(totals[-1]), variance=float(variances[-1])
         )
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """Of the average of E[d_i | past] so far."""
+        """Return the interval of the average of E[d_i | past] so far."""
         lower, upper = self.intervals([], alpha)
         return float(lower[0]), float(upper[0])
 
     def intervals(self, differences: ArrayLike, alpha: float) -> tuple[Doubles, Doubles]:
-        """The bounds by now and after each of the rows that come."""
+        """Return the bounds by now and after each of the rows that come."""
         rows, totals, variances = self._path(differences)
         n = np.maximum(rows, 1)
         widths = np.where(rows > 0, boundary(variances, alpha / 2, self.rho, 2 * self.bound), 0)
@@ -146,7 +146,7 @@ class EmpiricalBernstein:
         return np.maximum(lower, -self.bound), np.minimum(upper, self.bound)
 
     def log_e(self, differences: ArrayLike = ()) -> Doubles:
-        """The logarithm of e for "better on average" by now and after each row that comes."""
+        """Return the logarithm of e for "better on average" by now and after each later row."""
         _, totals, variances = self._path(differences)
         return log_mixture(totals, variances, self.rho, 2 * self.bound)
 

@@ -17,11 +17,11 @@ from typing import Any
 from benchmarks.timing import Timing, Way, measure, table, write
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, play
-from leaseboard.algorithms.benches.stream import Stream, StreamBench
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
@@ -50,23 +50,23 @@ def run(stream: Stream, folder: Path, *, repeats: int = 5) -> list[Timing]:
     ]
     for b in WIDTHS:
         algorithm = registry.build(RULES, {"b": b})
-        algorithm.prepare(StreamBench(stream))
+        algorithm.prepare(StreamEnvironment(stream))
     return measure(ways, repeats)
 
 
 def head(stream: Stream, rows: int) -> Stream:
-    """The first `rows` examples."""
+    """Return the first `rows` examples."""
     return replace(stream, features=stream.features[:rows], labels=stream.labels[:rows])
 
 
 def played(name: str, stream: Stream, algorithm: Algorithm) -> Way:
-    """A run of the algorithm over the stream, which tells its score."""
+    """Run the algorithm over the stream and return its score."""
 
     def work() -> float:
-        bench = StreamBench(stream)
-        for _ in play(name, algorithm, bench, seed=2345):
+        env = StreamEnvironment(stream)
+        for _ in play(name, algorithm, env, seed=2345):
             pass
-        return bench.score().value
+        return env.score().value
 
     return Way(name, len(stream.labels), work)
 
@@ -77,12 +77,12 @@ def _rules(name: str, stream: Stream, engine: str, b: int) -> Way:
 
 def _default(stream: Stream) -> Way:
     algorithm = registry.build("chacha")
-    algorithm.prepare(StreamBench(stream))
+    algorithm.prepare(StreamEnvironment(stream))
     return played("kernel, default settings", stream, algorithm)
 
 
 def _one_by_one(name: str, stream: Stream, **settings: Any) -> Way:
-    """`predict_one` and then `learn_one` of every example, a dict, as River's models are run."""
+    """Run `predict_one`, then `learn_one` of every example, a dict, as River's models are run."""
     names = [f"x{column}" for column in range(stream.features.shape[1])]
     examples: list[dict[Hashable, Any]] = [
         dict(zip(names, row, strict=True)) for row in stream.features.tolist()
@@ -101,7 +101,7 @@ def _one_by_one(name: str, stream: Stream, **settings: Any) -> Way:
 
 
 def _cache_pass(stream: Stream, folder: Path, n_models: int) -> Way:
-    """VW's own C++ loop over its binary cache without any output, for so many models."""
+    """Run VW's own C++ loop over its binary cache without any output, for so many models."""
     text, cache = folder / "stream.vw", folder / "stream.cache"
     text.write_text("".join(f"{line}\n" for line in vw_lines(stream)))
 
@@ -118,7 +118,7 @@ def _cache_pass(stream: Stream, folder: Path, n_models: int) -> Way:
 
 
 def vw_lines(stream: Stream) -> Iterator[str]:
-    """The stream in VW's text format as ChaCha's authors wrote it: features with six decimals."""
+    """Yield the stream in VW's text format as ChaCha's authors did: features with six decimals."""
     schema = stream_schema(stream)
     for row, label in zip(stream.features.tolist(), stream.labels.tolist(), strict=True):
         groups = (
@@ -129,14 +129,16 @@ def vw_lines(stream: Stream) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="CPU time an example of ways to run ChaCha")
     parser.add_argument("data", nargs="?", default="synthetic:fried?rows=40768&seed=0")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args(arguments)
-    stream = as_stream(fetch.load(given.data, mirrors=tuple(given.mirror)))
+    stream = as_stream(
+        loading.load(given.data, mirrors=tuple(given.mirror)), StreamOptions(log_target="code")
+    )
     with tempfile.TemporaryDirectory() as folder:
         timings = run(stream, Path(folder), repeats=given.repeats)
     print(table(timings, REFERENCE))

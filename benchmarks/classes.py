@@ -1,4 +1,4 @@
-"""CPU time an example of a stream of many classes beside that of two of the same examples.
+"""CPU time an example of a stream of many classes next to that of two of the same examples.
 
 ``python -m benchmarks.classes DATA [--mirror FOLDER] [--rows N] [--repeats N]`` runs ``chacha``
 with default settings over all classes, and over the most frequent one against the rest.
@@ -16,9 +16,9 @@ import numpy as np
 from benchmarks.chacha import played
 from benchmarks.timing import Timing, measure, table
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.benches.stream import Stream
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.algorithms.environments.stream import Stream
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import as_stream
 
 TWO = "the most frequent class against the rest"
 
@@ -36,14 +36,14 @@ def run(stream: Stream, repeats: int) -> list[Timing]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="CPU time an example of many classes and of two")
     parser.add_argument("data")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args(arguments)
-    whole = as_stream(fetch.load(given.data, mirrors=tuple(given.mirror)))
+    whole = as_stream(loading.load(given.data, mirrors=tuple(given.mirror)))
     rows = slice(given.rows)
     stream = replace(whole, features=whole.features[rows], labels=whole.labels[rows])
     print(table(run(stream, given.repeats), TWO))

@@ -1,7 +1,7 @@
-"""How often ABC's intervals, and its answers, break their promise: by simulation.
+"""Violations of the guarantees of ABC's intervals, and of its answers: by simulation.
 
 ``python -m benchmarks.coverage [--runs N]`` prints a line for every kind of interval and delta,
-and exits with 1 if any promise is broken more often than chance explains.
+and exits with 1 if any guarantee is broken more often than chance explains.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from leaseboard.algorithms.abc_selection.bounds import KINDS, Estimator, Kind
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES, SimulatedLearners
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.samples import SamplesBench, geometric_sizes
+from leaseboard.algorithms.environments.samples import SamplesEnvironment, geometric_sizes
 
 DELTAS = (0.5, 0.05)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Broken promises among simulated runs.
+    """Broken guarantees among simulated runs.
 
     Attributes
     ----------
     delta : float
-        The probability with which a run's promise may be broken.
+        The probability with which a run's guarantee may be broken.
     runs : int
     missed : int
         Runs in which an interval misses the truth: any of any configuration and sample size; with
@@ -43,7 +43,7 @@ class Coverage:
 
     @property
     def allowed(self) -> float:
-        """The most runs, within two standard deviations of chance, that may break theirs."""
+        """Return the most runs, within two standard deviations, that may break theirs."""
         expected = self.runs * self.delta
         return expected + 2 * math.sqrt(expected * (1 - self.delta))
 
@@ -59,7 +59,7 @@ def simulate(
     test_rows: int = 500,
     initial_rows: int = 50,
 ) -> Coverage:
-    """Count broken promises where the assumptions of ABC hold with equality.
+    """Count broken guarantees where the assumptions of ABC hold with equality.
 
     That is the hardest case: the bounds have no slack but their own.
 
@@ -97,23 +97,23 @@ def simulate(
     for seed in range(runs):
         learners = SimulatedLearners(accuracies, train_rows, test_rows, seed)
         real = [learners.real_accuracy(index) for index in range(len(accuracies))]
-        bench = SamplesBench(learners, initial_rows=initial_rows)
-        promised = [real.index(max(real))] if kind == "best" else range(len(real))
+        env = SamplesEnvironment(learners, initial_rows=initial_rows)
+        guaranteed = [real.index(max(real))] if kind == "best" else range(len(real))
         missed += any(
-            lower > truth or (truth > upper and index in promised)
+            lower > truth or (truth > upper and index in guaranteed)
             for index, truth in enumerate(real)
             for lower, upper in (
-                estimator(learners.measure(index, s, bench.tested_on(s))) for s in sizes
+                estimator(learners.measure(index, s, env.tested_on(s))) for s in sizes
             )
         )
-        for _ in play("abc", algorithm, bench, seed):
+        for _ in play("abc", algorithm, env, seed):
             pass
-        lost += max(real) - bench.score().value > epsilon + 1e-12
+        lost += max(real) - env.score().value > epsilon + 1e-12
     return Coverage(delta, runs, missed, lost)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Simulate and print; 1 if a promise is broken too often."""
+    """Simulate and print; return 1 if a guarantee is broken too often."""
     parser = argparse.ArgumentParser(description="Coverage of ABC's intervals by simulation")
     parser.add_argument("--runs", type=int, default=500, help="of each kind (default: 500)")
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""What it costs that labels come later: the loss and the intervals of forecasts that wait.
+"""What it costs that labels come later: the loss and the intervals of predictions that wait.
 
 ``python -m benchmarks.delays DATA... [--delays 0 100 1000] [--never SHARE] [--rows N]
 [--mirror FOLDER]`` prints for each delay, in examples, the mean squared error after the first
@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 
-from leaseboard.algorithms.benches.stream import Stream
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.tables.features import Example
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 BEFORE = 1000
 """Labels that are learned before anything is counted, and the length of a window."""
@@ -27,7 +27,7 @@ BEFORE = 1000
 
 @dataclass(frozen=True, slots=True)
 class DelayCost:
-    """What came of forecasts whose labels came `delay` forecasts later.
+    """Costs of predictions whose labels came `delay` predictions later.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class DelayCost:
 
 
 def cost(stream: Stream, delay: int, *, never: float = 0.0, rows: int | None = None) -> DelayCost:
-    """Forecast every example of a regression, and answer it `delay` forecasts later.
+    """Predict every example of a regression, and answer it `delay` predictions later.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def cost(stream: Stream, delay: int, *, never: float = 0.0, rows: int | None = N
     generator = np.random.default_rng(0)
     comes = generator.random(n) >= never
     held, errors = np.zeros(n, dtype=bool), np.zeros((2, n))
-    model = ChaChaRegressor(pending=n)
+    model = ChaChaRegressor(max_pending=n)
     for t, row in enumerate(stream.features[:n].tolist()):
         x: Example = dict(zip(stream.names, row, strict=True))
-        errors[:, t] = model.forecast_one(t, x) - labels[t], model.predict_one(x) - labels[t]
-        low, high = model.forecast_interval_one(t)
+        errors[:, t] = model.predict_one(x, id=t) - labels[t], model.predict_one(x) - labels[t]
+        low, high = model.pending_interval(t)
         held[t] = low <= labels[t] <= high
         if t >= delay and comes[t - delay]:
-            model.answer_one(t - delay, labels[t - delay])
+            model.learn_label(t - delay, labels[t - delay])
     counted = slice(BEFORE + delay, None)
     loss, of_predict_one = (errors[:, counted] ** 2).mean(axis=1) / np.var(labels[counted])
     total = np.concatenate(([0], np.cumsum(held[counted])))
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     mirrors = () if given.mirror is None else (given.mirror,)
     print("data  delay  loss  over no delay  of predict_one  coverage  in the worst window")
     for name in given.data:
-        stream = as_stream(fetch.load(name, mirrors=mirrors))
+        stream = as_stream(loading.load(name, mirrors=mirrors), StreamOptions(log_target="code"))
         base = None
         for delay in given.delays:
             found = cost(stream, delay, never=given.never, rows=given.rows)

@@ -1,13 +1,14 @@
-"""Sixty days of a kept model with everything going wrong once, replayed from real streams.
+"""Sixty days of a live model with everything going wrong once, replayed from real streams.
 
 ``python -m benchmarks.drill --mirror DIR [--seeds 10] [--streams bike ...] [--clean]`` delivers a
-file a day, takes a turn each night, and hits each stream at random days with: a renamed column, a
+file a day, is updated each night, and hits each stream at random days with: a renamed column, a
 unit changed by 1,000, a column gone missing, a stale file, labels three days late, labels flipped
-for a day, a real drift, a day that comes twice, a kill in the middle of a turn and a full disk.
+for a day, a real drift, a day that comes twice, a kill in the middle of an update and a full disk.
 
-It prints for each incident in how many runs it was told within a day, and once; false alarms;
-rows that were lost, or not learned exactly once; and turns after which the champion was worse than
-the one before by the evidence of their duel. With ``--clean`` nothing goes wrong.
+It prints for each incident in how many runs it was reported within a day, and once; false alarms;
+rows that were lost, or not learned exactly once; and updates after which the champion was worse
+than the version before by the evidence of their sequential test. With ``--clean`` nothing goes
+wrong.
 """
 
 from __future__ import annotations
@@ -34,25 +35,26 @@ from sqlalchemy import func, select
 
 from benchmarks.drill_faults import (
     BEGIN,
+    FIXED_AFTER,
     INCIDENTS,
-    MENDED_AFTER,
     STREAMS,
     DailyStream,
+    Fix,
     Inbox,
-    Mend,
     as_usual,
     load,
 )
 from leaseboard.algorithms.seeds import generator
-from leaseboard.flows.keep import run_turn
-from leaseboard.tasks.keep.beginning import write_contract
-from leaseboard.tasks.keep.lifecycle import LifecycleState
-from leaseboard.tasks.keep.opening import state_of
-from leaseboard.tasks.keep.settings import Keep, read_keep
-from leaseboard.tasks.keep.shadow import CHALLENGER, CHAMPION, PREVIOUS
-from leaseboard.tasks.models.continued import Continued
+from leaseboard.flows.live_update import run_update
+from leaseboard.tasks.live.first_files import write_contract
+from leaseboard.tasks.live.lifecycle import LifecycleState
+from leaseboard.tasks.live.settings import LiveSettings, read_settings
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
+from leaseboard.tasks.live.update import state_of
+from leaseboard.tasks.models.model import load as load_model
+from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import Lineage, tables_of
+from leaseboard.tasks.store.live_tables import ModelCandidate, tables_of
 
 HISTORY, DAYS, APART = 30, 60, 5
 """Days that the first file holds, days that are replayed, and days between two incidents."""
@@ -60,7 +62,7 @@ HISTORY, DAYS, APART = 30, 60, 5
 
 @dataclass(frozen=True)
 class DrillPlan:
-    """How long a replay lasts, and what goes wrong in it, at most one thing in five days."""
+    """Plan of a replay: its length and its faults, at most one in five days."""
 
     incidents: Sequence[str] = tuple(INCIDENTS)
     history: int = HISTORY
@@ -68,16 +70,16 @@ class DrillPlan:
 
 
 class Webhook(ThreadingHTTPServer):
-    """Keeps what it is told."""
+    """Webhook that keeps its notifications."""
 
     def __init__(self) -> None:
-        self.told: list[dict[str, str]] = []
+        self.reported: list[dict[str, str]] = []
         super().__init__(("127.0.0.1", 0), _Listener)
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property
     def address(self) -> str:
-        """Where it listens."""
+        """Return where it listens."""
         return f"http://127.0.0.1:{self.server_address[1]}/"
 
 
@@ -86,7 +88,7 @@ class _Listener(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         length = int(self.headers["Content-Length"])
-        self.server.told.append(json.loads(self.rfile.read(length)))
+        self.server.reported.append(json.loads(self.rfile.read(length)))
         self.send_response(204)
         self.end_headers()
 
@@ -105,26 +107,26 @@ alerts: {{webhook: "{webhook}"}}
 
 
 @dataclass
-class Told:
-    """What one replay came to."""
+class Reported:
+    """Results of one replay."""
 
     noticed: dict[str, bool] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
     """By incident: how many messages opened in its days."""
     false_alarms: int = 0
     roll_backs: int = 0
-    """Told in the days of no incident: evidence, and no alarm."""
+    """Notifications on days without an incident: evidence, not an alarm."""
     lost: int = 0
-    """Rows that were delivered and are neither in the state nor set aside with a reason."""
+    """Rows that were delivered and are neither in the state nor quarantined with a reason."""
     miscounted: int = 0
-    """Rows that a lineage learned more than once, or never."""
+    """Rows that a candidate learned more than once, or never."""
     worse: int = 0
-    """Turns after which the one before was better than the champion, at evidence 1/alpha."""
+    """Updates after which the version before was better than the champion, at evidence 1/alpha."""
     champions: int = 0
 
 
-def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Told:
-    """Days of one stream."""
+def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Reported:
+    """Replay days of one stream."""
     history, last = plan.history, plan.history + plan.days
     rng = generator("drill", seed)
     days = (len(stream.frame) - 1) // stream.rows
@@ -132,48 +134,51 @@ def replay(stream: DailyStream, seed: int, home: Path, plan: DrillPlan) -> Told:
     (home / "inbox").mkdir(parents=True)
     inbox, webhook = Inbox(home / "inbox", stream, start, history), Webhook()
     (home / "drill.yaml").write_text(KEEP.format(target=stream.target, webhook=webhook.address))
-    keep = read_keep(home / "drill.yaml")
+    keep = read_settings(home / "drill.yaml")
     past = pd.concat([inbox.day(n) for n in range(history)], ignore_index=True)
     inbox.deliver(past, "history")
     write_contract(keep, BEGIN + timedelta(days=history))
-    run_turn(keep, home, BEGIN + timedelta(days=history, hours=1), local=True)
+    run_update(keep, home, BEGIN + timedelta(days=history, hours=1), local=True)
     names = list(rng.permutation(list(plan.incidents)))
     planned = dict(zip(range(history + 3, last, APART), names, strict=False))
-    told, mends = Told(), dict[int, list[Mend]]()
+    reported, fixes = Reported(), dict[int, list[Fix]]()
     learned = _learned(keep, home)
     for number in range(history, last):
         name = planned.get(number, "")
-        before = len(webhook.told)
+        before = len(webhook.reported)
         deliver = INCIDENTS[name][0] if name else as_usual
-        mend = deliver(inbox, number)
-        for each in mends.pop(number, []):
+        fix = deliver(inbox, number)
+        for each in fixes.pop(number, []):
             each()
-        mends.setdefault(number + MENDED_AFTER.get(name, 1), []).append(mend)
+        fixes.setdefault(number + FIXED_AFTER.get(name, 1), []).append(fix)
         now = BEGIN + timedelta(days=number + 1, hours=1)
         if name in FATAL:
             FATAL[name](home, now)
         else:
-            run_turn(keep, home, now, local=True)
-        _count(told, planned, number, webhook.told[before:])
+            run_update(keep, home, now, local=True)
+        _count(reported, planned, number, webhook.reported[before:])
         now_learned = _learned(keep, home)
-        told.miscounted += _miscounted(learned, now_learned)
-        told.worse += _is_worse(keep, home)
+        reported.miscounted += _miscounted(learned, now_learned)
+        reported.worse += _is_worse(keep, home)
         learned = now_learned
     state = state_of(keep, home)
     known = state.rows_of(sorted(inbox.delivered)).keys()
-    set_aside = {each["id"] for each in state.asides()}
-    told.lost = len(inbox.delivered - known - set_aside)
-    told.miscounted += _unlike_their_count(state, home)
-    told.champions = sum(each.kind == "champion" for each in state.history())
+    quarantined = {each["id"] for each in state.quarantined_rows()}
+    reported.lost = len(inbox.delivered - known - quarantined)
+    reported.miscounted += _unlike_their_count(state)
+    reported.champions = sum(each.kind == "champion" for each in state.history())
     webhook.shutdown()
     webhook.server_close()
-    return told
+    return reported
 
 
 def _count(
-    told: Told, planned: Mapping[int, str], number: int, messages: Sequence[Mapping[str, str]]
+    reported: Reported,
+    planned: Mapping[int, str],
+    number: int,
+    messages: Sequence[Mapping[str, str]],
 ) -> None:
-    """Which incident the messages of a turn tell of: those of its day and the four after it."""
+    """Record the incidents that an update's messages report: of its day and the four after it."""
     for message in messages:
         if message["status"] != "opened":
             continue
@@ -181,81 +186,90 @@ def _count(
             name = planned.get(day, "")
             if name and message["kind"] in INCIDENTS[name][1] | ECHOES.get(name, set()):
                 if message["kind"] in INCIDENTS[name][1]:
-                    told.messages[name] = told.messages.get(name, 0) + 1
-                    limit = MENDED_AFTER.get(name, 1)
-                    told.noticed[name] = told.noticed.get(name, False) or number - day <= limit
+                    reported.messages[name] = reported.messages.get(name, 0) + 1
+                    limit = FIXED_AFTER.get(name, 1)
+                    reported.noticed[name] = (
+                        reported.noticed.get(name, False) or number - day <= limit
+                    )
                 break
         else:
-            told.roll_backs += message["kind"] == "rolled back"
-            told.false_alarms += message["kind"] != "rolled back"
+            reported.roll_backs += message["kind"] == "rolled back"
+            reported.false_alarms += message["kind"] != "rolled back"
             print("    false:", number, message["kind"], message["text"][:150], file=sys.stderr)
 
 
 @dataclass(frozen=True)
 class LearnedRows:
-    """How many rows each lineage has learned, and how many it should have."""
+    """Numbers of rows that each candidate has learned, and should have learned."""
 
     due: int
     """Rows whose label has come, but for those that wait to be learned, or were left out."""
-    by_lineage: Mapping[int, int]
+    by_candidate: Mapping[int, int]
 
 
-def _learned(keep: Keep, home: Path) -> LearnedRows:
+def _learned(keep: LiveSettings, home: Path) -> LearnedRows:
     state = state_of(keep, home)
-    with state.begun() as connection:
+    with state.connected() as connection:
         rows = tables_of(state.name).rows.c
-        settled = connection.scalar(select(func.count()).where(rows.settled.is_not(None))) or 0
+        labelled = (
+            connection.scalar(select(func.count()).where(rows.label_batch.is_not(None))) or 0
+        )
     left_out = sum(
         int(each.what.split()[0]) for each in state.history() if each.kind == "left out"
     )
-    doubtful = LifecycleState.read(state.memory()).doubtful
+    doubtful = LifecycleState.read(state.lifecycle()).doubtful
     waiting = len(doubtful.rows) if doubtful else 0
     found = {each.number: each.learned for each in _living(state)}
-    return LearnedRows(settled - left_out - waiting, found)
+    return LearnedRows(labelled - left_out - waiting, found)
 
 
-def _living(state: State) -> list[Lineage]:
-    """The lineages that learn."""
-    return [e for e in state.lineages() if e.role in (CHAMPION, CHALLENGER, PREVIOUS)]
+def _living(state: State) -> list[ModelCandidate]:
+    """Return the candidates that learn."""
+    return [e for e in state.candidates() if e.role in (CHAMPION, CHALLENGER, PREVIOUS)]
 
 
-def _unlike_their_count(state: State, folder: Path) -> int:
-    """Rows by which what a model has learned differs from what the state says, of all models."""
+def _unlike_their_count(state: State) -> int:
+    """Return by how many rows all models' learning differs from what the state says."""
     found = 0
     for each in _living(state):
         assert each.model is not None
-        path = folder / each.model
-        path.write_bytes(state.model(each.model))
-        found += abs(Continued.load(path).model.examples - each.learned)
+        model = load_model(state.model(each.model), each.model)
+        assert isinstance(model, StreamModel)
+        found += abs(model.model.examples - each.learned)
     return found
 
 
 def _miscounted(before: LearnedRows, after: LearnedRows) -> int:
-    """Rows too many or too few that lineages learned in between, of the worst lineage."""
+    """Return the rows too many or too few that the worst candidate learned in between."""
     due = after.due - before.due
-    both = before.by_lineage.keys() & after.by_lineage.keys()
-    wrong = [abs(after.by_lineage[n] - before.by_lineage[n] - due) for n in both]
+    both = before.by_candidate.keys() & after.by_candidate.keys()
+    wrong = [abs(after.by_candidate[n] - before.by_candidate[n] - due) for n in both]
     return max(wrong, default=0)
 
 
-def _is_worse(keep: Keep, home: Path) -> bool:
-    """Whether the one before is better than the champion that a turn leaves to be served."""
-    duel = LifecycleState.read(state_of(keep, home).memory()).duels.get(PREVIOUS)
-    return duel is not None and duel.decision(keep.compare.alpha) == "challenger"
+def _is_worse(keep: LiveSettings, home: Path) -> bool:
+    """Return whether the version before is better than the champion that an update leaves."""
+    test = LifecycleState.read(state_of(keep, home).lifecycle()).tests.get(PREVIOUS)
+    return test is not None and test.decision(keep.compare.alpha) == "challenger"
 
 
 def _killed(home: Path, now: datetime) -> None:
-    """A turn that is killed a moment after it has begun."""
-    state = state_of(read_keep(home / "drill.yaml"), home)
+    """Run an update that is killed a moment after it has begun."""
+    state = state_of(read_settings(home / "drill.yaml"), home)
     with subprocess.Popen(_command(home, now), cwd=home, stdout=subprocess.DEVNULL) as child:
-        while state.unfinished() is None and child.poll() is None:
+        while not _is_running(state) and child.poll() is None:
             time.sleep(0.002)
         time.sleep(now.day / 100)  # another moment each time
         child.send_signal(signal.SIGKILL)
 
 
+def _is_running(state: State) -> bool:
+    last = state.last_update()
+    return last is not None and last["ended"] is None
+
+
 def _disk_full(home: Path, now: datetime) -> None:
-    """A turn that cannot write beyond the first page of any file."""
+    """Run an update that cannot write beyond the first page of any file."""
     subprocess.run(
         _command(home, now), cwd=home, capture_output=True, check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
@@ -263,7 +277,7 @@ def _disk_full(home: Path, now: datetime) -> None:
 
 
 FATAL = {"kill -9": _killed, "disk full": _disk_full}
-"""What ends a turn before its end."""
+"""Faults that end an update too early."""
 ECHOES = {
     "renamed column": {"data"},
     "drift": {"rolled back"},
@@ -271,17 +285,17 @@ ECHOES = {
     "unit changed": {"data"},
     "day twice": {"data"},
 }
-"""Kinds that tell of the same thing beside."""
+"""Kinds that report the same fault in addition."""
 
 
 def _command(home: Path, now: datetime) -> list[str]:
-    return [sys.executable, "-m", "leaseboard", "keep", "drill.yaml", "--local", "--out",
-            str(home), "--at", now.isoformat()]  # fmt: skip
+    return [sys.executable, "-m", "leaseboard", "live", "update", "drill.yaml", "--local",
+            "--run-dir", str(home), "--at", now.isoformat()]  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Replay and print; 1 if an incident was not noticed or a row was lost."""
-    parser = argparse.ArgumentParser(description="a kept model with everything going wrong")
+    parser = argparse.ArgumentParser(description="a live model with everything going wrong")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--streams", nargs="+", default=list(STREAMS), choices=STREAMS)
     parser.add_argument("--clean", action="store_true", help="nothing goes wrong")
@@ -300,13 +314,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
             noticed = sum(each.noticed.get(incident, False) for each in found)
             once = sum(each.messages.get(incident, 0) == 1 for each in found)
             failed |= noticed < runs
-            print(f"  {incident:16} noticed in time {noticed} of {runs}, told once {once}")
+            print(f"  {incident:16} noticed in time {noticed} of {runs}, reported once {once}")
         alarms = [each.false_alarms for each in found]
         print(f"  false alarms: {sum(alarms) / runs:.2f} a replay, at most {max(alarms)}")
-        print(f"  roll-backs beside: {sum(each.roll_backs for each in found) / runs:.2f} a replay")
+        print(
+            f"  roll-backs next_to: {sum(each.roll_backs for each in found) / runs:.2f} a replay"
+        )
         lost, miscounted = sum(each.lost for each in found), sum(e.miscounted for e in found)
         print(f"  rows lost {lost}, learned twice or never {miscounted}")
-        print(f"  turns that left a worse champion {sum(each.worse for each in found)}")
+        print(f"  updates that left a worse champion {sum(each.worse for each in found)}")
         failed |= any(each.lost or each.miscounted or each.worse for each in found)
     return int(failed)
 

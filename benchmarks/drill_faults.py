@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from leaseboard.tasks import fetch
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.fetch.dataset import Dataset
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 STREAMS = ("bike", "electricity", "flights")
@@ -28,21 +29,21 @@ class DailyStream:
 
 
 def load(name: str, mirrors: Sequence[Path]) -> DailyStream:
-    """A stream by its name here."""
+    """Return a stream by its name here."""
     if name == "bike":
-        frame = _features(fetch.load("openml:42713", mirrors=tuple(mirrors)))
+        frame = _features(loading.load("openml:42713", mirrors=tuple(mirrors)))
         return DailyStream(frame, "count", "temp", 24)
     if name == "electricity":
-        frame = _features(fetch.load("openml:151", mirrors=tuple(mirrors)))
+        frame = _features(loading.load("openml:151", mirrors=tuple(mirrors)))
         return DailyStream(frame.drop(columns=["date"]), "class", "nswdemand", 48)
-    dataset = fetch.load(
+    dataset = loading.load(
         "mirror:flights_3m?first_rows=1500000&threshold=15", mirrors=tuple(mirrors)
     )
     frame = _features(dataset).iloc[::75].reset_index(drop=True)
     return DailyStream(frame, dataset.target.name or "late", "distance", 100)
 
 
-def _features(dataset: fetch.Dataset) -> pd.DataFrame:
+def _features(dataset: Dataset) -> pd.DataFrame:
     return dataset.features.assign(**{str(dataset.target.name): dataset.target})
 
 
@@ -59,7 +60,7 @@ class Inbox:
     drifted: bool = False
 
     def day(self, number: int) -> pd.DataFrame:
-        """The rows of a day, with an id and a time."""
+        """Return the rows of a day, with an id and a time."""
         rows = self.stream.rows
         first = self.start + number * rows
         part = self.stream.frame.iloc[first : first + rows].reset_index(drop=True)
@@ -71,7 +72,7 @@ class Inbox:
         return part
 
     def other_way(self, labels: pd.Series) -> pd.Series:
-        """Labels that say the opposite: the other class, or the number mirrored at its middle."""
+        """Return opposite labels: the other class, or the number mirrored at its middle."""
         known = self.stream.frame[self.stream.target]
         if isinstance(known.dtype, pd.CategoricalDtype):
             first, second = known.cat.categories
@@ -88,84 +89,84 @@ class Inbox:
         return path
 
 
-Mend = Callable[[], None]
+Fix = Callable[[], None]
 
 
 def _broken_column(
     inbox: Inbox, number: int, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> Mend:
-    """A file whose columns are wrong; the next day it is gone, and the right one is there."""
+) -> Fix:
+    """Deliver a file with wrong columns; the next day the right one replaces it."""
     right = inbox.day(number)
     path = inbox.deliver(change(right), f"{number:03}")
 
-    def mend() -> None:
+    def fix() -> None:
         path.unlink()
-        inbox.deliver(right, f"{number:03}-mended")
+        inbox.deliver(right, f"{number:03}-fixed")
 
-    return mend
+    return fix
 
 
-def renamed(inbox: Inbox, number: int) -> Mend:
-    """A column is called otherwise."""
+def renamed(inbox: Inbox, number: int) -> Fix:
+    """Rename a column."""
     name = inbox.stream.numeric
     return _broken_column(inbox, number, lambda f: f.rename(columns={name: f"{name}_new"}))
 
 
-def unit(inbox: Inbox, number: int) -> Mend:
-    """A column's unit is changed by 1,000."""
+def unit(inbox: Inbox, number: int) -> Fix:
+    """Change a column's unit by 1,000."""
     name = inbox.stream.numeric
     return _broken_column(
         inbox, number, lambda f: f.assign(**{name: f[name].astype(float) * 1000})
     )
 
 
-def gone(inbox: Inbox, number: int) -> Mend:
-    """A column is missing."""
+def gone(inbox: Inbox, number: int) -> Fix:
+    """Remove a column."""
     return _broken_column(inbox, number, lambda f: f.drop(columns=inbox.stream.numeric))
 
 
-def stale(inbox: Inbox, number: int) -> Mend:
-    """The file of the day before comes again; the right one a day later."""
+def stale(inbox: Inbox, number: int) -> Fix:
+    """Deliver the file of the day before again; the right one a day later."""
     inbox.deliver(inbox.day(number - 1), f"{number:03}")
     right = inbox.day(number)
     return lambda: (inbox.deliver(right, f"{number:03}-late"), None)[1]
 
 
-def late_labels(inbox: Inbox, number: int) -> Mend:
-    """The labels come three days later, by id."""
+def late_labels(inbox: Inbox, number: int) -> Fix:
+    """Deliver the labels three days later, by id."""
     right, target = inbox.day(number), inbox.stream.target
     inbox.deliver(right.assign(**{target: None}), f"{number:03}")
     return lambda: (inbox.deliver(right[["id", target]], f"{number:03}-labels"), None)[1]
 
 
-def flipped(inbox: Inbox, number: int) -> Mend:
-    """The labels of a day say the opposite."""
+def flipped(inbox: Inbox, number: int) -> Fix:
+    """Deliver opposite labels for a day."""
     frame, target = inbox.day(number), inbox.stream.target
     inbox.deliver(frame.assign(**{target: inbox.other_way(frame[target])}), f"{number:03}")
     return lambda: None
 
 
-def drift(inbox: Inbox, number: int) -> Mend:
-    """From this day on labels say the opposite."""
+def drift(inbox: Inbox, number: int) -> Fix:
+    """Deliver opposite labels from this day on."""
     inbox.drifted = not inbox.drifted
     inbox.deliver(inbox.day(number), f"{number:03}")
     return lambda: None
 
 
-def twice(inbox: Inbox, number: int) -> Mend:
-    """The day before comes again in another order, beside the day's own file."""
+def twice(inbox: Inbox, number: int) -> Fix:
+    """Deliver the day before again in another order, next to the day's own file."""
     inbox.deliver(inbox.day(number - 1)[::-1], f"{number:03}-again")
     inbox.deliver(inbox.day(number), f"{number:03}")
     return lambda: None
 
 
-def as_usual(inbox: Inbox, number: int) -> Mend:
-    """A good day's file."""
+def as_usual(inbox: Inbox, number: int) -> Fix:
+    """Deliver a good day's file."""
     inbox.deliver(inbox.day(number), f"{number:03}")
     return lambda: None
 
 
-INCIDENTS: dict[str, tuple[Callable[[Inbox, int], Mend], set[str]]] = {
+INCIDENTS: dict[str, tuple[Callable[[Inbox, int], Fix], set[str]]] = {
     "renamed column": (renamed, {"contract"}),
     "unit changed": (unit, {"contract"}),
     "column gone": (gone, {"contract"}),
@@ -174,9 +175,9 @@ INCIDENTS: dict[str, tuple[Callable[[Inbox, int], Mend], set[str]]] = {
     "labels flipped": (flipped, {"alarm"}),
     "drift": (drift, {"alarm"}),
     "day twice": (twice, {"repeated"}),
-    "kill -9": (as_usual, {"turn"}),
-    "disk full": (as_usual, {"turn"}),
+    "kill -9": (as_usual, {"update"}),
+    "disk full": (as_usual, {"update"}),
 }
-"""What goes wrong, and the kinds of incidents that tell of it."""
-MENDED_AFTER = {"labels late": 3}
+"""Faults, and the kinds of incidents that report them."""
+FIXED_AFTER = {"labels late": 3}
 """Days; else one."""

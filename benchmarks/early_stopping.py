@@ -2,9 +2,10 @@
 
 ``python -m benchmarks.early_stopping --mirror DIR [--rows N ...] [--seeds N]`` draws small tables
 from large ones and cross-validates ten ordinary classifiers on each. What the fold models are
-truly worth is told by thousands of rows that no fold holds. It prints, for both readings of the
-folds and some delta, in which share of the tables all that remained were more than epsilon below
-the best (by the mean of the true accuracies of its fold models), and the share of the fits made.
+truly worth is reported by thousands of rows that no fold holds. It prints, for both readings of
+the folds and some delta, in which share of the tables all that remained were more than epsilon
+below the best (by the mean of the true accuracies of its fold models), and the share of the fits
+made.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import threadpoolctl
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV
-from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
-from leaseboard.algorithms.events import Eliminated, Parameters, of
+from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
+from leaseboard.algorithms.events import Eliminated, of
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks import fetch
 from leaseboard.tasks.evaluate.probes.recorded import able, verdicts
 from leaseboard.tasks.evaluate.probes.sample_rows import labels_of
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 DATA = ("mirror:magic04", "mirror:adult", "mirror:letter")
@@ -36,7 +37,7 @@ DELTAS = (0.1, 0.5)
 
 
 def ordinary() -> list[Any]:
-    """Ten classifiers, some of which nearly tie."""
+    """Return ten classifiers, some of which nearly tie."""
     from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -54,7 +55,7 @@ def ordinary() -> list[Any]:
     ]
 
 
-class JudgedFolds:
+class JudgedFolds(Folds):
     """Folds of a few rows of a table, whose models are judged by fresh rows."""
 
     def __init__(self, X: NDArray[Any], y: NDArray[Any], rows: int, folds: int, seed: int) -> None:
@@ -62,20 +63,17 @@ class JudgedFolds:
         self._own, self._fresh = order[:rows], order[rows : rows + FRESH]
         self._X, self._y = X, y
         self._models = ordinary()
-        self.configurations: list[Parameters] = [{"learner": repr(m)} for m in self._models]
+        self.configurations = [{"learner": repr(m)} for m in self._models]
         self.folds = folds
         self.truth = np.full((len(self._models), folds), np.nan)
         self._seen: dict[tuple[int, int], FoldProbe] = {}
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
-        """The verdicts of a fold; the model's true accuracy is noted."""
+        """Return the verdicts of a fold; the model's true accuracy is noted."""
         asked = configuration, fold
         if asked not in self._seen:
             self._seen[asked] = self._measured(configuration, fold)
         return self._seen[asked]
-
-    def held_out(self, configuration: int) -> None:
-        """Nothing is: the truth is nobody's to see."""
 
     def _measured(self, configuration: int, fold: int) -> FoldProbe:
         from sklearn.base import clone
@@ -97,16 +95,16 @@ class JudgedFolds:
 
 
 def judged(folds: JudgedFolds, algorithm: EarlyStoppedCV) -> tuple[float, float]:
-    """What the best of the remaining is truly worth less than the best, and the fits made."""
-    bench = FoldsBench(folds)
-    events = list(algorithm.run(bench, seed=0))
+    """Return how much worse the best of the remaining is than the best, and the fits made."""
+    env = FoldsEnvironment(folds)
+    events = list(algorithm.run(env, seed=0))
     worth = folds.truth.mean(axis=1)
     left = set(range(len(worth))) - {event.configuration for event in of(events, Eliminated)}
-    return float(worth.max() - max(worth[index] for index in left)), bench.at / bench.budget
+    return float(worth.max() - max(worth[index] for index in left)), env.at / env.budget
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="false drops of early-stopped cross-validation")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--data", nargs="+", default=DATA)
@@ -115,7 +113,7 @@ def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = pr
     parser.add_argument("--seeds", type=int, default=10)
     given = parser.parse_args(arguments)
     for reference in given.data:
-        dataset = fetch.load(reference, mirrors=tuple(given.mirror))
+        dataset = loading.load(reference, mirrors=tuple(given.mirror))
         X = UnitRangeEncoder().fit(dataset.features).transform(dataset.features)
         y = labels_of(dataset)
         for rows in given.rows:

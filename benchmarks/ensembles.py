@@ -3,7 +3,7 @@
 ``python -m benchmarks.ensembles --mirror DIR [--data REFERENCE ...] [--seeds N] [--trials N]
 [--store FILE]`` fits the default estimator on four fifths of each table with a store, then
 ``ensemble=False`` on the same store, which replays the same trials. It prints both scores on the
-last fifth, the trials that the second fit ran anew (0), and on how many tables the ensemble was
+last fifth, the trials that the second fit ran again (0), and on how many tables the ensemble was
 better in the mean of their splits, and by how much. With a store that is kept, trials are run
 once.
 """
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import threadpoolctl
 
-from leaseboard.tasks import fetch
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.splits import split
 from leaseboard.tasks.store.recorded import Store
 
@@ -35,39 +35,42 @@ TRIALS = 24
 
 @dataclass(frozen=True, slots=True)
 class EnsembleGain:
-    """What two fits of the same trials came to on a table."""
+    """Results of two fits of the same trials on a table."""
 
     ensemble: float
     best: float
     members: int
-    anew: int
+    again: int
     """Trials that the second fit had to run."""
 
     @property
     def gain(self) -> float:
-        """Of the ensemble over the best single configuration."""
+        """Return the gain of the ensemble over the best single configuration."""
         return self.ensemble - self.best
 
 
 def measured(
     reference: str, seed: int, trials: int, store: str, mirrors: Sequence[Path] = ()
 ) -> EnsembleGain:
-    """Both fits on one division of a table."""
-    from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    """Return both fits on one division of a table."""
+    from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
 
-    dataset = fetch.load(reference, mirrors=tuple(mirrors))
+    dataset = loading.load(reference, mirrors=tuple(mirrors))
     parts = split(dataset, (0.8, 0.2), seed)
     classes = dataset.task == "classification"
     y = dataset.target.astype(str).to_numpy() if classes else dataset.target.to_numpy()
     X_train, X_test = (dataset.features.iloc[rows] for rows in (parts.train, parts.test))
-    made = PolicyClassifier if classes else PolicyRegressor
+    made = AutoMLClassifier if classes else AutoMLRegressor
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         fits: list[Any] = []
         counts: list[int] = []
         for ensemble in (True, False):
             model = made(
-                budget=trials, unit="trials", ensemble=ensemble, store=store, random_state=seed
+                max_trials=trials,
+                ensemble=ensemble,
+                store=store,
+                random_state=seed,
             )
             fits.append(model.fit(X_train, y[parts.train]))
             counts.append(int(Store(store).table.counted()[1]))
@@ -76,7 +79,7 @@ def measured(
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="ensembles and the best of their trials")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--data", nargs="+", default=DATA)
@@ -96,7 +99,7 @@ def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = pr
             for row in rows:
                 out(
                     f"{reference:24} ensemble of {row.members:2} {row.ensemble:.4f}"
-                    f"  best single {row.best:.4f}  {row.gain:+.4f}  trials anew {row.anew}"
+                    f"  best single {row.best:.4f}  {row.gain:+.4f}  trials again {row.again}"
                 )
     better, alike = sum(gain > 0 for gain in tables), sum(gain == 0 for gain in tables)
     out(

@@ -1,4 +1,4 @@
-"""Whether ABC keeps its promise with ordinary pipelines, some of which are not fit on samples.
+"""ABC's guarantee with ordinary pipelines, some of which are not fit on samples.
 
 ``python -m benchmarks.fitness --mirror DIR [--store FILE]`` draws rows of large tables by seed and
 lets ABC choose among pipelines whose regularisers count rows, steps or neighbours, so that they
@@ -36,13 +36,13 @@ from leaseboard.algorithms.abc_selection.bounds import KINDS
 from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.samples import Probes, SamplesEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks import fetch
 from leaseboard.tasks.evaluate.learners.pipelines import Pipelines, named
 from leaseboard.tasks.evaluate.probes.recorded import able
 from leaseboard.tasks.evaluate.probes.sample_rows import labels_of
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 from leaseboard.tasks.store.recorded import Store
 
@@ -71,7 +71,7 @@ class WholeTable:
 
 
 def load(name: str, mirrors: Sequence[Path]) -> WholeTable:
-    """A table by its name here."""
+    """Return a table by its name here."""
     if name == SLICES:
         rng = generator("fitness", SLICES)
         features = rng.uniform(0, 1, (200_000, 7)).astype(np.float32)
@@ -82,7 +82,7 @@ def load(name: str, mirrors: Sequence[Path]) -> WholeTable:
         labels = rng.integers(0, 2, 200_000).astype(np.int32)
         around = rng.normal(1.8 * labels[:, None] - 0.9, 1, (len(labels), 2))
         return WholeTable(name, around.astype(np.float32), labels)
-    dataset = fetch.load(TABLES[name], mirrors=tuple(mirrors))
+    dataset = loading.load(TABLES[name], mirrors=tuple(mirrors))
     return WholeTable(name, UnitRangeEncoder().fit_transform(dataset.features), labels_of(dataset))
 
 
@@ -95,8 +95,8 @@ def with_heavy_tail(table: WholeTable) -> WholeTable:
     return WholeTable(f"{table.name}, heavy tail", features, table.labels)
 
 
-class Recorded:
-    """The environment of a samples bench: rows of a table by seed, and fits that are kept."""
+class Recorded(Probes):
+    """Probes of a samples environment: rows of a table by seed, and fits that are cached."""
 
     def __init__(
         self, table: WholeTable, pipelines: Pipelines, rows: int, seed: int, store: Store
@@ -120,7 +120,7 @@ class Recorded:
         return self._table.labels[self._order]
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        """The hits of the recorded fit, or of a new one, recorded; time by the rows tested."""
+        """Measure the hits of the recorded fit, or of a new one; time by the rows tested."""
         fit = self._fit(configuration, rows)
         full = rows == self.train_rows
         tested = fit["test_cpu"] * test_rows / self.test_rows
@@ -186,7 +186,7 @@ class Recorded:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One selection beside Full-run: what it lost and cost, and of how many it warned.
+    """Selection next to Full-run: what it lost and cost, and of how many it warned.
 
     `seconds` are the CPU seconds of the selection and of the one full training of its choice.
     """
@@ -199,33 +199,33 @@ class Run:
 
 def select(environment: Recorded, algorithm: ABC) -> Run:
     """Let ABC choose, and train everyone in full to know what it lost."""
-    bench = SamplesBench(environment)
+    env = SamplesEnvironment(environment)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitnessWarning)
-        for _ in play("abc", algorithm, bench, seed=0):
+        for _ in play("abc", algorithm, env, seed=0):
             pass
-    score = bench.score()
+    score = env.score()
     full = [
         environment.measure(index, environment.train_rows, environment.test_rows)
         for index in range(len(environment.configurations))
     ]
     return Run(
         loss=max(probe.test_accuracy for probe in full) - score.value,
-        speedup=sum(probe.cpu(train=False) for probe in full) / bench.cost.cpu_seconds,
+        speedup=sum(probe.cpu(train=False) for probe in full) / env.cost.cpu_seconds,
         unfit=score.metrics.get("unfit_configurations", 0.0),
-        seconds=bench.cost.cpu_seconds + score.metrics["training_cpu_seconds"],
+        seconds=env.cost.cpu_seconds + score.metrics["training_cpu_seconds"],
     )
 
 
 def allowed(runs: int, delta: float) -> float:
-    """The most runs, within two standard deviations of chance, that may lose more than epsilon."""
+    """Return the most runs, within two standard deviations, that may lose more than epsilon."""
     return runs * delta + 2 * math.sqrt(runs * delta * (1 - delta))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Select and print; 1 if more runs lose above epsilon than delta allows."""
     tables = (*TABLES, SLICES, NORMALS)
-    parser = argparse.ArgumentParser(description="ABC's promise with pipelines that are not fit")
+    parser = argparse.ArgumentParser(description="ABC's guarantee with pipelines that are not fit")
     parser.add_argument("tables", nargs="*", default=tables, help=f"of {', '.join(tables)}")
     parser.add_argument("--pipelines", choices=SETS, default="both")
     parser.add_argument("--seeds", type=int, default=20)

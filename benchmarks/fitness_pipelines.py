@@ -14,7 +14,7 @@ from leaseboard.algorithms.seeds import generator
 
 
 def ordinary() -> dict[str, Any]:
-    """Five pipelines that anybody would try."""
+    """Return five usual pipelines."""
     from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
     from sklearn.naive_bayes import GaussianNB
@@ -29,7 +29,7 @@ def ordinary() -> dict[str, Any]:
 
 
 def counting() -> dict[str, Any]:
-    """Ten whose regularisers count rows, steps or neighbours."""
+    """Return ten pipelines whose regularisers count rows, steps or neighbours."""
     from lightgbm import LGBMClassifier
     from sklearn.decomposition import PCA
     from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier

@@ -1,7 +1,7 @@
 """What importing a name costs, and a race on a small file: ``python -m benchmarks.imports``.
 
 Prints the median CPU seconds, user's and system's, of fresh processes, one for each name of
-`leaseboard` and turn by turn, beside what numpy, pandas and scikit-learn cost by themselves: CPU
+`leaseboard` and alternately, next to what numpy, pandas and scikit-learn cost by themselves: CPU
 seconds of a busy machine are up to twice those of a quiet one, so compare within one run.
 """
 
@@ -24,7 +24,7 @@ RACE = "from leaseboard import race; race(['chacha', 'vanilla'], 'small.csv', ta
 
 
 def spent(code: str, folder: Path) -> float:
-    """CPU seconds of a fresh process that runs `code` in `folder`."""
+    """Return CPU seconds of a fresh process that runs `code` in `folder`."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -32,7 +32,7 @@ def spent(code: str, folder: Path) -> float:
 
 
 def measure(codes: Sequence[str], turns: int) -> dict[str, float]:
-    """The median of each of `codes`, after a turn that fills the caches and is not counted."""
+    """Return the median of each of `codes`, after an uncounted round that fills the caches."""
     found: dict[str, list[float]] = {code: [] for code in codes}
     with tempfile.TemporaryDirectory() as folder:
         rows = "".join(f"{i % 7},{i % 5},{i % 7 * (i % 5) + i % 3 / 8}\n" for i in range(ROWS))

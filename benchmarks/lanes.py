@@ -13,13 +13,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 
 from benchmarks.timing import Timing, Way, measure
+from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.lane_update import learn_live
-from leaseboard.algorithms.online.live import KernelModels
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.placement import learn_live
 from leaseboard.algorithms.online.schema import Schema
 
 N_EXAMPLES = 4_000
@@ -27,7 +27,7 @@ NAMES = "abcdefghij"
 
 
 def models_of(n_models: int) -> KernelModels:
-    """Models of ten features and up to three of their pairs."""
+    """Return models of ten features and up to three of their pairs."""
     schema = Schema(tuple(NAMES), tuple((k,) for k in range(10)), tuple(map(str, range(10))))
     random, pairs = np.random.default_rng(0), [*itertools.combinations(NAMES, 2)]
     models = KernelModels(schema, n_models)
@@ -37,9 +37,9 @@ def models_of(n_models: int) -> KernelModels:
     return models
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def divide(one: Floats, other: Floats, found: Floats, times: int) -> None:
-    """Two divisions and a square root of each pair of numbers, `times` over."""
+    """Compute two divisions and a square root of each pair of numbers, `times` over."""
     for _ in range(times):
         for k in range(len(one)):
             found[k] = one[k] / other[k] + np.float32(1) / math.sqrt(one[k])
@@ -52,9 +52,9 @@ def run(widths: Sequence[int], repeats: int) -> list[Timing]:
     labels = (examples[:, 0] * examples[:, 1] + random.normal(size=N_EXAMPLES)).astype(np.float32)
     ones = np.ones(N_EXAMPLES, dtype=np.float32)
 
-    def way(n_models: int, *, beside: bool) -> Way:
+    def way(n_models: int, *, together: bool) -> Way:
         slots = np.arange(n_models)
-        groups = [slots] if beside else list(slots[:, None])
+        groups = [slots] if together else list(slots[:, None])
         models = models_of(n_models)
         predictions = np.zeros((N_EXAMPLES, n_models), dtype=np.float32)
 
@@ -65,7 +65,7 @@ def run(widths: Sequence[int], repeats: int) -> list[Timing]:
                 learn_live(examples, labels, ones, live, models.handle, models.loss, predictions)
             return float(np.mean((predictions - labels[:, None]) ** 2))
 
-        name = f"{n_models} models, {'side by side' if beside else 'one by one'}"
+        name = f"{n_models} models, {'side by side' if together else 'one by one'}"
         return Way(name, N_EXAMPLES * int(models.pool.n_terms.sum()), work)
 
     one, other, found = random.uniform(0.5, 2.0, (3, 512)).astype(np.float32)
@@ -73,7 +73,7 @@ def run(widths: Sequence[int], repeats: int) -> list[Timing]:
     def limit() -> None:
         divide(one, other, found, 10_000)
 
-    ways = [way(n, beside=beside) for n in widths for beside in (True, False)]
+    ways = [way(n, together=together) for n in widths for together in (True, False)]
     ways.append(Way("two divisions and a square root", 512 * 10_000, limit))
     for rival in ways:
         rival.work()  # compiles
@@ -81,7 +81,7 @@ def run(widths: Sequence[int], repeats: int) -> list[Timing]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="CPU time a term of models side by side")
     parser.add_argument("--models", type=int, nargs="+", default=[5, 10, 48])
     parser.add_argument("--repeats", type=int, default=9)

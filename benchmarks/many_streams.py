@@ -1,4 +1,4 @@
-"""Many streams at once: `learn_many` here and on processes, beside Vowpal Wabbit.
+"""Many streams at once: `learn_streams` here and on processes, next to Vowpal Wabbit.
 
 ``python -m benchmarks.many_streams [--streams N] [--rows N] [--workers N ...]`` lets models of
 default settings, models with five live ones under the published rules, and plain Vowpal Wabbit
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import psutil
 
-from leaseboard.algorithms.benches.holdout import Nodes
-from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_many
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor, learn_streams
+from leaseboard.algorithms.environments.holdout import Nodes
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.tasks.jobs.benches.holdout import cluster
+from leaseboard.tasks.jobs.environments.holdout import cluster
 
 Block = tuple[Floats, Floats]
 Make = Callable[[], ChaChaRegressor]
@@ -41,7 +41,7 @@ WEIGHED = 50
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What a way took for all streams: seconds by the clock and of CPU, kilobytes a model."""
+    """Costs of a way for all streams: seconds by the clock and of CPU, kilobytes a model."""
 
     name: str
     seconds: float
@@ -50,7 +50,7 @@ class Taken:
 
 
 def streams(n_streams: int, rows: int, seed: int = 0) -> list[Block]:
-    """Independent streams after Friedman: five features count, of which two are multiplied."""
+    """Return independent streams after Friedman: five features count, two of them multiplied."""
     rng = np.random.default_rng(seed)
     blocks = []
     for _ in range(n_streams):
@@ -62,7 +62,7 @@ def streams(n_streams: int, rows: int, seed: int = 0) -> list[Block]:
 
 
 def measure(blocks: list[Block], pools: Mapping[int, Nodes], repeats: int = 3) -> list[Taken]:
-    """Every way in turns, `repeats` times; the least of each."""
+    """Measure every way alternately, `repeats` times; return the least of each."""
     loops: dict[str, Callable[[list[Block]], list[Any]]] = {
         name: partial(_learned, make, None) for name, make in OURS.items()
     }
@@ -97,7 +97,7 @@ def _seconds(work: Callable[[], Any]) -> tuple[float, float]:
 
 
 def _cpu() -> float:
-    """Of this process and those that it has."""
+    """Return the CPU seconds of this process and those that it has."""
     this = psutil.Process()
     return sum(sum(one.cpu_times()[:2]) for one in (this, *this.children(recursive=True)))
 
@@ -105,7 +105,7 @@ def _cpu() -> float:
 def _kilobytes(
     learned: Callable[[list[Any]], list[Any]], each: list[Any], kept: list[Any]
 ) -> float:
-    """What a model adds to the program's memory, by some that go to `kept`: none is reused."""
+    """Return what a model adds to the program's memory; models in `kept` are not reused."""
     before = psutil.Process().memory_info().rss
     kept.append(learned(each[:WEIGHED]))
     return float(psutil.Process().memory_info().rss - before) / 1024 / len(kept[-1])
@@ -113,7 +113,7 @@ def _kilobytes(
 
 def _learned(make: Make, nodes: Nodes | None, blocks: list[Block]) -> list[Any]:
     models = [make() for _ in blocks]
-    learn_many(models, blocks, nodes=nodes)
+    learn_streams(models, blocks, nodes=nodes)
     return models
 
 
@@ -138,7 +138,7 @@ def _lines(X: Floats, y: Floats) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None, echo: Callable[[str], None] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="Many independent streams learned at once")
     parser.add_argument("--streams", type=int, default=100)
     parser.add_argument("--rows", type=int, default=1000)

@@ -38,19 +38,19 @@ class Memory:
 
     @property
     def arrays(self) -> float:
-        """The peak beyond the program's own memory, in arrays."""
+        """Return the peak beyond the program's own memory, in arrays."""
         return (self.peak - self.program) / self.array
 
     @property
     def arrays_with_probe(self) -> float:
-        """The same with the private memory of the largest probe."""
+        """Return the same with the private memory of the largest probe."""
         return (self.peak + self.probe - self.program) / self.array
 
 
 def measure(
     reference: str, mirrors: tuple[Path, ...] = (), configurations: int | None = None
 ) -> Memory:
-    """Select among `configurations` on `reference`, the bench's own number by default.
+    """Select among `configurations` on `reference`, the environment's own number by default.
 
     Probes are run unless stored.
 
@@ -67,16 +67,16 @@ def measure(
     import leaseboard.tasks.evaluate.learners.classifiers  # noqa: F401
     from leaseboard.algorithms import registry
     from leaseboard.algorithms.base import play
-    from leaseboard.tasks import fetch
-    from leaseboard.tasks.jobs import benches
+    from leaseboard.tasks.fetch import loading
+    from leaseboard.tasks.jobs import environments
     from leaseboard.tasks.jobs.job import Job
 
     program = psutil.Process().memory_info().rss
-    dataset = fetch.load(reference, mirrors=mirrors)
+    dataset = loading.load(reference, mirrors=mirrors)
     options = {} if configurations is None else {"configurations": configurations}
-    bench = benches.make("samples", dataset, Job("abc", reference, 0, 0, bench=options))
+    env = environments.make("samples", dataset, Job("abc", reference, 0, 0, environment=options))
     with _children_watched() as private:
-        for _ in play("abc", registry.build("abc"), bench, 0):
+        for _ in play("abc", registry.build("abc"), env, 0):
             pass
     peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # Linux counts kilobytes
     if not private:
@@ -113,7 +113,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Peak memory of configuration selection")
     parser.add_argument("data", help="such as mirror:flights_3m?threshold=15")
     parser.add_argument("--mirror", type=Path, action="append", default=[], help="repeatable")
-    parser.add_argument("--configurations", type=int, help="by default as many as the bench draws")
+    parser.add_argument(
+        "--configurations", type=int, help="by default as many as the environment draws"
+    )
     options = parser.parse_args(arguments)
     prepare_environment()
     with tempfile.TemporaryDirectory() as probes:

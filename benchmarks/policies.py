@@ -6,7 +6,7 @@
   side, with the paper's figures: the best feedback, the share of arm 1, and in how many runs that
   arm was pulled most;
 - what one decision of a single run costs at K = 16;
-- what ten policies cost on a data set: the first with nothing stored, and all with everything
+- what ten policies cost on a dataset: the first with nothing stored, and all with everything
   stored, when trials are replayed.
 """
 
@@ -23,15 +23,15 @@ from unittest import mock
 
 import numpy as np
 
-from benchmarks.simulation import simulate
+from benchmarks.simulation import SEVEN_GAUSSIANS, simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS, PullsBench
+from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs import benches
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job
 
 PULLS = 1000
@@ -66,7 +66,7 @@ class Replayed:
 
 
 def simulated(repeats: int, pulls: int = PULLS) -> list[Simulated]:
-    """Every policy, and the other readings."""
+    """Return every policy, and the other readings."""
     rows = []
     contenders: dict[str, tuple[str, dict[str, Any]]] = {
         entry.name: (entry.name, {}) for entry in registry.ENTRIES
@@ -92,7 +92,7 @@ def simulated(repeats: int, pulls: int = PULLS) -> list[Simulated]:
 
 
 def decisions(names: Sequence[str], pulls: int = 500) -> dict[str, float]:
-    """Microseconds for choosing one of K = 16 arms and learning what it gave."""
+    """Return microseconds for choosing one of K = 16 arms and learning what it gave."""
     rewards = generator(0, "rewards").random((pulls, 1))
     cost = np.ones(1)
     found = {}
@@ -111,17 +111,17 @@ def decisions(names: Sequence[str], pulls: int = 500) -> dict[str, float]:
 
 def replayed(data: str, trials: int, names: Sequence[str] = TEN) -> Replayed:
     """Run `names` with an empty store, then all of them again."""
-    dataset = fetch.load(data)
+    dataset = loading.load(data)
 
     def run(name: str) -> tuple[float, float]:
-        """CPU seconds of the job in this process, and of the trials that it had to run."""
-        job = Job(name, data, 0, 0, budget=trials, bench={"space": "fast"})
+        """Return CPU seconds of the job in this process, and of the trials that it had to run."""
+        job = Job(name, data, 0, 0, budget=trials, environment={"space": "fast"})
         began = time.process_time()
-        bench = benches.make("pulls", dataset, job)
-        assert isinstance(bench, PullsBench)
-        for _ in play(name, registry.build(name), bench, 0):
+        env = environments.make("pulls", dataset, job)
+        assert isinstance(env, PullsEnvironment)
+        for _ in play(name, registry.build(name), env, 0):
             pass
-        return time.process_time() - began, bench.cost.spent_cpu_seconds or 0.0
+        return time.process_time() - began, env.cost.spent_cpu_seconds or 0.0
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -132,7 +132,7 @@ def replayed(data: str, trials: int, names: Sequence[str] = TEN) -> Replayed:
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="CPU time of policies over arms")
     parser.add_argument("--repeats", type=int, default=1000)
     parser.add_argument("--trials", type=int, default=500)

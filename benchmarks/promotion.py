@@ -1,23 +1,24 @@
 """How often, and after how many labels, a challenger is promoted by tests that may always look.
 
 ``python -m benchmarks.promotion [DATA...] [--comparisons N] [--runs N] [--mirror FOLDER]`` prints
-for every kind of losses, and for the last labels of every DATA as forecasts,
+for every kind of losses, and for the last labels of every DATA as predictions,
 
-- the share of N comparisons of two equal forecasters, looked at after every label, in which one
-  was promoted at alpha .05, by kind of test. The last such row, *turns*, is a stream on which the
-  champion is better on average at all times, though for 100 rows at a time the challenger is;
+- the share of N comparisons of two equal predictors, looked at after every label, in which one
+  was promoted at alpha .05, by kind of test. The last such row, *reversal*, is a stream on which
+  the champion is better on average at all times, though for 100 rows at a time the challenger is;
 - the labels that a challenger which is better by 5 % needs, the median of N runs, over the labels
   of a fixed-size test: a paired z test, one-sided at .05, with a power of .8, for which
   (1.645 + 0.842)² (standard deviation / mean)² differences are needed. Both moments are those of
   1,000,000 labels, or of all of DATA.
 
 - the labels until the roll-back to a champion that was worse by 5 % for twice the labels of the
-  fixed-size test, and is better by 5 % from then on: with a duel that restarts, and with one that
+  fixed-size test, and is better by 5 % from then on: with a test that restarts, and with one that
   does not, which waits for the average since the beginning.
 
-It exits with 1 if `Duel` promotes in more than 5 % of the comparisons of equal forecasters, or
-needs more than twice the labels. The other tests are told what `Duel` has to learn: a clip that
-is hardly ever exceeded, and the published one the variance at which it is to be tightest.
+It exits with 1 if `SequentialTest` promotes in more than 5 % of the comparisons of equal
+predictors, or needs more than twice the labels. The other tests get what `SequentialTest` has to
+learn: a clip that is hardly ever exceeded, and the published one the variance at which it is to be
+tightest.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from benchmarks.bernstein import EmpiricalBernstein, best_rho
-from leaseboard.algorithms.sequential.duel import Duel
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 Doubles = NDArray[np.float64]
 Generator = np.random.Generator
@@ -46,15 +47,15 @@ ALPHA, GAIN = 0.05, 0.05
 DEVIATIONS = 1.6449 + 0.8416
 """Of the normal distribution, at .95 and at .8."""
 OWN = 0.3
-"""Variance of a forecaster's own error over that of the noise that both have in common."""
+"""Variance of a predictor's own error over that of the noise that both have in common."""
 LOOKS = 2000
-"""Labels of a comparison of equal forecasters, and of a piece of a longer one."""
+"""Labels of a comparison of equal predictors, and of a piece of a longer one."""
 LONGEST = 4
 """A run ends after so many times the labels of the fixed-size test."""
 
 
 def _squared(noise: Doubles, rng: Generator, gain: float) -> Doubles:
-    """Errors are noise that nobody can forecast and one's own, less of it for the challenger."""
+    """Return squared errors of shared and own noise, of which the challenger has less."""
     own = np.array([OWN, (1 + OWN) * (1 - gain) - 1])[:, None]
     scale = np.abs(noise)  # own errors are larger where the noise is, as in volatile times
     first, second = (noise + np.sqrt(own) * scale * rng.standard_normal((2, len(noise)))) ** 2
@@ -62,11 +63,11 @@ def _squared(noise: Doubles, rng: Generator, gain: float) -> Doubles:
 
 
 def heavy(rng: Generator, n: int, gain: float) -> Doubles:
-    """Squared errors around noise of Student's t with five degrees: infinite 6th moment."""
+    """Return squared errors around noise of Student's t with five degrees: infinite 6th moment."""
     return _squared(rng.standard_t(5, n) / math.sqrt(5 / 3), rng, gain)
 
 
-@njit(cache=True)
+@compiled
 def _volatilities(noise: Doubles) -> Doubles:
     found, now = np.empty_like(noise), 1.0
     for t in range(len(noise)):
@@ -76,30 +77,30 @@ def _volatilities(noise: Doubles) -> Doubles:
 
 
 def volatile(rng: Generator, n: int, gain: float) -> Doubles:
-    """Squared errors whose scale comes and goes (GARCH)."""
+    """Return squared errors whose scale comes and goes (GARCH)."""
     noise = rng.standard_normal(n)
     return _squared(_volatilities(noise) * noise, rng, gain)
 
 
 def unrelated(rng: Generator, n: int, gain: float) -> Doubles:
-    """Squared errors of forecasters that have nothing in common."""
+    """Return squared errors of predictors that have nothing in common."""
     first, second = rng.standard_normal((2, n)) ** 2
     return np.asarray(first - (1 - gain) * second)
 
 
 def verdicts(rng: Generator, n: int, gain: float) -> Doubles:
-    """0/1 losses at an error rate of .2 where the two disagree on every tenth label."""
+    """Return 0/1 losses at an error rate of .2 where the two disagree on every tenth label."""
     return rng.choice([1.0, -1.0, 0.0], n, p=[0.05 + 0.1 * gain, 0.05 - 0.1 * gain, 0.9])
 
 
 def far_verdicts(rng: Generator, n: int, gain: float) -> Doubles:
-    """0/1 losses at an error rate of .2, unrelated."""
+    """Return 0/1 losses at an error rate of .2, unrelated."""
     first, second = rng.random((2, n))
     return np.where(first < 0.2, 1.0, 0.0) - np.where(second < 0.2 * (1 - gain), 1.0, 0.0)
 
 
-def turns(rng: Generator, n: int, gain: float) -> Doubles:
-    """Better by .5 on every other hundred labels, and worse by .6 on the hundred before."""
+def reversal(rng: Generator, n: int, gain: float) -> Doubles:
+    """Return gains of .5 on every other hundred labels, and of -.6 on the hundred before."""
     return np.where(np.arange(n) // 100 % 2, 0.5, -0.6) + 0.3 * rng.standard_normal(n)
 
 
@@ -117,7 +118,7 @@ TURNED = ("squared, unrelated", "0/1, near")
 
 @dataclass(frozen=True, slots=True)
 class Foreknown:
-    """What the tests beside `Duel` are told: a clip, and labels and variance of a fixed test."""
+    """Inputs of other tests: a clip, and labels and variance of a fixed test."""
 
     clip: float
     labels: float
@@ -125,49 +126,51 @@ class Foreknown:
 
 
 def known(differences: Doubles) -> Foreknown:
-    """From many differences where the challenger is better."""
+    """Return the moments of many differences where the challenger is better."""
     variance = float(differences.var())
     labels = DEVIATIONS**2 * variance / float(differences.mean()) ** 2
     return Foreknown(float(np.quantile(np.abs(differences), 0.9999)), labels, variance)
 
 
-def by_duel(differences: Doubles, told: Foreknown) -> int | None:
-    """Labels until `Duel.decision` is for the challenger; None if it never is."""
-    duel = Duel()
+def by_test(differences: Doubles, reported: Foreknown) -> int | None:
+    """Return labels until `SequentialTest.decision` is for the challenger; None if it never is."""
+    test = SequentialTest()
     for begin, rows in _pieces(differences):
-        after, path = duel.trace(rows, np.zeros(len(rows)))
-        waited = len(rows) - (after.counted - duel.counted)
-        gains = duel.mean * duel.counted + np.cumsum(
+        after, path = test.trace(rows, np.zeros(len(rows)))
+        waited = len(rows) - (after.counted - test.counted)
+        gains = test.mean * test.counted + np.cumsum(
             np.where(np.arange(len(rows)) < waited, 0, rows)
         )
         if found := _first((path[:, 0] >= -math.log(ALPHA)) & (gains > 0)):
             return begin + found
-        duel = after
+        test = after
     return None
 
 
-def by_publication(differences: Doubles, told: Foreknown) -> int | None:
-    """Choe and Ramdas, Theorem 3, tuned for the labels of the fixed-size test."""
-    state = EmpiricalBernstein(bound=told.clip, rho=best_rho(told.labels * told.variance, ALPHA))
-    for begin, rows in _pieces(np.clip(differences, -told.clip, told.clip)):
+def by_publication(differences: Doubles, reported: Foreknown) -> int | None:
+    """Test as in Choe and Ramdas, Theorem 3, tuned for the labels of the fixed-size test."""
+    state = EmpiricalBernstein(
+        bound=reported.clip, rho=best_rho(reported.labels * reported.variance, ALPHA)
+    )
+    for begin, rows in _pieces(np.clip(differences, -reported.clip, reported.clip)):
         if found := _first(state.log_e(rows)[1:] >= -math.log(ALPHA)):
             return begin + found
         state = state.update_many(rows)
     return None
 
 
-def by_agrapa(differences: Doubles, told: Foreknown) -> int | None:
-    """Waudby-Smith and Ramdas, section 5.3: mean over second moment of what came before."""
-    return _first(_agrapa(differences / told.clip) >= -math.log(ALPHA))
+def by_agrapa(differences: Doubles, reported: Foreknown) -> int | None:
+    """Test as in Waudby-Smith and Ramdas, section 5.3: mean over second moment of the past."""
+    return _first(_agrapa(differences / reported.clip) >= -math.log(ALPHA))
 
 
-def by_newton(differences: Doubles, told: Foreknown) -> int | None:
-    """Online Newton steps on the bet, as coin betting has them."""
-    return _first(_newton(differences / told.clip) >= -math.log(ALPHA))
+def by_newton(differences: Doubles, reported: Foreknown) -> int | None:
+    """Test with online Newton steps on the bet, as coin betting has them."""
+    return _first(_newton(differences / reported.clip) >= -math.log(ALPHA))
 
 
 TESTS = {
-    "Duel": by_duel,
+    "SequentialTest": by_test,
     "published": by_publication,
     "aGRAPA": by_agrapa,
     "Newton": by_newton,
@@ -183,7 +186,7 @@ def _first(where: NDArray[np.bool_]) -> int | None:
     return int(where.argmax()) + 1 if where.any() else None
 
 
-@njit(cache=True)
+@compiled
 def _agrapa(ratios: Doubles) -> Doubles:
     path, log, mean, variance = np.empty_like(ratios), 0.0, 0.0, 0.25
     for t in range(len(ratios)):
@@ -195,7 +198,7 @@ def _agrapa(ratios: Doubles) -> Doubles:
     return path
 
 
-@njit(cache=True)
+@compiled
 def _newton(ratios: Doubles) -> Doubles:
     path, log, rate, squares = np.empty_like(ratios), 0.0, 0.0, 1.0
     for t in range(len(ratios)):
@@ -208,46 +211,48 @@ def _newton(ratios: Doubles) -> Doubles:
     return path
 
 
-def promoted(draw: Draw, told: Foreknown, comparisons: int) -> dict[str, float]:
-    """By test, the share of comparisons in which a challenger that is no better is promoted."""
-    found = [_tested(draw, seed, LOOKS, 0.0, told) for seed in range(comparisons)]
+def promoted(draw: Draw, reported: Foreknown, comparisons: int) -> dict[str, float]:
+    """Return, by test, the share of comparisons that promote a challenger that is not better."""
+    found = [_tested(draw, seed, LOOKS, 0.0, reported) for seed in range(comparisons)]
     return {name: float(np.mean([math.isfinite(each[name]) for each in found])) for name in TESTS}
 
 
-def labels(draw: Draw, told: Foreknown, runs: int) -> dict[str, Doubles]:
-    """By test, the labels until promotion over those of the fixed-size test, infinite if never."""
-    longest = math.ceil(LONGEST * told.labels)
-    found = [_tested(draw, seed, longest, GAIN, told) for seed in range(runs)]
-    return {name: np.array([each[name] for each in found]) / told.labels for name in TESTS}
+def labels(draw: Draw, reported: Foreknown, runs: int) -> dict[str, Doubles]:
+    """Return, by test, labels until promotion over the fixed-size test's, infinite if never."""
+    longest = math.ceil(LONGEST * reported.labels)
+    found = [_tested(draw, seed, longest, GAIN, reported) for seed in range(runs)]
+    return {name: np.array([each[name] for each in found]) / reported.labels for name in TESTS}
 
 
-def relapse(draw: Draw, told: Foreknown, runs: int, *, restarts: bool) -> Doubles:
-    """Labels from the turn to the roll-back over those of the fixed-size test, infinite if never.
+def relapse(draw: Draw, reported: Foreknown, runs: int, *, restarts: bool) -> Doubles:
+    """Return labels from reversal to roll-back over the fixed-size test's, infinite if never.
 
-    Before the turn the duel has to be silent, else the labels are negative.
+    Before the reversal the test has to be silent, else the labels are negative.
     """
-    reign, found = math.ceil(2 * told.labels), []
+    reign, found = math.ceil(2 * reported.labels), []
     for seed in range(runs):
         rng = np.random.default_rng(seed)
         drawn = draw(rng, 3 * reign, GAIN) * np.where(np.arange(3 * reign) < reign, -1.0, 1.0)
-        _, path = Duel(restarts=restarts).trace(drawn, np.zeros(len(drawn)))
+        _, path = SequentialTest(restarts=restarts).trace(drawn, np.zeros(len(drawn)))
         found.append((_first(path[:, 0] >= -math.log(ALPHA)) or math.inf) - reign)
-    return np.array(found) / told.labels
+    return np.array(found) / reported.labels
 
 
-def _tested(draw: Draw, seed: int, n: int, gain: float, told: Foreknown) -> dict[str, float]:
+def _tested(draw: Draw, seed: int, n: int, gain: float, reported: Foreknown) -> dict[str, float]:
     drawn = draw(np.random.default_rng(seed), n, gain)
-    return {name: test(drawn, told) or math.inf for name, test in TESTS.items()}
+    return {name: test(drawn, reported) or math.inf for name, test in TESTS.items()}
 
 
 def real(name: str, mirrors: tuple[Path, ...]) -> Draw:
-    """Of a stream's labels, the last as the champion's forecast, from a random label on.
+    """Return a stream's labels, the last as the champion's prediction, from a random label on.
 
     The challenger moves a number towards the label before it, or away, and takes of classes that
     label at times, until it is better by the gain. Without a gain the roles are given by a coin
     for each label, so that neither is better.
     """
-    y = as_stream(fetch.load(name, mirrors=mirrors)).labels.astype(float)
+    y = as_stream(
+        loading.load(name, mirrors=mirrors), StreamOptions(log_target="code")
+    ).labels.astype(float)
     before, last, now = y[:-2], y[1:-1], y[2:]
     error, step = last - now, before - last
     if len(np.unique(y)) > 2:
@@ -270,7 +275,7 @@ def real(name: str, mirrors: tuple[Path, ...]) -> Draw:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Draw and print; 1 if `Duel` promotes too often or too late."""
+    """Draw and print; 1 if `SequentialTest` promotes too often or too late."""
     parser = argparse.ArgumentParser(description="Promotions by tests that may always look")
     parser.add_argument("data", nargs="*", metavar="DATA")
     parser.add_argument("--comparisons", type=int, default=1000, help="of equals (default: 1000)")
@@ -288,11 +293,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = False
     for name, draw in kinds.items():
         shares = promoted(draw, moments[name], given.comparisons)
-        missed |= shares["Duel"] > ALPHA
+        missed |= shares["SequentialTest"] > ALPHA
         print(f"{name:32}" + "".join(f"{share:14.3f}" for share in shares.values()), flush=True)
-    shares = promoted(turns, Foreknown(2.0, LOOKS, 0.4), given.comparisons)
-    missed |= shares["Duel"] > ALPHA
-    print(f"{'turns':32}" + "".join(f"{share:14.3f}" for share in shares.values()))
+    shares = promoted(reversal, Foreknown(2.0, LOOKS, 0.4), given.comparisons)
+    missed |= shares["SequentialTest"] > ALPHA
+    print(f"{'reversal':32}" + "".join(f"{share:14.3f}" for share in shares.values()))
     print(f"{'labels over fixed-size':24}{'fixed':>8}" + " median (80 %)" * len(TESTS))
     for name, draw in kinds.items():
         found = labels(draw, moments[name], given.runs)
@@ -303,14 +308,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             + "".join(f"{median:7.2f} ({most:.2f})" for median, most in medians),
             flush=True,
         )
-    print(f"{'roll-back after a turn':24}{'fixed':>8}      restarts      does not")
+    print(f"{'roll-back after reversal':24}{'fixed':>8}      restarts      does not")
     for name in TURNED:
         turned = [
             relapse(KINDS[name], moments[name], given.runs, restarts=each)
             for each in (True, False)
         ]
-        told = "".join(f"{sorted(each)[len(each) // 2]:14.2f}" for each in turned)
-        print(f"{name:24}{moments[name].labels:8.0f}{told}")
+        reported = "".join(f"{sorted(each)[len(each) // 2]:14.2f}" for each in turned)
+        print(f"{name:24}{moments[name].labels:8.0f}{reported}")
     return int(missed)
 
 

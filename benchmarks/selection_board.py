@@ -1,7 +1,7 @@
 """The ranks of a run of selections by loss and seconds, as a table in Markdown.
 
-``python -m benchmarks.selection_board runs/peers-selection`` prints what the page of that run says
-in its section *Selection: loss and seconds*.
+``python -m benchmarks.selection_board runs/frameworks-selection`` prints the section
+*Selection: loss and seconds* of the page of that run.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.selection import TOLERATED, standings
-from leaseboard.tasks.score.summary import fixed, short
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     found = standings(as_frame(shown_at(given.run)))
     if found.empty:
-        print(f"{given.run}: no selections of one size beside Full-run")
+        print(f"{given.run}: no selections of one size next to Full-run")
         return 1
     names = [f"{100 * each:g} %" for each in TOLERATED]
     print(

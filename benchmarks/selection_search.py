@@ -1,4 +1,4 @@
-"""What a search costs and what it chooses: ours beside scikit-learn's, on the same grid.
+"""What a search costs and what it chooses: ours next to scikit-learn's, on the same grid.
 
 ``python -m benchmarks.selection_search --mirror DIR [--data REFERENCE ...] [--seeds N] [--rows N]
 [--only SEARCH ...]`` fits, on a part of each table, `SelectionSearch` with each of its algorithms,
@@ -21,7 +21,7 @@ from typing import Any
 import pandas as pd
 import threadpoolctl
 
-from leaseboard.tasks import fetch
+from leaseboard.tasks.fetch import loading
 
 DATA = ("mirror:31", "mirror:181", "mirror:40984", "mirror:spambase", "mirror:28", "mirror:32",
         "mirror:magic04", "mirror:adult", "mirror:census_income?rows=100000")  # fmt: skip
@@ -30,7 +30,7 @@ TEST_FRACTION = 0.25
 
 
 def pipeline() -> Any:
-    """Columns to numbers, and a model that the grid sets."""
+    """Return a pipeline from columns to numbers, and a model that the grid sets."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import Pipeline
 
@@ -40,7 +40,7 @@ def pipeline() -> Any:
 
 
 def grid() -> list[dict[str, list[Any]]]:
-    """Fourteen configurations of five learners."""
+    """Return fourteen configurations of five learners."""
     from lightgbm import LGBMClassifier
     from sklearn.ensemble import RandomForestClassifier
     from sklearn.linear_model import LogisticRegression
@@ -60,7 +60,7 @@ def grid() -> list[dict[str, list[Any]]]:
 
 
 def searches(seed: int) -> dict[str, Callable[[], Any]]:
-    """Every search by name, not fitted."""
+    """Return every search by name, not fitted."""
     from sklearn.experimental import enable_halving_search_cv  # noqa: F401
     from sklearn.model_selection import GridSearchCV, HalvingGridSearchCV
 
@@ -84,10 +84,10 @@ def searches(seed: int) -> dict[str, Callable[[], Any]]:
 def measured(
     reference: str, seed: int, given: argparse.Namespace, out: Callable[[str], None]
 ) -> dict[str, tuple[float, float]]:
-    """CPU seconds and test accuracy of each search on one division of a table."""
+    """Return CPU seconds and test accuracy of each search on one division of a table."""
     from sklearn.model_selection import train_test_split
 
-    dataset = fetch.load(reference, mirrors=tuple(given.mirror))
+    dataset = loading.load(reference, mirrors=tuple(given.mirror))
     X, y = dataset.features, dataset.target.astype(str).to_numpy()
     X_train, X_test, y_train, y_test = train_test_split(
         X, y, train_size=given.rows or 1 - TEST_FRACTION, random_state=seed, stratify=y
@@ -110,7 +110,7 @@ def measured(
 
 
 def main(arguments: Sequence[str] | None = None, out: Callable[[str], None] = print) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="searches over one grid")
     parser.add_argument("--mirror", type=Path, action="append", default=[])
     parser.add_argument("--data", nargs="+", default=DATA)

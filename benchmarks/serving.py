@@ -1,9 +1,9 @@
-"""How fast ``leaseboard serve`` answers while the champion changes.
+"""How fast ``leaseboard live serve`` answers while the champion changes.
 
-``python -m benchmarks.serving`` makes a keep in a folder of its own, starts the server on loopback
-and asks it for one row 200 times a second for a minute, whatever it answers in the meantime, while
-the champion changes five times. A request's time is counted from when it was due. It says how many
-failed, the median and the 99th percentile, and whether each answer stands in the log.
+``python -m benchmarks.serving`` makes a live model in a folder of its own, starts the server on
+loopback and asks it for one row 200 times a second for a minute, for any answers in the meantime,
+while the champion changes five times. A request's time is counted from when it was due. It says
+how many failed, the median and the 99th percentile, and whether each answer is in the log.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,15 @@ import numpy as np
 import pandas as pd
 import psutil
 
-from leaseboard.tasks.keep.contract import Contract
-from leaseboard.tasks.keep.infer import infer
-from leaseboard.tasks.keep.living import LivingStream, Recipe
-from leaseboard.tasks.keep.publication import Publishable, publish
-from leaseboard.tasks.keep.settings import Keep, read_keep
+from leaseboard.tasks.live.contract import Contract
+from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.live.publication import publish
+from leaseboard.tasks.live.settings import LiveSettings, read_settings
+from leaseboard.tasks.live.update import LiveModel
 from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import State
-from leaseboard.tasks.store.live_tables import Changes, Lineage, digest_of
+from leaseboard.tasks.store.live_tables import Changes, ModelCandidate, digest_of
 
 FEATURES = 8
 CONNECTIONS = 16
@@ -52,7 +54,7 @@ state: state.sqlite
 
 @dataclass
 class LoadTest:
-    """What came of asking."""
+    """Results of a load test."""
 
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -62,28 +64,28 @@ class LoadTest:
     cpu: float = 0.0
     """Seconds of the server."""
     logged: int = 0
-    """How many of `ids` stand in the log."""
+    """How many of `ids` are in the log."""
 
     @property
     def failed(self) -> int:
-        """Requests without a forecast."""
+        """Return requests without a prediction."""
         return sum(count for status, count in self.statuses.items() if status != 200)
 
 
 class Shop:
-    """A keep whose champion learns."""
+    """Live model whose champion learns."""
 
     def __init__(self, folder: Path, uri: str) -> None:
         self.file, self._uri, self._seed = folder / "speed.yaml", uri, 0
         self.file.write_text(FILE)
-        keep = read_keep(self.file)
+        keep = read_settings(self.file)
         contract = infer(self.rows().assign(y=0.5), id="id", target="y")
         keep.contract.write_text(contract.to_yaml())
         self.kept = self._publishable(keep, contract, State(folder / "state.sqlite", "speed"))
-        self._model = LivingStream(self.kept.recipe)
+        self._model = self.kept.recipe.new("chacha")
 
     def rows(self) -> pd.DataFrame:
-        """Rows without labels."""
+        """Return rows without labels."""
         self._seed += 1
         generator = np.random.default_rng(self._seed)
         values = generator.uniform(-1, 1, (ROWS, FEATURES))
@@ -94,17 +96,19 @@ class Shop:
         """Learn rows and publish what was learned; the version."""
         rows = self.rows()
         ids, features = rows.pop("id").tolist(), rows
-        self._model.learn(ids, features, features.sum(axis=1).tolist())
+        self._model.learn(features.to_dict("records"), features.sum(axis=1).tolist(), ids)
         content = self._model.dump()
-        champion = Lineage(1, "champion", "chacha", digest_of(content), 0, "2026-01-01", "speed")
-        self.kept.state.commit(
-            Changes("2026-01-01", lineages=[champion], models={digest_of(content): content})
+        champion = ModelCandidate(
+            1, "champion", "chacha", digest_of(content), 0, "2026-01-01", "speed"
         )
-        return publish(self._uri, self.kept)["champion"]
+        self.kept.state.commit(
+            Changes("2026-01-01", candidates=[champion], models={digest_of(content): content})
+        )
+        return publish(self._uri, self.kept, datetime(2026, 1, 1, tzinfo=UTC))["champion"]
 
-    def _publishable(self, keep: Keep, contract: Contract, state: State) -> Publishable:
+    def _publishable(self, keep: LiveSettings, contract: Contract, state: State) -> LiveModel:
         recipe = Recipe("y", "regression", "chacha", {})
-        return Publishable(keep, self.file, contract, recipe, state)
+        return LiveModel(keep, contract, recipe, state, self.file)
 
 
 async def ask(port: int, rate: float, seconds: float, measured: LoadTest) -> None:
@@ -119,18 +123,18 @@ async def ask(port: int, rate: float, seconds: float, measured: LoadTest) -> Non
         await asyncio.sleep(due - time.perf_counter())
         reader, writer = await free.get()
         row = {"id": f"asked-{number}"} | {f"x{i}": (number % 97) / 97 for i in range(FEATURES)}
-        body = json.dumps({"rows": [row]}).encode()
+        body = json.dumps({"dataframe_records": [row]}).encode()
         head = (
-            f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            f"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
         writer.write(head.encode() + body)
-        status, told = await _answer(reader)
+        status, reported = await _answer(reader)
         measured.seconds.append(time.perf_counter() - due)
         measured.statuses[status] += 1
         if status == 200:
-            measured.versions.add(told["snapshot"]["version"])
-            measured.ids.add(told["forecasts"][0]["id"])
+            measured.versions.add(reported["snapshot"]["version"])
+            measured.ids.add(reported["ids"][0])
         free.put_nowait((reader, writer))
 
     await asyncio.gather(*(one(number) for number in range(int(rate * seconds))))
@@ -151,14 +155,14 @@ def measure(folder: Path, *, rate: float, seconds: float, changes: int) -> LoadT
     """Serve, ask, and change the champion meanwhile, at even distances."""
     uri = f"sqlite:///{folder / 'mlruns' / 'mlflow.db'}"
     measured, file = LoadTest(), folder / "speed.yaml"
-    command = [sys.executable, "-P", "-m", "leaseboard", "serve", str(file), "--port", "0",
+    command = [sys.executable, "-P", "-m", "leaseboard", "live", "serve", str(file), "--port", "0",
                "--tracking-uri", uri]  # fmt: skip
-    # What a turn computes is in a process of its own here, too: it delays no question.
+    # An update computes in a process of its own here, too: it delays no request.
     with ProcessPoolExecutor(1, get_context("spawn"), _begin, (folder, uri)) as turns:
         turns.submit(_learn).result()
         _serve_and_ask(command, folder, turns, measured, rate, seconds, changes)
     state = State(folder / "state.sqlite", "speed")
-    with state.begun() as connection:
+    with state.connected() as connection:
         log = {row[0] for row in connection.exec_driver_sql("select id from keep_speed_served")}
     measured.logged = len(measured.ids & log)
     return measured

@@ -31,7 +31,7 @@ from pathlib import Path
 ROOMS = ("algorithms", "tasks", "flows", "leaseboard")
 
 TRACER = f'''
-import atexit, os, sys, threading
+import inspect, os, sys, threading
 
 ROOMS = {ROOMS!r}
 OUT, KIND = os.environ["STRUCTURE_OUT"], os.environ["STRUCTURE_KIND"]
@@ -39,8 +39,8 @@ seen, known = set(), set()
 
 
 def place(code):
-    """Return the path of a file of the product, or None."""
-    if code.co_name == "<module>":
+    """Return the path of a file of the product; None for others and bodies of classes."""
+    if not code.co_flags & inspect.CO_OPTIMIZED:
         return None
     path = os.path.realpath(code.co_filename)
     inside = path[len(ROOT) + 1 :] if path.startswith(ROOT + os.sep) else ""
@@ -62,10 +62,22 @@ def stack(frame):
     write("run, call stacks", found - {{None}})
 
 
+def is_importing(frame):
+    """Return whether a module is being imported: its own functions may be called then."""
+    while frame is not None:
+        is_module = frame.f_code.co_name == "<module>"
+        if is_module and frame.f_globals.get("__name__") != "__main__":
+            return True
+        frame = frame.f_back
+    return False
+
+
 def entered(frame, event, argument):
     if event == "call" and frame.f_code not in known:
-        known.add(frame.f_code)
         found = place(frame.f_code)
+        if found and is_importing(frame):
+            return
+        known.add(frame.f_code)
         if found:
             write(KIND, {{found}})
             if frame.f_code.co_name == "run" and found.startswith("algorithms" + os.sep):
@@ -183,12 +195,12 @@ def walks(root: Path) -> dict[str, list[str]]:
         write_inputs(folder)
         command = [str(program / "leaseboard")]
         store = ["--local", "--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
-        cycle = [*command, "keep", "shop.yaml", "--local"]
-        init = ["--init", "--data", "inbox/*.csv", "--target", "y"]
+        init = [*command, "live", "init", "shop.yaml", "--files", "inbox/*.csv", "--target", "y"]
+        cycle = [*command, "live", "update", "shop.yaml", "--local"]
         plan: dict[str, list[list[str]]] = {
             "learn_one": [[str(program / "python"), "-c", LEARN_ONE]],
-            "run": [[*command, "run", "suite.yaml", "--out", "out", *store]],
-            "cycle": [[*cycle, *init], cycle, cycle],
+            "run": [[*command, "run", "suite.yaml", "--run-dir", "out", *store]],
+            "cycle": [init, cycle, cycle],
         }
         for kind, commands in plan.items():
             for number, each in enumerate(commands):

@@ -1,7 +1,7 @@
-"""A run as boards by task: ranks, CPU seconds, failures, and the scores of every data set.
+"""A run as leaderboards by task: ranks, CPU seconds, failures, and the scores of every dataset.
 
-``python -m benchmarks.task_board runs/peers-streams`` prints tables in Markdown. Regressions
-and classifications are ranked apart, by the score of each. A repetition of a data set in which
+``python -m benchmarks.task_board runs/frameworks-streams`` prints tables in Markdown. Regressions
+and classifications are ranked apart, by the score of each. A repetition of a dataset in which
 jobs are missing is left out, and said.
 """
 
@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.folder.results import read_results
-from leaseboard.tasks.report import suite_of
+from leaseboard.tasks.report.build import suite_of
 from leaseboard.tasks.score.frame import as_frame, finished
 from leaseboard.tasks.score.leaderboard import Row, leaderboard
-from leaseboard.tasks.score.summary import fixed, short
+from leaseboard.tasks.score.numbers import fixed, short
 
 MEASURED = {
     "progressive_mse": ("mean squared error, 1 is that of `{zero}`", 3),
@@ -30,31 +30,31 @@ MEASURED = {
 
 
 def whole(frame: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The repetitions in which everybody has a job, and the names of those that are left out."""
-    everybody = frame["label"].nunique()
-    there = frame.groupby(["data", "repetition"])["label"].transform("nunique") == everybody
+    """Return the repetitions in which all have a job, and the names of those that are left out."""
+    everyone = frame["name"].nunique()
+    there = frame.groupby(["data", "repetition"])["name"].transform("nunique") == everyone
     left = frame[~there].drop_duplicates(["data", "repetition"])
     names = [f"{row.data}, repetition {row.repetition + 1}" for row in left.itertuples()]
     return frame[there].reset_index(drop=True), names
 
 
 def ranks(frame: pd.DataFrame, reference: str) -> Iterator[str]:
-    """The lines of a table of ranks, best first."""
+    """Yield the lines of a table of ranks, best first."""
     yield (
         "| algorithm | mean rank | wins/ties/losses | CPU s a job"
         f" | times that of `{reference}` | finished | failed |"
     )
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
-    seconds = frame[finished(frame)].groupby(["label", "data"])["cpu_seconds"].mean().unstack()
+    seconds = frame[finished(frame)].groupby(["name", "data"])["cpu_seconds"].mean().unstack()
     logs = np.log(seconds.where(seconds > 0))
     times = np.exp((logs - logs.loc[reference]).mean(axis=1))
     for row in _there(leaderboard(frame).rows):
         cells = (
-            f"`{row.label}`",
+            f"`{row.name}`",
             fixed(row.rank.value, 2),
             f"{row.wins}/{row.ties}/{row.losses}",
             short(row.cpu_seconds, 2),
-            short(float(times.get(row.label, np.nan)), 2),
+            short(float(times.get(row.name, np.nan)), 2),
             str(row.n_ok),
             str(row.n_failed),
         )
@@ -64,30 +64,30 @@ def ranks(frame: pd.DataFrame, reference: str) -> Iterator[str]:
 def scores(
     frame: pd.DataFrame, zero: str | None, names: dict[str, str], digits: int
 ) -> Iterator[str]:
-    """The lines of a table of mean scores of finished jobs, a column a data set.
+    """Yield the lines of a table of mean scores of finished jobs, a column a dataset.
 
-    `zero`: whose scores are 1; None for scores as they are.
+    `zero`: whose scores are 1; None for raw scores.
     """
-    found = frame[finished(frame)].groupby(["label", "data"])["score"].mean().unstack()
+    found = frame[finished(frame)].groupby(["name", "data"])["score"].mean().unstack()
     sets = list(dict.fromkeys(frame["data"]))
     if zero is not None:
         found = found / found.loc[zero]
     yield f"| algorithm | {' | '.join(names.get(each, each) for each in sets)} |"
     yield f"| --- |{' ---: |' * len(sets)}"
     for row in _there(leaderboard(frame).rows):
-        if row.label in found.index:
-            mine = found.loc[row.label, sets]
-            yield f"| `{row.label}` | {' | '.join(short(float(each), digits) for each in mine)} |"
+        if row.name in found.index:
+            mine = found.loc[row.name, sets]
+            yield f"| `{row.name}` | {' | '.join(short(float(each), digits) for each in mine)} |"
 
 
 def _there(rows: Sequence[Row]) -> list[Row]:
-    """Those who did anything but skip."""
+    """Return those who did anything but skip."""
     return [row for row in rows if row.n_ok or row.n_failed]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the boards; 1 if the run has none of these scores."""
-    parser = argparse.ArgumentParser(description="boards of a run, task by task")
+    """Print the leaderboards; return 1 if the run has none of these scores."""
+    parser = argparse.ArgumentParser(description="leaderboards of a run, task by task")
     parser.add_argument("run", type=Path, help="the folder of a run, which may be unfinished")
     parser.add_argument("--reference", default="", help="whose CPU seconds are 1; the first's")
     parser.add_argument("--zero", default="running-mean", help="whose squared error is 1")
@@ -103,8 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not len(mine):
             continue
         n = mine["data"].nunique()
-        print(f"\n{n} data sets by {metric}\n")
-        reference = given.reference or _there(leaderboard(mine).rows)[0].label
+        print(f"\n{n} datasets by {metric}\n")
+        reference = given.reference or _there(leaderboard(mine).rows)[0].name
         print("\n".join(ranks(mine, reference)))
         print(f"\n{meaning.format(zero=given.zero)}:\n")
         zero = given.zero if metric == "progressive_mse" else None

@@ -36,7 +36,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a way took: microseconds of CPU an example, over its runs, and the loss."""
+    """Costs of a way: microseconds of CPU an example, over its runs, and the loss."""
 
     name: str
     examples: int
@@ -61,13 +61,13 @@ def measure(ways: Sequence[Way], repeats: int = 5) -> list[Timing]:
 
 
 def ratio(timings: Sequence[Timing], slow: str, fast: str) -> float:
-    """How many times longer `slow` takes than `fast`, by medians; NaN if that took no time."""
+    """Return how much longer `slow` takes than `fast`, by medians; NaN if `fast` took 0."""
     median = {timing.name: timing.median_us for timing in timings}
     return median[slow] / median[fast] if median[fast] else float("nan")
 
 
 def table(timings: Sequence[Timing], reference: str) -> str:
-    """The timings as lines of text, each with its ratio to `reference`."""
+    """Return the timings as lines of text, each with its ratio to `reference`."""
     width = max(len(timing.name) for timing in timings)
     lines = [f"{'':{width}}  us/example    least    ratio   examples  loss"]
     for timing in timings:

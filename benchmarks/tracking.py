@@ -37,8 +37,10 @@ from leaseboard.algorithms.log_format import write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.track import Tracker
 from leaseboard.tasks.track.store import experiment, open_store
+from leaseboard.tasks.track.tracker import Tracker
+from leaseboard.tasks.track.views import CONFIGURATIONS, configuration_views, job_view
+from leaseboard.tasks.track.views import LEASED as LEASED_VIEW
 
 PARAMETERS, UPDATES = 10, 5
 SERVER_SECONDS = 120.0
@@ -46,18 +48,19 @@ SUITE_NAME = "speed"
 SEARCHES = {
     "newest first": ("", ["attributes.start_time DESC"]),
     "by score": ("", ["metrics.score ASC"]),
-    "of one job": ("tags.leaseboard.job = 'job-0'", ["attributes.start_time DESC"]),
+    "by outcome": ("", ["tags.`leaseboard.outcome` ASC"]),
     "by parameter and outcome": (
         "params.p0 = '7.0' and tags.leaseboard.outcome = 'live'", ["metrics.score ASC"],
     ),
 }  # fmt: skip
 """What people ask of the configurations' experiment: a filter and an order."""
-PAGE = 100
+PAGE, LEASED = 100, 40
 SUITE = """
 title: Trivial jobs
 data: ["synthetic:fried?rows=100&seed=0"]
 algorithms: [vanilla]
 repetitions: {jobs}
+baselines: false
 tracking: {{configurations: none}}
 """
 
@@ -71,18 +74,23 @@ class Spent:
     wall: float
 
 
-def race(configurations: int) -> Iterator[Event]:
-    """A log of many configurations with `PARAMETERS` values and `UPDATES` bounds each."""
+def race(configurations: int, leased: int | None = None) -> Iterator[Event]:
+    """Yield a log of many configurations with `PARAMETERS` values.
+
+    The first `leased`, by default all, hold a lease and have `UPDATES` bounds each.
+    """
+    held = range(configurations if leased is None else leased)
     yield Started(
-        at=0, algorithm="chacha", bench="stream", unit="examples", budget=1000, capacity=5,
+        at=0, algorithm="chacha", environment="stream", unit="examples", budget=1000, capacity=5,
         seed=0, settings={},
     )  # fmt: skip
     for number in range(configurations):
         parameters = {f"p{i}": number + i / 10 for i in range(PARAMETERS)}
         yield ConfigurationAdmitted(at=0, configuration=number, parameters=parameters)
-        yield LeaseGranted(at=0, configuration=number, amount=1000, slot=number)
+        if number in held:
+            yield LeaseGranted(at=0, configuration=number, amount=1000, slot=number)
     for at in range(1, UPDATES + 1):
-        for number in range(configurations):
+        for number in held:
             yield BoundsUpdated(
                 at=at, configuration=number, value=1 / at, lower=0.5 / at, upper=2 / at, units=at
             )
@@ -91,13 +99,13 @@ def race(configurations: int) -> Iterator[Event]:
     )
 
 
-def job(folder: Path, key: str, configurations: int) -> Result:
-    """A job of so many configurations that is over; its log is in the run folder."""
-    write_log(results.begin(folder, key) / results.EVENTS, race(configurations))
+def job(folder: Path, key: str, configurations: int, leased: int | None = None) -> Result:
+    """Return a job of so many configurations that is over; its log is in the run folder."""
+    write_log(results.begin(folder, key) / results.EVENTS, race(configurations, leased))
     return Result(
-        key=key, algorithm="chacha", label="chacha", data="synthetic:fried", digest="0" * 32,
+        key=key, algorithm="chacha", name="chacha", data="synthetic:fried", digest="0" * 32,
         seed=0, environment_seed=0, repetition=0, status="ok", score=0.1,
-        metric="progressive_mse", bench="stream", unit="examples", units=1000,
+        metric="progressive_mse", environment="stream", unit="examples", units=1000,
         started="2026-01-01T00:00:00+00:00", events=results.EVENTS,
     )  # fmt: skip
 
@@ -116,7 +124,7 @@ def log_runs(uri: str, folder: Path, configurations: int, server: int | None = N
 
 @contextmanager
 def mlflow_server(folder: Path) -> Iterator[tuple[str, int]]:
-    """An MLflow server with one worker on loopback: its address and process."""
+    """Yield an MLflow server with one worker on loopback: its address and process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -142,7 +150,7 @@ def mlflow_server(folder: Path) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class RunCost:
-    """What a run took.
+    """Costs of a run.
 
     Attributes
     ----------
@@ -167,7 +175,7 @@ def run_jobs(folder: Path, jobs: int, *options: str) -> RunCost:
     (home / "trivial.yaml").write_text(SUITE.format(jobs=jobs))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(
-        [sys.executable, "-m", "leaseboard", "run", "trivial.yaml", "--out", "out", *options],
+        [sys.executable, "-m", "leaseboard", "run", "trivial.yaml", "--run-dir", "out", *options],
         cwd=home,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdout=subprocess.DEVNULL,
@@ -210,12 +218,17 @@ def _wait_for(url: str) -> None:
     raise TimeoutError(f"{url} did not answer within {SERVER_SECONDS:g} s")
 
 
-def search_seconds(uri: str) -> dict[str, float]:
-    """Wall seconds of the first page of each of `SEARCHES`."""
+def search_seconds(uri: str, one: Result) -> dict[str, float]:
+    """Return wall seconds of the first page of each of `SEARCHES` and of our views."""
     client = open_store(uri)
     place = experiment(client, uri, f"{SUITE_NAME}/configurations")
-    seconds = {}
-    for name, (condition, order) in SEARCHES.items():
+    seconds, searches = {}, dict(SEARCHES)
+    views = LEASED_VIEW, CONFIGURATIONS, *configuration_views([one], {})
+    for view in (*views, job_view(one, leased=True)):
+        state = view.state
+        by = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
+        searches[f"view {view.name or 'of one job'}"] = state["searchFilter"], [by]
+    for name, (condition, order) in searches.items():
         clock = time.perf_counter()
         found = client.search_runs([place], condition, max_results=PAGE, order_by=order)
         seconds[name] = time.perf_counter() - clock
@@ -229,16 +242,16 @@ def _show_searches(folder: Path, jobs: int, configurations: int) -> None:
     tracker = Tracker(uri, SUITE_NAME, keys)
     cpu = 0.0
     for key in keys:
-        result = job(folder, key, configurations)
+        result = job(folder, key, configurations, LEASED)
         here = time.process_time()
         tracker.log(result, results.job_folder(folder, key))
         cpu += time.process_time() - here
-    tracker.close("FINISHED", {})
+    # Not closed: so it is while a suite runs, and after a kill.
     runs = jobs * configurations
     size = (folder / "mlflow.db").stat().st_size
     print(f"{runs} configuration runs: {1000 * cpu / runs:.2f} CPU ms a run, {size / 1e6:.0f} MB")
-    for name, seconds in search_seconds(uri).items():
-        print(f"first {PAGE}, {name:26} {seconds:6.2f} wall s")
+    for name, seconds in search_seconds(uri, result).items():
+        print(f"first {PAGE}, {name:36} {seconds:6.2f} wall s")
 
 
 def _show_runs(folder: Path, configurations: int) -> None:
@@ -268,7 +281,7 @@ def _show_jobs(folder: Path, sizes: Sequence[int], options: Sequence[str]) -> No
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line of the module."""
+    """Run the command line of the module."""
     parser = argparse.ArgumentParser(description="CPU time of the record")
     commands = parser.add_subparsers(dest="command", required=True)
     runs = commands.add_parser("runs", help="log configuration runs to SQLite and over HTTP")
@@ -277,8 +290,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs.add_argument("sizes", type=int, nargs="*", default=[100, 500])
     jobs.add_argument("--local", action="store_true", help="without Prefect")
     search = commands.add_parser("search", help="search a store of many runs")
-    search.add_argument("--jobs", type=int, default=200)
-    search.add_argument("--configurations", type=int, default=500)
+    search.add_argument("--jobs", type=int, default=52)
+    search.add_argument("--configurations", type=int, default=962)
     given = parser.parse_args(arguments)
     prepare_environment()
     with tempfile.TemporaryDirectory() as folder:

@@ -1,8 +1,8 @@
 """Whether any gated number depends on the machine: ``python -m benchmarks.variants [SUITE]``.
 
-Runs the gate once as it is and once in each of five other environments, and compares every score
-and every promise with the first run's, bit for bit. Exits with 1 if any number moved, or with what
-a gate itself exits with.
+Runs the gate once unchanged and once in each of five other environments, and compares every score
+and every requirement with the first run's, bit for bit. Exits with 1 if any number moved, or with
+the exit code of a gate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 VARIANTS = {
-    "as it is": {},
+    "unchanged": {},
     "threads": dict.fromkeys(
         ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "2"
     ),
@@ -61,9 +61,8 @@ def main() -> int:
 
 
 def gated(suite: str, folder: Path, changes: dict[str, str]) -> tuple[int, Numbers]:
-    """The exit code of the gate in another environment, and every number that it compared."""
-    verdict = folder / "gate.json"
-    words = ["gate", suite, "--local", "--out", str(folder / "out"), "--json", str(verdict)]
+    """Return the gate's exit code in another environment, and every number that it compared."""
+    words = ["gate", suite, "--local", "--run-dir", str(folder / "out"), "--json"]
     words += ["--tracking-uri", f"sqlite:///{folder}/mlflow.db"]
     done = subprocess.run(
         [sys.executable, "-m", "leaseboard", *words],
@@ -72,10 +71,10 @@ def gated(suite: str, folder: Path, changes: dict[str, str]) -> tuple[int, Numbe
         capture_output=True,
         text=True,
     )
-    if not verdict.is_file():
+    if not done.stdout:
         raise SystemExit(f"the gate did not end: {done.stderr}")
-    promises = json.loads(verdict.read_text())["promises"]
-    numbers: Numbers = {promise["name"]: promise["measured"] for promise in promises}
+    requirements = json.loads(done.stdout)["requirements"]
+    numbers: Numbers = {each["name"]: each["measured"] for each in requirements}
     for table in folder.glob("out/**/results.parquet"):
         for row in pd.read_parquet(table).itertuples():
             numbers[f"{row.label} on {row.data}, repetition {row.repetition}"] = float(row.score)

@@ -3,6 +3,7 @@
 import re
 import sys
 from pathlib import Path
+from types import GenericAlias
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -32,7 +33,8 @@ numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 # numpydoc renames footnotes docstring by docstring, and then misses those of modules.
 # What scikit-learn's estimators hand on refers to scikit-learn's glossary and guide.
-suppress_warnings = ["ref.citation", "ref.ref", "ref.term"]
+# "ref.python": a property of two classes, whose name numpydoc links without the class.
+suppress_warnings = ["ref.citation", "ref.python", "ref.ref", "ref.term"]
 
 
 _SIZE = re.compile(r"\|(\w[^|]*)\|")
@@ -63,6 +65,12 @@ def _converted(lines):
             yield f"   {'  ' if number else '* '}- " + _SIZE.sub(r"\\|\1\\|", cell)
 
 
+def skip_alias(_app, _what, _name, member, _skip, _options):
+    """Leave out aliases of array types, which autodoc cannot describe."""
+    return isinstance(member, GenericAlias) or None
+
+
 def setup(app):
     """Convert before numpydoc, whose priority is 500."""
+    app.connect("autodoc-skip-member", skip_alias)
     app.connect("autodoc-process-docstring", as_rst, priority=400)

@@ -1,8 +1,8 @@
-"""Pictures of a suite as people see it: its report, and its pages in the MLflow UI.
+"""Pictures of a suite: its report, and its pages in the MLflow UI.
 
-``make screenshots`` runs the suite `quick` and writes them to docs/_build/screenshots; of another
-run: ``python docs/screenshots.py runs/mine --tracking-uri URI``. The answer of a run alone, as the
-pages of docs/board show it: ``python docs/screenshots.py runs/mine --answer docs/board/mine.png``.
+``make screenshots`` runs the suite `quick` and writes them to docs/_build/screenshots. For another
+run, use ``python docs/screenshots.py runs/mine --tracking-uri URI``. For only the answer of a run,
+as in docs/benchmarks, use ``python docs/screenshots.py runs/mine --answer mine.png``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.report import suite_of
+from leaseboard.tasks.report.build import suite_of
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SCREEN = {"width": 1280, "height": 900}
@@ -34,7 +34,7 @@ PATIENCE = 90_000
 
 
 def report(browser: Browser, page_file: Path, out: Path) -> None:
-    """The report in both themes, on a phone, on paper, and a job's page."""
+    """Take the report in both themes, on a phone, on paper, and a job's page."""
     for name, size, theme in (
         ("light", SCREEN, "light"),
         ("dark", SCREEN, "dark"),
@@ -47,6 +47,7 @@ def report(browser: Browser, page_file: Path, out: Path) -> None:
             page.pdf(path=out / "report-print.pdf")
         see_all(page)
         page.screenshot(path=out / f"report-{name}-whole.png", full_page=True)
+        page.locator("#jobs summary").click()
         page.locator("#jobs-table tbody tr:has(.tag.ok) a").last.click()
         page.locator("#job h1").wait_for()
         see_all(page)
@@ -55,7 +56,7 @@ def report(browser: Browser, page_file: Path, out: Path) -> None:
 
 
 def answer(browser: Browser, page_file: Path, out: Path) -> None:
-    """Who is best, by how much, how sure and at what cost, with its two charts."""
+    """Take who is best, by how much, how sure and at what cost, with its two charts."""
     page = browser.new_page(viewport=SCREEN, color_scheme="light")
     page.goto(page_file.resolve().as_uri())
     page.locator("body > header").evaluate("bar => bar.remove()")  # it would lie over the picture
@@ -76,10 +77,10 @@ def see_all(page: Page) -> None:
 
 
 def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
-    """The suite's jobs, the curves of its first data set, five jobs compared, a job's run."""
+    """Take the suite's jobs, the curves of its first dataset, five jobs, and a job's run."""
     from mlflow import MlflowClient
 
-    from leaseboard.tasks.track.publish import JOBS, TAG
+    from leaseboard.tasks.track.views import JOBS, TAG
 
     client = MlflowClient(address)
     experiment = client.get_experiment_by_name(suite)
@@ -115,9 +116,28 @@ def mlflow(browser: Browser, address: str, suite: str, out: Path) -> None:
         page.close()
 
 
+def prefect(browser: Browser, api: str, suite: str, out: Path) -> None:
+    """Write a picture of the last flow run of the suite on the Prefect server at `api`."""
+    import httpx
+
+    last = {
+        "sort": "EXPECTED_START_TIME_DESC",
+        "limit": 1,
+        "flow_runs": {"name": {"any_": [suite]}},
+    }
+    (run,) = httpx.post(f"{api}/flow_runs/filter", json=last).raise_for_status().json()
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    page.goto(f"{api.removesuffix('/api')}/runs/flow-run/{run['id']}")
+    page.locator(f"text={run['name']}").first.wait_for(timeout=20_000, state="attached")
+    page.wait_for_timeout(6_000)  # its timeline is drawn bit by bit
+    page.screenshot(path=out)
+    page.close()
+    smaller(out, out)
+
+
 @contextmanager
 def server(uri: str) -> Iterator[str]:
-    """The MLflow UI on the store `uri`; the address, while it is up."""
+    """Start the MLflow UI on the store `uri`, and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -148,7 +168,7 @@ def server(uri: str) -> Iterator[str]:
 
 
 def smaller(picture: Path, target: Path) -> None:
-    """A picture for the README: 256 colours are enough for a page of text and lines."""
+    """Make a picture for the README: 256 colours are enough for text and lines."""
     from PIL import Image
 
     with Image.open(picture) as whole:
@@ -160,12 +180,15 @@ def smaller(picture: Path, target: Path) -> None:
 def main() -> None:
     """Write all pictures of a run folder."""
     parser = argparse.ArgumentParser(description="Pictures of a suite as people see it.")
-    parser.add_argument("run", type=Path, help="the --out of a run")
+    parser.add_argument("run", type=Path, help="folder of a run")
     parser.add_argument("--tracking-uri", help="the MLflow store (default: mlruns/mlflow.db here)")
     parser.add_argument("--to", type=Path, default=Path("docs/_build/screenshots"))
     parser.add_argument("--readme", type=Path, help="also write the small picture of README here")
     parser.add_argument(
         "--answer", type=Path, help="write only a small picture of the answer here"
+    )
+    parser.add_argument(
+        "--prefect", type=Path, help="write only a picture of the flow run in PREFECT_API_URL here"
     )
     given = parser.parse_args()
     program = next((found for name in BROWSERS if (found := shutil.which(name))), None)
@@ -173,11 +196,13 @@ def main() -> None:
     if program is None or suite is None:
         what = "no Chromium on the path" if program is None else f"no run in {str(given.run)!r}"
         parser.error(f"{what}: install one first, or run the suite first")
-    if given.answer:
+    if given.answer or given.prefect:
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=program, args=["--disable-gpu"])
-            answer(browser, given.run / "report.html", given.answer)
-        print(given.answer)
+            if given.answer:
+                answer(browser, given.run / "report.html", given.answer)
+            if given.prefect:
+                prefect(browser, os.environ["PREFECT_API_URL"], suite.name, given.prefect)
         return
     prepare_environment()
     given.to.mkdir(parents=True, exist_ok=True)

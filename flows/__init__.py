@@ -1,1 +1,1 @@
-"""What runs and when: Prefect flows and the command line."""
+"""Command line, Prefect flows and schedules."""

@@ -1,27 +1,30 @@
-"""The command `leaseboard`: names the subcommands and turns every outcome into an exit code."""
+"""The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
-from __future__ import annotations
-
+import errno
 import gc
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from leaseboard.algorithms.errors import (
     DataUnavailableError,
     LeaseboardError,
     SkipError,
     UsageError,
+    rule,
+    unknown,
 )
-from leaseboard.algorithms.parts import lacking, require
+from leaseboard.algorithms.parts import missing
 from leaseboard.flows.commands import (
     archive,
+    care,
+    demo,
     gate,
     learn,
     listing,
@@ -31,63 +34,83 @@ from leaseboard.flows.commands import (
     race,
     run,
 )
+from leaseboard.flows.commands.options import Command, Commands, FlowsCommand, TablesCommand
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
-from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.machine.failpoints import check
 
 _CommandLineError: Any = typer.BadParameter.__base__
-"""What typer raises for wrong usage; it offers the class under no public name."""
+"""Typer's error for wrong usage; the class has no public name."""
 
 PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
 
 
-class _TablesCommand(TyperCommand):
-    """A command that needs a part of the installation, and says so before it does anything."""
+_FIXES = {
+    errno.ENOENT: "name one that exists",
+    errno.EACCES: "get the right to use it, or name another",
+    errno.EPERM: "get the right to use it, or name another",
+    errno.EROFS: "name one where you can write",
+    errno.ENOSPC: "free some of the disk, and run the same command again",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "name a folder",
+}
+"""Fixes of errors of the system."""
 
-    part = "tables"
 
-    def invoke(self, ctx: Any) -> Any:
-        require(self.part, str(self.name))
-        return super().invoke(ctx)
+class _Root(Commands):
+    """All commands, in the order of their panels."""
 
-
-class _FlowsCommand(_TablesCommand):
-    part = "flows"
+    def list_commands(self, ctx: Any) -> list[str]:
+        del ctx
+        return [name for panel in PANELS.values() for name in panel]
 
 
 app = typer.Typer(
     name="leaseboard",
-    help="Benchmark schedulers of machine-learning work: ChaCha, apple, Rising Bandits,"
-    " ER-UCB, ABC and their baselines.",
+    cls=_Root,
+    help="Train, compare, select and operate machine-learning models under a budget: online"
+    " learning, AutoML and model selection on one leaderboard.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run", cls=_FlowsCommand)(run.run)
-app.command("plan")(run.plan)
-app.command("race", cls=_TablesCommand)(race.race)
-app.command("list")(listing.list_all)
-app.add_typer(listing.data)
-app.add_typer(listing.peers)
-app.command("report", cls=_FlowsCommand)(run.report)
-app.command("gate", cls=_FlowsCommand)(gate.gate)
-app.command("accept", cls=_FlowsCommand)(gate.accept)
-app.command("compare")(run.compare)
-app.command("learn", cls=_TablesCommand)(learn.learn)
-app.command("predict", cls=_TablesCommand)(learn.predict)
-app.add_typer(model.app, name="model")
-app.command("keep", cls=_FlowsCommand)(live.keep)
-app.command("check", cls=_TablesCommand)(operate.check)
-app.command("export")(archive.export)
-app.command("merge", cls=_FlowsCommand)(archive.merge)
-app.command("verify", cls=_TablesCommand)(archive.verify)
-app.command("publish", cls=_FlowsCommand)(archive.publish)
-app.command("prune", cls=_FlowsCommand)(archive.prune)
-app.command("schedule", cls=_FlowsCommand)(live.schedule)
-app.command("serve", cls=_FlowsCommand)(live.serve)
-app.command("ui", cls=_FlowsCommand)(operate.ui)
-app.command("doctor", cls=_FlowsCommand)(operate.doctor)
+PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any]]]] = {
+    "Start": {"demo": (FlowsCommand, demo.demo), "list": (Command, listing.list_all)},
+    "Learn": {
+        "learn": (TablesCommand, learn.learn),
+        "predict": (TablesCommand, learn.predict),
+        "race": (TablesCommand, race.race),
+    },
+    "Benchmark": {
+        "run": (Command, run.run),
+        "report": (FlowsCommand, run.report),
+        "diff": (Command, run.diff),
+        "gate": (FlowsCommand, gate.gate),
+    },
+    "Production": {
+        "live": care.app,  # with the commands of `live`
+        "model": model.app,
+        "schedule": (FlowsCommand, live.schedule),
+    },
+    "Share": {"results": archive.app},
+    "Extend": {
+        "check": (TablesCommand, operate.check),
+        "data": listing.data,
+        "frameworks": listing.frameworks,
+    },
+    "Maintain": {
+        "doctor": (FlowsCommand, operate.doctor),
+        "ui": (FlowsCommand, operate.ui),
+        "warm": (TablesCommand, operate.warm),
+    },
+}
+"""Commands as the help groups them."""
+for panel, commands in PANELS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, cls=command[0], rich_help_panel=panel)(command[1])
 
 
 def _version(wanted: bool) -> None:
@@ -98,50 +121,49 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _common(
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     show_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
     ] = False,
 ) -> None:
-    del debug, show_version
-    prepare_environment()  # before a command imports what reads it
+    del show_version
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with one of the codes above."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # a sign that it cannot show must not end a run
+        if isinstance(stream, TextIOWrapper):  # a sign that it cannot encode must not end a run
             stream.reconfigure(errors="backslashreplace")
     warnings.formatwarning = lambda message, *_, **__: f"leaseboard: warning: {message}\n"
-    if arguments is None:  # this is the program, and no call in somebody's process
+    if arguments is None:  # this is the program, not a call in another process
         gc.set_threshold(100_000)  # thousands of results stay alive: a tenth of a rerun
         arguments = sys.argv[1:]
-    debug = "--debug" in arguments
-    if debug:  # also after the subcommand, where people write it
-        arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(_call(arguments, debug=debug))
+    sys.exit(_call(arguments))
 
 
-def _call(arguments: list[str], *, debug: bool) -> int:
+def _call(arguments: list[str]) -> int:
+    given: set[str] = set()
+    """Options of all commands that are given."""
     try:
-        outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=debug)
+        check()
+        outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=given)
     except (typer.Abort, KeyboardInterrupt):
         outcome = SIGINT_EXIT
     except Exception as error:  # noqa: BLE001  (Python's own code for it, 1, means a regression)
         if type(error).__name__ == "NoArgsIsHelpError":  # it has printed the help already
             return USAGE
-        return _complain(*_verdict(error), debug=debug)
+        return _complain(*_verdict(error), debug="debug" in given)
     if outcome == SIGINT_EXIT:  # typer returns it as well, for a command's KeyboardInterrupt
         return _complain("stopped by the user; run the same command again", SIGINT_EXIT)
     return outcome if isinstance(outcome, int) else PASSED
 
 
 def _verdict(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
+    """Return the message of an error, and the exit code."""
     if isinstance(error, _CommandLineError):
-        return error.format_message(), USAGE
-    if isinstance(error, ModuleNotFoundError) and (told := lacking(error.name)):
-        return told, USAGE
+        return _misused(error), USAGE
+    if isinstance(error, ModuleNotFoundError) and (message := missing(error.name)):
+        return message, USAGE
     match error:
         case UsageError():
             return str(error), USAGE
@@ -153,15 +175,33 @@ def _verdict(error: Exception) -> tuple[str, int]:
             return str(error), FAILED
         case OSError():
             where = f" {error.filename!r}" if error.filename else ""
-            return f"{error.strerror or error}{where}", FAILED
+            fix = f": {_FIXES[error.errno]}" if error.errno in _FIXES else ""
+            return f"{error.strerror or error}{where}{fix}", FAILED
         case _:
             first = str(error).partition("\n")[0]
             kind = type(error).__name__
             return f"internal error: {kind}: {first}; repeat with --debug for where", FAILED
 
 
+def _misused(error: Any) -> str:
+    """Return the message of an error of typer's, with the command that helps."""
+    said, context = error.format_message().strip().removesuffix("."), error.ctx
+    if context is None:
+        return str(said)
+    if hasattr(error, "possibilities"):  # an option that does not exist
+        known = [name for each in context.command.get_params(context) for name in each.opts]
+        return str(unknown("option", error.option_name, known, f"{context.command_path} --help"))
+    if type(error).__name__ == "MissingParameter":
+        pieces = context.command.collect_usage_pieces(context)
+        said += f" of {' '.join([context.command_path, *pieces])}"
+    elif hasattr(error.__cause__, "errors"):  # pydantic's, of a value of another type
+        fault, *_ = error.__cause__.errors()
+        said = f"{error.param.get_error_hint().strip(chr(39))} {fault['input']!r}{rule(fault)}"
+    return f"{said}; see `{context.command_path} --help`"
+
+
 def _complain(message: str, code: int, *, debug: bool = False) -> int:
-    """One line on standard error, with a traceback only on demand."""
+    """Print one line on standard error, with a traceback only on demand."""
     if debug:
         say(traceback.format_exc(), err=True)
     say("leaseboard: " + " ".join(message.split()), err=True)

@@ -1,10 +1,10 @@
 """Jobs on the workers of a Dask cluster, each by the same pool of processes as here.
 
-A run leaves a `Crew` with every Dask worker, also with those that come later: the run's jobs and
-the processes that run them under the suite's limits. What was prepared goes ahead, once to each
-worker, in the files that jobs map here. What a job leaves behind comes back with its result, so
-the run folder and MLflow are written here alone, and a job that Dask runs again, because its
-worker died, is not there twice.
+A run registers a `Crew` with every Dask worker, also with those that come later: the processes
+that run its jobs under the suite's limits. Prepared inputs are sent once to each worker, as the
+files that jobs map here. What a job leaves behind comes back with its result, so the run folder
+and MLflow are written here alone, and a job that Dask runs again, because its worker died, is
+recorded once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing_extensions import override
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.prefect_executor import PrefectExecutor
 from leaseboard.flows.server import is_healthy
-from leaseboard.tasks.fetch.kept import Parcel, parcel, unpack
+from leaseboard.tasks.fetch.cached import Parcel, parcel, unpack
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.machine.addresses import redacted
@@ -43,17 +43,17 @@ CERTIFICATES = {
     "tls_client_cert": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT",
     "tls_client_key": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY",
 }
-"""What a connection by TLS needs, and the variables by which Dask is told."""
+"""Settings that a connection by TLS needs, and Dask's variables for them."""
 IDLE_SECONDS = 10.0
-"""A crew without work ends its processes: the run may have been killed, which nobody tells it."""
+"""Time after which a crew without work ends its processes: its run may have been killed."""
 _CREWS: dict[str, Crew] = {}
 """On a Dask worker: its crews by the name of their run."""
 
 
 class Cluster:
-    """The cluster for as long as one run lasts.
+    """Cluster for the time of one run.
 
-    Raises LeaseboardError if there is no such scheduler, it has no workers, or a certificate is
+    Raises LeaseboardError if the scheduler does not answer or has no workers, or a certificate is
     missing.
 
     - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
@@ -93,7 +93,7 @@ class Cluster:
         self._client.close()
 
     def equip(self, url: str) -> None:
-        """Leave a crew with every worker; `url` is Prefect's, which all must reach.
+        """Register a crew with every worker; `url` is Prefect's, which all must reach.
 
         Raises LeaseboardError if a worker does not reach the Prefect server.
         """
@@ -106,20 +106,14 @@ class Cluster:
             )
         self._register(self._name, Crew(self._name, self._limits, self._work, _shared()))
 
-    def task_runner(self) -> DaskTaskRunner:
-        """What runs the flow's tasks on the workers."""
-        return DaskTaskRunner(address=self.address)
-
-    def remote(self) -> Remote:
-        """What a task calls on a worker."""
-        return Remote(self._name)
-
-    def threads(self) -> int:
-        """How many jobs the workers that are there now can run at once."""
-        return sum(self._client.nthreads().values())
+    def executor(self, names: Mapping[str, str], suite: str) -> DaskExecutor:
+        """Return the executor that runs jobs on the workers, named as in `PrefectExecutor`."""
+        threads = sum(self._client.nthreads().values())
+        runner = DaskTaskRunner(address=self.address)
+        return DaskExecutor(self, Remote(self._name), runner, 2 * threads + 8, names, suite)
 
     def deliver(self, prepared: Prepared) -> Prepared:
-        """Bring the files to every worker that has not got them; what they are called there."""
+        """Send the files to every worker without them; return their names there."""
         there = []
         for folder in filter(None, [prepared.table, prepared.parts]):
             name = self._called(prepared, folder)
@@ -129,7 +123,7 @@ class Cluster:
         return Prepared(*there)
 
     def withdraw(self, prepared: Prepared) -> None:
-        """Take back the parts: neither the workers nor the scheduler keep them."""
+        """Remove the parts from the workers and the scheduler."""
         if prepared.parts is not None:
             name = self._called(prepared, prepared.parts)
             self._plugins.remove(name)
@@ -146,13 +140,13 @@ class Cluster:
 
 
 def _shared() -> dict[str, str]:
-    """What the workers' jobs have of our environment: the store, if it is no file of ours."""
+    """Return the variables that the workers' jobs need: the store, unless it is a file here."""
     place = Store().place
     return {} if isinstance(place, Path) else {"LEASEBOARD_STORE": place}
 
 
 def _check_certificates(address: str) -> None:
-    """Dask speaks of a missing certificate without its name, or only when it connects."""
+    """Raise LeaseboardError for a missing certificate, which Dask's own error does not name."""
     if not address.startswith("tls:"):
         return
     settings = Security()
@@ -168,11 +162,10 @@ def _check_certificates(address: str) -> None:
 
 
 class DaskExecutor(PrefectExecutor):
-    """Carries out steps as tasks of a flow run, and jobs on the workers of a cluster."""
+    """Executor of steps as tasks of a flow run, and of jobs on the workers of a cluster."""
 
-    def __init__(self, cluster: Cluster, names: Mapping[str, str]) -> None:
-        ahead = 2 * cluster.threads() + 8
-        super().__init__(cluster.remote(), cluster.task_runner(), ahead, names)
+    def __init__(self, cluster: Cluster, *given: Any) -> None:
+        super().__init__(*given)
         self._cluster = cluster
 
     @override
@@ -190,7 +183,7 @@ class DaskExecutor(PrefectExecutor):
 
 @dataclass(frozen=True)
 class Remote:
-    """The way from a task to the crew of its worker; all that travels with a task."""
+    """Reference to the crew of a task's worker; all that is sent with a task."""
 
     name: str
 
@@ -200,7 +193,7 @@ class Remote:
 
 
 class Delivery(WorkerPlugin):
-    """Brings a folder to a worker, whose own folder holds it until the worker ends."""
+    """Folder that is sent to a worker, whose own folder holds it until the worker ends."""
 
     def __init__(self, name: str, files: Parcel) -> None:
         self._name = name
@@ -210,16 +203,16 @@ class Delivery(WorkerPlugin):
         """Write the files, once for each time that the worker starts."""
         self._folder = Path(worker.local_directory) / self._name
         await asyncio.to_thread(unpack, self._files, self._folder)
-        self._files = {}
+        self._files = Parcel(b"", "")
 
     async def teardown(self, worker: Worker) -> None:
-        """Remove the files; a job that still maps them is not disturbed."""
+        """Remove the files; jobs that map them keep their pages."""
         del worker
         await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class Crew(WorkerPlugin):
-    """The processes that run one run's jobs on one Dask worker, as many as it has threads."""
+    """Processes that run a run's jobs on one Dask worker, as many as it has threads."""
 
     def __init__(self, name: str, limits: Limits, work: str, shared: dict[str, str]) -> None:
         self._name = name
@@ -228,7 +221,7 @@ class Crew(WorkerPlugin):
         self._shared = shared
 
     def setup(self, worker: Worker) -> None:
-        """Be there for the tasks to come; processes start with the first of them."""
+        """Set up the pool; its processes start with the first task."""
         self._home = Path(worker.local_directory)
         prepare_environment(self._home)
         self._size = worker.state.nthreads
@@ -250,13 +243,13 @@ class Crew(WorkerPlugin):
         await asyncio.to_thread(shutil.rmtree, self._home / self._name, ignore_errors=True)
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
-        """Dask cannot stop a task that runs: if the run is gone, this does."""
+        """Stop a running task whose run is gone, which Dask cannot do."""
         del start
         if key in self._running and finish == "released":
             self._pool.stop()
 
     def perform(self, job: Job, key: str, prepared: Prepared | None) -> Attempt:
-        """Run a job in a folder that is read and thrown away, on what was delivered."""
+        """Run a job in a temporary folder, on delivered inputs; return the folder's content."""
         if prepared is not None:
             there = [prepared.table, *filter(None, [prepared.parts])]
             prepared = Prepared(*(self._home / folder for folder in there))

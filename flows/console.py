@@ -1,45 +1,88 @@
-"""What commands share: lines on the terminal, folders that are written into, and interruptions."""
-
-from __future__ import annotations
+"""Terminal output, output folders and interruptions, for all commands."""
 
 import os
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import IO
 
 import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import LOCK, Damage
-from leaseboard.tasks.machine.terminal import harmless
+from leaseboard.tasks.machine import progress
+from leaseboard.tasks.machine.terminal import harmless, printing
 
 _listeners: list[Callable[[str], None]] = []
+_verbosity = 0
+"""-1 for --quiet, 1 for --verbose."""
 
 
-def say(text: object = "", *, err: bool = False, file: IO[str] | None = None) -> None:
-    """Print `text` into `file`; without one on standard output, or on standard error if `err`.
+def set_verbosity(*, quiet: bool, verbose: bool) -> None:
+    """Choose how much this process prints, and the processes that it starts.
 
-    Nothing in it is obeyed by the terminal, and no password of an address that this process was
-    given stands in it, whoever's words they are.
+    Quiet: results, warnings and errors. Otherwise also progress. Verbose: each step, and the log
+    of Prefect, too.
     """
-    typer.echo(harmless(str(text)), file=file, err=err)
-    tell(str(text))
+    global _verbosity  # noqa: PLW0603
+    if quiet and verbose:
+        raise UsageError("--quiet and --verbose exclude each other: omit one")
+    _verbosity = int(verbose) - int(quiet)
+    if verbose:
+        os.environ["PREFECT_LOGGING_LEVEL"] = "INFO"
 
 
-def tell(text: str) -> None:
-    """Let those who listen know what the terminal shows in a form of its own."""
+def say_progress(text: str, *, level: int = 0) -> None:
+    """Print `text` on standard error, unless --quiet is given; at level 1 only with --verbose."""
+    if _verbosity >= level:
+        say(text, err=True)
+    else:
+        notify_listeners(text)
+
+
+def shows_bar() -> bool:
+    """Return whether progress is a bar: on a terminal, without --quiet and --verbose."""
+    return _verbosity == 0 and sys.stderr.isatty()
+
+
+def watched(what: str) -> AbstractContextManager[None]:
+    """Show how much of its work a command has done, unless --quiet is given."""
+    return nullcontext() if _verbosity < 0 else progress.watched(what, as_bar=shows_bar())
+
+
+def say(text: object = "", *, err: bool = False) -> None:
+    """Print `text` on standard output, or on standard error if `err`.
+
+    Signs that a terminal would obey, and passwords of addresses given to this process, are hidden.
+    """
+    with printing():
+        typer.echo(harmless(str(text)), err=err)
+    if err:
+        progress.spoken()
+    notify_listeners(str(text))
+
+
+@cache
+def report_outage() -> None:
+    """Print, once in a process, that Prefect's server does not answer: not to its log."""
+    text = "Prefect does not answer: its page will miss a part; the run goes on without it"
+    typer.echo(f"leaseboard: {text}", err=True)
+
+
+def notify_listeners(text: str) -> None:
+    """Pass on to the listeners a text that the terminal shows in another form."""
     for listener in _listeners:
         listener(harmless(text))
 
 
 @contextmanager
-def overheard(listener: Callable[[str], None]) -> Iterator[None]:
-    """Have `listener` told of everything that is said."""
+def listening(listener: Callable[[str], None]) -> Iterator[None]:
+    """Call `listener` with everything that `say` prints."""
     _listeners.append(listener)
     try:
         yield
@@ -48,20 +91,20 @@ def overheard(listener: Callable[[str], None]) -> Iterator[None]:
 
 
 def output_folder(path: Path) -> Path:
-    """`path` as an existing, writable folder."""
+    """Return `path` as an existing, writable folder."""
     check_writable(path)
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(
-            f"cannot write to {str(path)!r}: {error.strerror}; name a writable folder with --out"
+            f"cannot write to {str(path)!r}: {error.strerror}; name a writable folder"
         ) from error
     return path.resolve()
 
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """`path` as a writable folder; what was made for it goes again if an error leaves it empty."""
+    """Yield `path` as a writable folder; if an error leaves it empty, remove what was created."""
     absent = [place for place in (path, *path.parents) if not place.exists()]
     folder = output_folder(path)
     try:
@@ -76,32 +119,44 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def check_file(path: Path) -> None:
-    """UsageError if a file cannot be written at `path`; makes nothing."""
+    """Raise UsageError if a file cannot be written at `path`; create nothing."""
     if path.is_dir() or not os.access(path.parent, os.W_OK | os.X_OK):
         raise UsageError(f"cannot write {str(path)!r}: name a file in a writable folder")
 
 
 def check_writable(path: Path) -> None:
-    """UsageError if `path` is no writable folder, or cannot become one; makes nothing."""
+    """Raise UsageError if `path` is not, or cannot become, a writable folder; create nothing."""
     there = next(place for place in (path, *path.resolve().parents) if place.exists())
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder with --out")
+        raise UsageError(f"cannot write to {str(path)!r}: name a writable folder")
 
 
 MOST_LINES = 5
 
 
 def say_damage(found: Sequence[Damage]) -> None:
-    """One line on standard error for each file, the first few by name."""
+    """Print a line on standard error for each damaged file, the first few by name."""
     for damage in found[:MOST_LINES]:
         say(f"leaseboard: {damage}", err=True)
     if len(found) > MOST_LINES:
         say(f"leaseboard: and {len(found) - MOST_LINES} more such files", err=True)
 
 
-def check_folder(out: Path) -> None:
-    """Look at all files of a run folder, and say which are damaged."""
-    say_damage(results.damaged(out))
+def check_runs(folders: Iterable[Path]) -> None:
+    """Raise UsageError for a folder that is not the output folder of a run."""
+    for folder in folders:
+        if not (folder / results.TABLE).is_file():
+            raise UsageError(f"{str(folder)!r} has no {results.TABLE}: name the folder of a run")
+
+
+def report_damage(*folders: Path) -> int:
+    """Print a line on standard error for each damaged file of run folders.
+
+    Returns the exit code of a command that goes on without their jobs: 2, or 0 without any.
+    """
+    found = [damage for out in dict.fromkeys(folders) for damage in results.damaged(out)]
+    say_damage(found)
+    return 2 if found else 0
 
 
 SIGINT_EXIT = 128 + signal.SIGINT
@@ -111,7 +166,7 @@ _NAMES = {128 + number: number.name for number in _ENDING}
 
 
 class InterruptedRunError(LeaseboardError):
-    """A run was stopped from outside; `code` is what its process exits with."""
+    """Interruption of a run from outside; `code` is the exit code of its process."""
 
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
@@ -145,11 +200,11 @@ def terminable() -> Iterator[None]:
 
 @contextmanager
 def resumable(home: Path, kept: str = "") -> Iterator[None]:
-    """Say what is kept in the run folder `home` when the run in it is interrupted.
+    """Raise InterruptedRunError when the run in the folder `home` is interrupted.
 
-    `kept`: says it; how many jobs have finished by default.
+    It replaces KeyboardInterrupt, and SystemExit after a signal.
 
-    Raises InterruptedRunError: in place of KeyboardInterrupt, and of SystemExit after a signal.
+    - `kept`: says what the folder holds; by default how many jobs have finished.
     """
     try:
         with terminable():

@@ -1,29 +1,30 @@
 """From the name of a suite to its outcome: which executor carries it out, and where.
 
-Whatever the executor, the steps are the same, and a job runs in a process under limits: of a pool
-here, or of a pool beside a Dask worker.
+All executors carry out the same steps, and a job runs in a process under limits: of a pool
+here, or of a pool next to a Dask worker.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.parts import mend
+from leaseboard.algorithms.parts import command_for
 from leaseboard.flows.benchmark import Outcome, benchmark
 from leaseboard.flows.commands.options import use_conf
 from leaseboard.flows.console import check_writable, terminable
 from leaseboard.flows.executor import Executor, JobWaitsError, LocalExecutor, nothing_runs
+from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
-from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
@@ -38,48 +39,32 @@ if TYPE_CHECKING:
     from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor
 
 Body = Callable[[Executor], Outcome]
-"""What is made of the steps of a run; what it comes to is all that lasts."""
+"""Chains the steps of a run, which an executor carries out."""
 
 
 @dataclass(frozen=True, slots=True)
-class How:
-    """How a suite is run."""
+class RunOptions:
+    """Options of a run: executor, workers, data and store."""
 
     workers: int | None = None
     """Worker processes; what the suite says, or one a core, by default."""
     local: bool = False
     cluster: str | None = None
-    """The address of a Dask scheduler."""
+    """The address of a Dask scheduler on whose workers the jobs run."""
     mirrors: tuple[Path, ...] = ()
     """By default those of ``LEASEBOARD_MIRROR``."""
     tracking_uri: str | None = None
     """By default ``MLFLOW_TRACKING_URI``, or the store of the project."""
     boarded: bool = True
-    """With the board, the page, and both in MLflow."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a run works."""
-
-    name: str
-    out: Path
-    size: int
-    limits: Limits
-    mirrors: tuple[Path, ...] = ()
-    local: bool = False
-    cluster: str | None = None
-    """The address of a Dask scheduler on whose workers the jobs run."""
+    """With the leaderboard, the page, and both in MLflow."""
     work: str = RUN_JOB
-    """What runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """What Prefect's page calls data, by reference; the reference by default."""
+    """The function that runs a job, see `leaseboard.tasks.pool.workers.WorkerPool`."""
 
 
 def open_suite(
     name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
 ) -> tuple[Suite, Path]:
-    """The suite, checked, and its output folder, which need not be there yet.
+    """Return the suite, checked, and its output folder, which need not exist.
 
     - `baselines`: False leaves out the naive baselines that the suite does not name.
     """
@@ -94,7 +79,7 @@ def open_suite(
 def open_suites(
     name: str, out: Path | None, conf: Path | None, *, baselines: bool = True
 ) -> list[tuple[Suite, Path]]:
-    """`open_suite` of each suite that `name` stands for; those of a collection under `out`."""
+    """Open the suite called `name`, or each of the group's, in folders below `out`."""
     use_conf(conf)
     names = members(name, paths.conf_dir(conf))
     if names == [name]:
@@ -107,136 +92,136 @@ def open_suites(
     return opened
 
 
-def execute(suite: Suite, out: Path, how: How) -> Outcome:
-    """Run a suite to its end, and print what comes of it."""
-    return dispatch(*_asked(suite, out, how))
+def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:
+    """Run a suite to its end, and print its results."""
+    return dispatch(suite, out, options, *_prepare(suite, out, options))
 
 
-def perform(suite: Suite, out: Path, how: How) -> State[Any]:
-    """`execute` within the flow run that this is called in; returns how that ends."""
-    place, waiting, body = _asked(suite, out, how)
-    with terminable(), _pool(place, waiting) as pool:
-        return _flow_work(_in_threads(place, pool), body, pool.stop).perform()
+def perform(suite: Suite, out: Path, options: RunOptions) -> State[Any]:
+    """Execute the suite within the current flow run; returns how that ends."""
+    waiting, body = _prepare(suite, out, options)
+    with _pool(suite, options, waiting) as pool:
+        return _flow_work(suite.name, _in_threads(suite, out, pool), body).perform()
 
 
-def _asked(suite: Suite, out: Path, how: How) -> tuple[Place, list[Job], Body]:
-    """Where the suite is run, the jobs that will probably run, and what is made of its steps."""
+def _prepare(suite: Suite, out: Path, options: RunOptions) -> tuple[list[Job], Body]:
+    """Return the jobs that will probably run, and what chains the steps."""
     prepare_environment()
     check_writable(out)
-    mirrors, waiting = paths.mirrors(how.mirrors), expected(suite, out)
-    asked = suite.workers(how.workers) or os.cpu_count() or 1
-    place = Place(
-        name=suite.name,
-        out=out,
-        size=max(1, min(asked, len(waiting))),
-        limits=suite.limits,
-        mirrors=mirrors,
-        local=how.local,
-        cluster=how.cluster,
-        names=suite.data_names,
-    )
-    uri = paths.tracking_uri(how.tracking_uri)
-    given: dict[str, Any] = {"mirrors": mirrors, "tracking_uri": uri, "boarded": how.boarded}
-    return place, waiting, partial(benchmark, suite, out, **given)
+    uri, mirrors = paths.tracking_uri(options.tracking_uri), paths.mirrors(options.mirrors)
+    given: dict[str, Any] = {"mirrors": mirrors, "tracking_uri": uri, "boarded": options.boarded}
+    return expected(suite, out), partial(benchmark, suite, out, **given)
 
 
 def expected(suite: Suite, out: Path) -> list[Job]:
-    """The jobs without a finished result in the table of `out`; the keys alone know for sure."""
+    """Return the jobs without a finished result in the table of `out`; only keys are certain."""
     jobs = suite.jobs()
     if not (out / TABLE).is_file():
         return jobs
     table = read_table(out / TABLE)
+    if not {"status", "name", "data", "repetition"} <= set(table):  # of another version
+        return jobs
     done = table[table["status"] == "ok"]
-    known = set(zip(done["label"], done["data"], done["repetition"], strict=True))
-    return [job for job in jobs if (job.label, job.data, job.repetition) not in known]
+    known = set(zip(done["name"], done["data"], done["repetition"], strict=True))
+    return [job for job in jobs if (job.name, job.data, job.repetition) not in known]
 
 
 def exit_code(outcome: Outcome) -> int:
-    """0 if every job that could run is ok, 2 if one failed, 3 if none could run."""
-    statuses = {result.status for result in outcome.results}
+    """Return 0 if every job that could run is ok, 2 if one failed, 3 if none could run."""
     if outcome.problems or outcome.failed:
         return 2
-    return 0 if "ok" in statuses else 3
+    return 0 if any(result.status == "ok" for result in outcome.results) else 3
 
 
-def dispatch(place: Place, expected: Collection[Job], body: Body) -> Outcome:
-    """What `body` makes of the steps of a run, which an interruption ends.
+def dispatch(
+    suite: Suite, out: Path, options: RunOptions, expected: Collection[Job], body: Body
+) -> Outcome:
+    """Return the outcome of `body` on the executor that the options ask for.
 
-    `expected`: jobs that will probably run: their workers start to import while others begin.
+    - `expected`: jobs that will probably run: their workers start to import at once.
     """
     address = os.environ.get("PREFECT_API_URL", "")
-    if not (expected or address or place.cluster):  # a server would be started for nothing
+    if not (expected or address or options.cluster):  # a server would be started for nothing
         with suppress(JobWaitsError):
-            return LocalExecutor(nothing_runs, 1).perform(body, lambda: None)
-    unserved = (place.local and place.cluster is None) or address
-    server = None if unserved else PrefectServer(server_log())
+            return LocalExecutor(nothing_runs, 1).perform(body)
     with ExitStack() as stack:
         stack.enter_context(terminable())
-        if server is not None:
-            stack.enter_context(server)
-        if place.cluster is not None:
-            return _on_cluster(place, server.wait if server else lambda: address, body)
-        pool = stack.enter_context(_pool(place, expected))
-        if place.local:
-            runs = partial(run_planned, pool, place.out)
-            return LocalExecutor(runs, place.size).perform(body, pool.stop)
-        executor = _in_threads(place, pool)
-        return _in_flow(place, server.wait() if server else address, executor, body, pool.stop)
+        server = None
+        if not address and (options.cluster or not options.local):
+            server = stack.enter_context(PrefectServer(server_log()))
+        if options.cluster:
+            return _on_cluster(suite, out, options, body, server, address)
+        pool = stack.enter_context(_pool(suite, options, expected))
+        if current_run():
+            work = _flow_work(suite.name, _in_threads(suite, out, pool), body)
+            work.perform()
+            return work.outcome()
+        if options.local:
+            runs = partial(run_planned, pool, out)
+            return LocalExecutor(runs, pool.size, pool.stop).perform(body)
+        executor = _in_threads(suite, out, pool)
+        return _in_flow(suite, server.wait() if server else address, executor, body)
 
 
 @contextmanager
-def _pool(place: Place, expected: Collection[Job]) -> Iterator[WorkerPool]:
-    given = {"mirrors": place.mirrors, "work": place.work}
-    with WorkerPool(place.size, place.limits, **given) as pool:
+def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
+    size = min(suite.workers(options.workers) or os.cpu_count() or 1, len(expected))
+    given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
+    with WorkerPool(max(1, size), suite.limits, **given) as pool:
         pool.warm(expected)
         yield pool
 
 
-def _in_threads(place: Place, pool: WorkerPool) -> PrefectExecutor:
+def _in_threads(suite: Suite, out: Path, pool: WorkerPool) -> PrefectExecutor:
     from prefect.task_runners import ThreadPoolTaskRunner
 
     from leaseboard.flows.prefect_executor import PrefectExecutor
 
-    runner = ThreadPoolTaskRunner(max_workers=place.size)
-    runs = partial(run_planned, pool, place.out)
-    return PrefectExecutor(runs, runner, 2 * place.size, place.names)
+    runner = ThreadPoolTaskRunner(max_workers=pool.size)
+    runs = partial(run_planned, pool, out)
+    return PrefectExecutor(runs, runner, 2 * pool.size, suite.data_names, suite.name, pool.stop)
 
 
-def _on_cluster(place: Place, url: Callable[[], str], body: Body) -> Outcome:
-    """The same with the jobs on a Dask cluster; all other steps are made here."""
-    if importlib.util.find_spec("prefect_dask") is None:
-        raise UsageError(f"--cluster needs the extra: {mend('dask')}")
-
-    from leaseboard.flows.cluster import Cluster, DaskExecutor
-
-    assert place.cluster is not None
-    with Cluster(place.cluster, place.out, place.limits, work=place.work) as cluster:
-        server = url()
-        cluster.equip(server)
-        executor = DaskExecutor(cluster, place.names)
-        return _in_flow(place, server, executor, body, lambda: None)
-
-
-def _in_flow(
-    place: Place, url: str, executor: PrefectExecutor, body: Body, stop: Callable[[], None]
+def _on_cluster(
+    suite: Suite,
+    out: Path,
+    options: RunOptions,
+    body: Body,
+    server: PrefectServer | None,
+    address: str,
 ) -> Outcome:
+    """Run the jobs on a Dask cluster, and all other steps here."""
+    if importlib.util.find_spec("prefect_dask") is None:
+        raise UsageError(f"--cluster needs the extra: {command_for('dask')}")
+
+    from leaseboard.flows.cluster import Cluster
+
+    assert options.cluster is not None
+    with Cluster(options.cluster, out, suite.limits, work=options.work) as cluster:
+        url = server.wait() if server else address
+        cluster.equip(url)
+        return _in_flow(suite, url, cluster.executor(suite.data_names, suite.name), body)
+
+
+def _in_flow(suite: Suite, url: str, executor: PrefectExecutor, body: Body) -> Outcome:
     from leaseboard.flows.prefect_executor import in_one_run
 
     description = "Fetch, prepare, run, score, record and report."
-    work = _flow_work(executor, body, stop)
-    return in_one_run("benchmark", place.name, url, work, description)
+    work = _flow_work(suite.name, executor, body)
+    return in_one_run("benchmark", suite.name, url, work, description)
 
 
-def _flow_work(
-    executor: PrefectExecutor, body: Body, interrupt: Callable[[], None]
-) -> FlowWork[Outcome]:
-    """The steps within a flow run, which fails if a job does."""
+def _flow_work(suite: str, executor: PrefectExecutor, body: Body) -> FlowWork[Outcome]:
+    """Return the work of a flow run, which fails if a job does."""
     from prefect.states import Completed, Failed
 
+    from leaseboard.flows.prefect_events import RUN_ENDED, SUITE, emit
     from leaseboard.flows.prefect_executor import FlowWork
 
     def ended(made: Outcome) -> State[Any]:
         jobs, skipped = len(made.results), made.skipped
+        counts = {"jobs": jobs, "failed": made.failed, "skipped": skipped}
+        emit(RUN_ENDED, SUITE, suite, {**counts, "problems": made.problems, **made.about})
         if made.failed:
             return Failed(message=f"{made.failed} of {jobs} jobs failed")
         if made.problems:
@@ -246,4 +231,4 @@ def _flow_work(
         left = f", {skipped} skipped" if skipped else ""
         return Completed(message=f"{jobs - skipped} jobs done{left}")
 
-    return FlowWork(executor, body, ended, interrupt)
+    return FlowWork(executor, body, ended)

@@ -1,11 +1,8 @@
 """The executor of Prefect: steps as the tasks of one flow run, jobs in threads here or on Dask.
 
 Prefect's history is a convenience; the run folder, MLflow and the state of a live model are the
-record. So nothing is persisted or cached here, and a job that fails is a failed task, never a
-failed flow run engine.
+record. So nothing is persisted or cached here, and a job that fails is a failed task.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -22,39 +19,49 @@ from prefect.concurrency.services import ConcurrencySlotAcquisitionWithLeaseServ
 from prefect.context import TagsContext, get_run_context
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectWrappedFuture
-from prefect.settings import PREFECT_API_URL, temporary_settings
+from prefect.settings import PREFECT_API_URL, PREFECT_CLIENT_MAX_RETRIES, temporary_settings
 from prefect.states import Completed
 from prefect.utilities.annotations import quote
 from typing_extensions import override
 
-from leaseboard.flows.console import say
+from leaseboard.flows.console import report_outage
 from leaseboard.flows.executor import Executor, Step
-from leaseboard.flows.flow_runs import end_dead_runs, logged, owner_tags, unanswered
+from leaseboard.flows.flow_runs import (
+    end_dead_runs,
+    interruptible,
+    logged,
+    owner_tags,
+    run_name,
+    unanswered,
+    watched,
+)
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.pool.attempts import Attempt, RunsJobs
 from leaseboard.tasks.steps import prefect_tasks
 
 PROGRESS_SECONDS = 2.0
-"""How often the progress on a run's page is brought up to date."""
+"""Least time between two updates of the progress on a run's page."""
 LEFT_SECONDS = 5.0
-"""How long what an earlier flow left is waited for."""
+"""Time to wait for what an earlier flow left."""
 DRAIN_SECONDS = 30.0
-"""How long a server may record nothing new before it is left alone."""
+"""Time without a new record after which a server is waited for no longer."""
 _ENDED = ["COMPLETED", "FAILED", "CRASHED", "CANCELLED"]
 
 Made = TypeVar("Made")
 
 
 class PrefectExecutor(Executor):
-    """Carries out steps as tasks of the flow run that it is used in.
+    """Executor of the tasks of the flow run that it is used in.
 
-    Prefect sends the flow along with each task that goes to another process; this stays behind.
+    Prefect sends the flow along with each task that goes to another process; this is left out.
 
     - `runs`: runs a job where `runner` runs its task; None where no jobs run.
     - `runner`: of threads, or of a cluster.
     - `ahead`: see `Executor`.
     - `names`: what the page calls data, by reference.
+    - `suite`: names artifacts, and is a tag of each job.
+    - `interrupt`: see `Executor`.
     """
 
     def __init__(
@@ -63,12 +70,15 @@ class PrefectExecutor(Executor):
         runner: AbstractContextManager[Any] | None = None,
         ahead: int = 0,
         names: Mapping[str, str] | None = None,
+        suite: str = "",
+        interrupt: Callable[[], None] = lambda: None,
     ) -> None:
-        super().__init__(ahead)
+        super().__init__(ahead, interrupt)
         self._runs = runs
         self.runner: Any = nullcontext() if runner is None else runner
         self.tasks = 0
         self._names = names or {}
+        self._suite = suite
         # The task run that made a result, by its key, or another value, by its id.
         self._makers: dict[str | int, tuple[Any, UUID | None]] = {}
         self._shown = 0.0
@@ -82,8 +92,8 @@ class PrefectExecutor(Executor):
     def make(self, word: str, step: Step, *, after: Iterable[object] = ()) -> Step:
         """Return a call of the step's task.
 
-        Prefect would guess after which tasks it comes: two that are given one text come one after
-        the other to it. So it is shown nothing: all that is given is quoted, and `after` is said.
+        Prefect guesses after which tasks it comes: two that get equal text seem to depend on each
+        other. So everything is quoted, and `after` says the order.
         """
         made = prefect_tasks.TASKS.get(step)
         known = made is not None
@@ -91,15 +101,15 @@ class PrefectExecutor(Executor):
 
         def call(*given: Any, **named: Any) -> Any:
             self.tasks += 1
-            quoted = {name: quote(value) for name, value in named.items()}
             if known:
-                quoted["called"] = quote(self._called(given))
+                named |= {"called": self._called(given), "tagged": (self._suite,)}
+            quoted = {name: quote(value) for name, value in named.items()}
             state = made(
                 *map(quote, given), **quoted, wait_for=self._states(after), return_state=True
             )
             value = state.result()
-            if known:
-                self._remember(value, state.state_details.task_run_id)
+            if known:  # the value is kept, so that no other gets its id
+                self._makers[id(value)] = value, state.state_details.task_run_id
             return value
 
         return call
@@ -110,12 +120,8 @@ class PrefectExecutor(Executor):
         known = (each for each in references if isinstance(each, str))
         return next((self._names[each] for each in known if each in self._names), "")
 
-    def _remember(self, value: Any, task_run: UUID | None) -> None:
-        """Keep which task made `value`; that is held, so that no other gets its id."""
-        self._makers[id(value)] = value, task_run
-
     def _states(self, made: Iterable[object]) -> list[State[Any]]:
-        """Return states that name the tasks which made values, and hold nothing to look into."""
+        """Return states that name the tasks of values, and hold nothing that Prefect inspects."""
         keys = (value.key if isinstance(value, Result) else id(value) for value in made)
         runs = (self._makers[key][1] for key in keys if key in self._makers)
         details = (StateDetails(task_run_id=run) for run in runs)
@@ -129,26 +135,30 @@ class PrefectExecutor(Executor):
             return
         self._shown = now
         try:
-            if self._progress is None:
-                self._progress = create_progress_artifact(
-                    percent, key="progress", description=f"of {total} jobs"
-                )
-            else:
-                update_progress_artifact(self._progress, percent)
-        except (httpx.HTTPError, PrefectException) as error:  # history is a convenience
+            with prefect_tasks.once():
+                if self._progress is None:
+                    self._progress = create_progress_artifact(
+                        percent,
+                        key=prefect_tasks.artifact_key(self._suite, "progress"),
+                        description=f"of {total} jobs",
+                    )
+                else:
+                    update_progress_artifact(self._progress, percent)
+        except (httpx.HTTPError, PrefectException):  # history is a convenience
             self._showing = False
-            say(f"leaseboard: Prefect is not told the progress: {type(error).__name__}", err=True)
+            report_outage()
 
     def deliver(self, data: Prepared) -> Prepared:
-        """Return where the jobs find what was prepared: here."""
+        """Return where the jobs find prepared inputs: here."""
         return data
 
     def hide(self, given: Any) -> Any:
-        """Return what a job's task is given, where Prefect does not look into it."""
+        """Return an argument of a job's task so that Prefect does not look into it."""
         return quote(given)
 
     def cancel(self) -> None:
-        """Run nothing that has not begun."""
+        """Stop what runs, and run nothing that has not begun."""
+        self.interrupt()
         for future in self._running.values():
             future.wrapped_future.cancel()
 
@@ -156,14 +166,22 @@ class PrefectExecutor(Executor):
     def submit(self, job: Job, key: str, data: Prepared | None) -> Any:
         self.tasks += 1
         there = None if data is None else self.deliver(data)
-        given = {"job": self.hide(job), "data": self.hide(there), "key": key}
-        given |= {"limits": None, "out": None, "workers": self._runs}
-        given |= {"called": self.hide(self._called([job]))}
+        called = self._called([job])
+        given = {
+            "job": self.hide(job),
+            "data": self.hide(there),
+            "key": key,
+            "limits": None,
+            "out": None,
+            "workers": self._runs,
+            "called": self.hide(called),
+            "tagged": (self._suite, job.name or job.algorithm, called or job.data),
+        }
         return self.runner.submit(prefect_tasks.run, given, wait_for=self._states([data]))
 
     @override
     def outcome_of(self, future: PrefectWrappedFuture[Any, Any]) -> Attempt | None:
-        """The attempt, None if Dask gave it up because one worker after the other died of it."""
+        """Return the attempt, None if Dask gave it up because several workers died of it."""
         lost = future.wrapped_future.exception()
         if type(lost).__name__ == "KilledWorker":  # no import: Dask is an extra
             return None
@@ -176,12 +194,11 @@ class PrefectExecutor(Executor):
 
 
 class FlowWork(Generic[Made]):
-    """What a flow run does in its own process, with what came of it; it stays behind, too.
+    """Work of a flow run in its own process, and its outcome; left out where Prefect sends flows.
 
-    - `executor`: carries out its steps.
-    - `body`: what is made of them.
-    - `ended`: how the flow run ends by what was made.
-    - `interrupt`: called when it is cancelled or interrupted: makes every running job return.
+    - `executor`: carries out its steps, and stops them when the run is cancelled.
+    - `body`: chains the steps.
+    - `ended`: returns the state in which the flow run ends.
     """
 
     _made: Made | None = None
@@ -192,24 +209,21 @@ class FlowWork(Generic[Made]):
         executor: PrefectExecutor,
         body: Callable[[Executor], Made],
         ended: Callable[[Made], State[Any]],
-        interrupt: Callable[[], None] = lambda: None,
     ) -> None:
         self.executor = executor
         self._body = body
         self._ended = ended
-        self._interrupt = interrupt
 
     def __reduce__(self) -> tuple[Any, ...]:
         return object, ()
 
     def perform(self) -> State[Any]:
-        """Do it, within the flow run, which ends as the state says."""
+        """Do the work within the flow run, and return the state in which that ends."""
         try:
             with TagsContext(current_tags=set()), self.executor.runner:
                 try:
                     self._made = made = self._body(self.executor)
                 except BaseException:
-                    self._interrupt()
                     self.executor.cancel()
                     raise
         except BaseException as error:
@@ -217,47 +231,58 @@ class FlowWork(Generic[Made]):
             raise
         return self._ended(made)
 
-    def outcome(self) -> Made:
-        """What came of it; what it was interrupted by is raised, of which Prefect made a state."""
+    def outcome(self, lost: Exception | None = None) -> Made:
+        """Return the value of the body, or raise its error, of which Prefect made a state.
+
+        - `lost`: is raised if there is neither.
+        """
         if self._error is not None:
             raise self._error
-        assert self._made is not None
+        if self._made is None:
+            raise lost or AssertionError
         return self._made
 
 
 def in_one_run(
     called: str, name: str, url: str, work: FlowWork[Made], description: str = ""
 ) -> Made:
-    """What comes of `work` in one run `name` of the flow `called`, on the server at `url`."""
+    """Return the outcome of `work` in a run `name` of the flow `called` on the server at `url`."""
 
     @flow(
-        name=called, flow_run_name=name, description=description, persist_result=False,
-        validate_parameters=False,
+        name=called, flow_run_name=run_name(name), description=description,
+        persist_result=False, validate_parameters=False,
     )  # fmt: skip
     def made(name: str) -> State[Any]:
         del name
-        with logged(get_run_context().flow_run.id):
-            return work.perform()
+        run = get_run_context().flow_run
+        with logged(run.id), watched(run):
+            return interruptible(run, work.perform)
 
-    with temporary_settings({PREFECT_API_URL: url}), get_client(sync_client=True) as client:
+    # A server that is gone is asked again for a quarter of a minute, not for a whole one.
+    chosen = {PREFECT_API_URL: url, PREFECT_CLIENT_MAX_RETRIES: 3}
+    with temporary_settings(chosen), get_client(sync_client=True) as client:
         try:
             end_dead_runs(client)
         except httpx.HTTPError as error:
             raise unanswered(error, url) from error
         # What an earlier flow of this process left may talk to a server that is gone.
         ConcurrencySlotAcquisitionWithLeaseService.drain_all(timeout=LEFT_SECONDS)
-        with tags(*owner_tags(), name):
-            state = made(name, return_state=True)
-        outcome = work.outcome()
-        _drain(client, str(state.state_details.flow_run_id), work.executor.tasks)
+        try:
+            with tags(*owner_tags(), name):
+                state = made(name, return_state=True)
+            outcome = work.outcome()
+            _drain(client, str(state.state_details.flow_run_id), work.executor.tasks)
+        except httpx.HTTPError as error:  # of Prefect's own, once the work is done
+            outcome = work.outcome(error)
+            report_outage()
     return outcome
 
 
 def _drain(client: SyncPrefectClient, flow_run: str, expected: int) -> None:
     """Wait until the server has recorded the end of every task; it records them from events.
 
-    A busy server is waited for as long as it gets on: events that are left over when it stops
-    would be sent to nobody, again and again, and keep this process from ending.
+    A busy server is waited for as long as it makes progress: events that are left when it stops
+    would be sent again and again to no server, and keep this process from ending.
     """
     filters = {
         "flow_runs": {"id": {"any_": [flow_run]}},

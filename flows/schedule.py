@@ -1,14 +1,15 @@
 """Suites and live models by the clock and by a form: Prefect deployments, served from here.
 
-A run's page in Prefect shows its steps, the board of a suite and all that the terminal shows; a
-run with a failed job is a failed run, there as in MLflow.
+A run's page in Prefect shows its steps, the leaderboard of a suite and the lines of the terminal.
+A run with a failed job is a failed run, as in MLflow.
 """
 
 import os
 import platform
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -18,21 +19,27 @@ from uuid import UUID
 
 import httpx
 from prefect import Flow, flow
+from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
-from prefect.client.schemas.objects import FlowRun, State
+from prefect.client.schemas.objects import FlowRun, State, StateType
+from prefect.client.schemas.schedules import CronSchedule
+from prefect.client.schemas.sorting import FlowRunSort
 from prefect.exceptions import ObjectNotFound
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 from prefect.settings import PREFECT_API_URL
-from prefect.states import Cancelled, Crashed
+from prefect.states import Cancelled, Completed, Failed
 from pydantic import Field
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.flows.commands.gate import gate
 from leaseboard.flows.console import say
-from leaseboard.flows.dispatch import How, open_suite, perform
+from leaseboard.flows.deployments import deploy, recorded, remember
+from leaseboard.flows.dispatch import RunOptions, open_suite, perform
 from leaseboard.flows.flow_runs import (
     ALONE,
+    SUSPENDED,
     TAG,
     as_deployed,
     cause,
@@ -40,44 +47,56 @@ from leaseboard.flows.flow_runs import (
     claim,
     end,
     end_dead_runs,
+    ending,
+    interruption,
+    is_mine,
+    named_after,
     take,
     taken,
     unanswered,
 )
-from leaseboard.flows.keep_flow import keep
+from leaseboard.flows.live_flow import update_live_model
+from leaseboard.flows.prefect_events import emit
 from leaseboard.flows.server import Service
 from leaseboard.tasks.jobs.job import Limits
-from leaseboard.tasks.jobs.suites.suite import is_collection, suite_names, suite_path
+from leaseboard.tasks.jobs.suites.suite import is_group, suite_names, suite_path
 from leaseboard.tasks.jobs.suites.timetable import Schedule, Scheduled
+from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
 
 POLL_SECONDS = 2.0
 MISSED = timedelta(minutes=5)
-"""A run of the clock that is later than this when the schedule starts is not made up for."""
+"""Delay beyond which a starting schedule cancels a run of the clock."""
 
 
 class Scheduler:
-    """Serves deployments from this process: each run in a process of its own, ended with ours.
+    """Scheduler of deployments: each run in a process of its own, ended with this one.
 
     Prefect has a runner of its own (tried: 3.8.8 with ``CANCEL_NEW``). It cancels a run with
-    "Deployment concurrency limit reached.", without a word about what is in its way; and two
-    minutes after a SIGTERM it and the run that slept in it were still there.
+    "Deployment concurrency limit reached.", without naming the run in its way; and two minutes
+    after a SIGTERM it and the run that slept in it still ran.
 
-    - `names`: the deployments, and what they are called.
+    - `names`: the deployments, and their names.
     - `say`: shows a line on the terminal.
+    - `most`: after how many failed runs in succession a deployment is paused.
     """
 
     def __init__(
-        self, client: SyncPrefectClient, names: Mapping[UUID, str], say: Callable[[str], None]
+        self,
+        client: SyncPrefectClient,
+        names: Mapping[UUID, str],
+        say: Callable[[str], None],
+        most: Mapping[UUID, int] | None = None,
     ) -> None:
         self._client = client
         self._names = names
         self._say = say
+        self._most = most or {}
         self._running: dict[UUID, tuple[FlowRun, Service]] = {}
 
     def serve(self, check: Callable[[], None]) -> NoReturn:
-        """Start what is due, until interrupted; a server that is away is waited for.
+        """Start what is due, until interrupted; a server that does not answer is waited for.
 
-        `check`: raises if there is no use in going on.
+        - `check`: raises an error to end the schedule.
         """
         away = missed = False
         while True:
@@ -86,7 +105,7 @@ class Scheduler:
                 if not missed:
                     self._cancel_missed()
                     missed = True
-                self.turn()
+                self.update()
             except httpx.HTTPError as error:
                 check()
                 if not away:
@@ -98,84 +117,126 @@ class Scheduler:
                 away = False
             time.sleep(POLL_SECONDS)
 
-    def turn(self) -> None:
-        """Look once at what has ended, what is cancelled, and what is due."""
+    def update(self) -> None:
+        """Handle once the runs that have ended, are cancelled, or are due."""
         for run, service in list(self._running.values()):
             code = service.exit_code()
             if code is not None:
-                self._end(run, Crashed(message=f"its process ended with exit code {code}"))
-        for run in self._cancelling():
-            self._end(run, Cancelled(message="cancelled in Prefect; its jobs were stopped"))
+                self._end(run, f"its process ended with exit code {code}")
+        for run in self._interrupted():
+            self._end(run, "stopped in Prefect")
         for run in self._due(datetime.now(UTC)):
             with suppress(ObjectNotFound):  # deleted in Prefect since it was read
                 take(self._client, run)
-        # Asked of Prefect, not remembered: what an error kept from starting is among them.
+        # Prefect knows them: also those that an error kept from starting.
         for run in taken(self._client, self._names):
             if run.id not in self._running:
                 self._start(run)
 
     def stop(self, why: str) -> None:
-        """End all runs, side by side, and say in Prefect and here that `why` did."""
+        """End all runs, in parallel, and say in Prefect and here that `why` did."""
         with ThreadPoolExecutor(max_workers=max(1, len(self._running))) as threads:
-            list(threads.map(lambda kept: kept[1].stop(), self._running.values()))
+            list(threads.map(lambda each: each[1].stop(), self._running.values()))
         for run, _ in list(self._running.values()):
             try:
-                self._end(run, Crashed(message=f"the schedule was stopped by {why}"))
+                self._end(run, f"the schedule was stopped by {why}")
             except httpx.HTTPError as error:
-                self._tell(
-                    run, f"stopped; the next start tells Prefect, which fails now: {cause(error)}"
+                self._report(
+                    run, f"stopped; the next start records it, as Prefect fails: {cause(error)}"
                 )
 
-    def _due(self, before: datetime) -> list[FlowRun]:
-        found = self._client.get_scheduled_flow_runs_for_deployments(
+    def _due(self, before: datetime) -> Sequence[FlowRun]:
+        return self._client.get_scheduled_flow_runs_for_deployments(
             list(self._names), scheduled_before=before
         )
-        return list(found)
 
     def _cancel_missed(self) -> None:
-        """Give up what the clock struck for while nobody served it, as cron does."""
+        """Cancel what was due while the schedule was not served, as cron does."""
         while missed := [
-            run for run in self._due(datetime.now(UTC) - MISSED) if run.auto_scheduled
+            run
+            for run in self._due(datetime.now(UTC) - MISSED)
+            if run.auto_scheduled and not run.run_count  # else it was resumed, or is repeated
         ]:
             for run in missed:
                 reason = (
                     f"missed: nothing served the schedule at {run.expected_start_time:%F %R %Z}"
                 )
                 end(self._client, run, Cancelled(message=reason))
-                self._tell(run, reason)
+                self._report(run, reason)
 
     def _start(self, run: FlowRun) -> None:
-        """Start the process of `run`, which itself sees whether anything is in its way."""
+        """Start the process of `run`, which itself checks that no other run is in its way."""
         claim(self._client, run)
         path = os.pathsep.join(filter(None, sys.path))
         environment = os.environ | {"PREFECT__FLOW_RUN_ID": str(run.id), "PYTHONPATH": path}
         service = Service([sys.executable, "-P", "-m", "prefect.engine"], environment)
         self._running[run.id] = run, service
-        self._tell(run, f"run {run.name!r} {run.id} started")
+        self._report(run, f"run {run.name!r} {run.id} started")
 
-    def _cancelling(self) -> list[FlowRun]:
-        """Runs of this process that somebody cancels in Prefect."""
+    def _interrupted(self) -> list[FlowRun]:
+        """Return the runs of this process that are cancelled or suspended in Prefect.
+
+        Those whose processes have not claimed them yet see it themselves: before that, a signal
+        would be a crash to Prefect.
+        """
         if not self._running:
             return []
-        chosen = {"id": {"any_": list(self._running)}, "state": {"type": {"any_": ["CANCELLING"]}}}
-        return self._client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(chosen))
+        states = {"type": {"any_": ["CANCELLING", "PAUSED"]}}
+        chosen = {"id": {"any_": list(self._running)}, "state": states}
+        found = self._client.read_flow_runs(flow_run_filter=FlowRunFilter.model_validate(chosen))
+        return [run for run in found if interruption(run.state) and not is_mine(run)]
 
-    def _end(self, run: FlowRun, state: State[Any]) -> None:
-        """End the process of `run`, and the run with `state` if it has not said itself how."""
-        self._running[run.id][1].stop()
+    def _end(self, run: FlowRun, why: str) -> None:
+        """End the process of `run`, and the run because of `why` unless it has ended itself."""
+        begun, service = self._running[run.id]
+        service.stop()
         try:
             said = self._client.read_flow_run(run.id).state
-            if said is None or not said.is_final() or said.is_crashed():
-                end(self._client, run, state)
-                said = state
-            line = f"{said.name}: {said.message}"
+            assert said is not None
+            # Suspended, or resumed since: taken again, perhaps, but in a state of its own.
+            goes_on = said.is_scheduled() or (said.is_pending() and said != begun.state)
+            if not (interruption(said) == SUSPENDED or goes_on) and (
+                not said.is_final() or said.is_crashed()
+            ):
+                said = ending(said, why)
+                end(self._client, run, said)
+            line = f"{said.name}: {said.message}".removesuffix(": None")
         except ObjectNotFound:
             line = "deleted in Prefect"
-        end_dead_runs(self._client)  # of a run that was killed those remain that it had begun
+        end_dead_runs(self._client)  # those that a killed run had begun
         del self._running[run.id]
-        self._tell(run, f"run {run.name!r} {run.id}: {line}")
+        self._report(run, f"run {run.name!r} {run.id}: {line}")
+        if run.deployment_id in self._most:
+            self._pause_failing(run, run.deployment_id, self._most[run.deployment_id])
 
-    def _tell(self, run: FlowRun, line: str) -> None:
+    def _pause_failing(self, run: FlowRun, deployment: UUID, most: int) -> None:
+        """Pause the deployment of `run` if its last `most` runs, since a pause, have failed."""
+        record = recorded(self._client, deployment)
+        ended = {
+            "deployment_id": {"any_": [deployment]},
+            "state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}},
+        }
+        last = self._client.read_flow_runs(
+            flow_run_filter=FlowRunFilter.model_validate(ended),
+            sort=FlowRunSort.END_TIME_DESC,
+            limit=most,
+        )
+        failed = [
+            each
+            for each in last
+            if each.state_type != StateType.COMPLETED
+            and str(each.end_time) > record.get("paused", "")
+        ]
+        if len(failed) < most:
+            return
+        self._client.pause_deployment(deployment)
+        remember(self._client, deployment, record | {"paused": str(datetime.now(UTC))})
+        name = self._names[deployment]
+        what = f"paused after {most} failed runs: `leaseboard schedule resume {name}` resumes it"
+        self._report(run, what)
+        emit("leaseboard.schedule.paused", "leaseboard.schedule", name, {"what": what})
+
+    def _report(self, run: FlowRun, line: str) -> None:
         self._say(f"{self._names.get(run.deployment_id or run.id, '')}: {line}")
 
 
@@ -183,13 +244,13 @@ _CAUSES = {KeyboardInterrupt: "Ctrl-C", SystemExit: "SIGTERM"}
 
 
 ANY = "any-suite"
-"""The deployment that runs what its form asks for, when somebody presses the button."""
+"""Deployment that runs the suite of its form."""
 
 
-@flow(name="benchmark", flow_run_name="{suite}", persist_result=False)
+@flow(name="benchmark", flow_run_name=named_after("suite"), persist_result=False)
 def benchmark(
     suite: str = Field(description="A name of conf/suites."),
-    conf: str = Field("conf", description="The configuration folder."),
+    conf: str | None = Field(None, description="The configuration folder; ./conf by default."),
     out: str | None = Field(None, description="The run folder; runs/NAME by default."),
     workers: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Worker processes; what the suite says, or one a core, by default."
@@ -200,38 +261,66 @@ def benchmark(
 ) -> State[Any]:
     """Fetch, prepare, run, score, report and record a suite, as `leaseboard run` does.
 
-    A run that is repeated goes on where it was stopped: finished jobs are in its folder. The
-    MLflow store is that of MLFLOW_TRACKING_URI: an address may hold a password, and Prefect shows
-    the parameters of a flow to everybody.
+    A repeated run goes on where it was stopped: finished jobs are in its folder. The MLflow store
+    is that of MLFLOW_TRACKING_URI: an address may hold a password, and Prefect shows the
+    parameters of a flow to all users.
     """
 
     def work() -> State[Any]:
         check_kept(out)
-        loaded, home = open_suite(suite, Path(out) if out else None, Path(conf))
+        loaded, home = open_suite(suite, out and Path(out), conf and Path(conf))
         if limits is not None:
             loaded = loaded.model_copy(update={"limits": limits})
-        return perform(loaded, home, How(workers))
+        return perform(loaded, home, RunOptions(workers))
 
     return as_deployed(work)
+
+
+@flow(name="gate", flow_run_name=named_after("suite"), persist_result=False)
+def gate_suite(
+    suite: str = Field(description="A name of conf/suites."),
+    conf: str | None = Field(None, description="The configuration folder; ./conf by default."),
+    out: str | None = Field(None, description="The run folder; runs/NAME by default."),
+    workers: Annotated[int, Field(ge=1)] | None = None,
+) -> State[Any]:
+    """Compare a suite with its accepted scores, as `leaseboard gate` does."""
+
+    def work() -> State[Any]:
+        check_kept(out)
+        with tempfile.TemporaryDirectory() as scratch:
+            page, home = Path(scratch) / "verdict.md", conf and Path(conf)
+            folder = out and Path(out)
+            code = gate(suite, markdown=page, run_dir=folder, workers=workers, conf=home)
+            key, text = artifact_key(Path(suite).stem, "gate"), page.read_text(encoding="utf-8")
+        publish(create_markdown_artifact, text, key, _GATES[code])
+        return Failed(message=_GATES[code]) if code else Completed(message=_GATES[code])
+
+    return as_deployed(work)
+
+
+_GATES = {
+    0: "the gate passed", 1: "a regression was found", 2: "a job failed",
+    3: "nothing was compared",
+}  # fmt: skip
 
 
 def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -> None:
     """Serve every schedule until this process is interrupted; then end the runs that go on.
 
-    `check`: raises if there is no use in going on.
+    - `check`: raises an error to end the schedule.
     """
-    try:
-        names = _deployed(schedule, conf)
-    except httpx.HTTPError as error:
-        raise unanswered(error, PREFECT_API_URL.value() or "") from error
     with get_client(sync_client=True) as client:
+        try:
+            names, most = _deployed(client, schedule, conf)
+        except httpx.HTTPError as error:
+            raise unanswered(error, PREFECT_API_URL.value() or "") from error
         for name in _pause_others(client, names, conf):
             say(f"paused {name!r}: it is not in {conf / 'schedule.yaml'}")
         for run in end_dead_runs(client):
             say(f"ended run {run.name!r} {run.id}: its process is gone")
         count = len(schedule.schedules)
         say(f"serving {count} schedule{'s' * (count != 1)} and the form of {ANY!r}")
-        scheduler = Scheduler(client, names, say)
+        scheduler = Scheduler(client, names, say, most)
         try:
             scheduler.serve(check)
         except BaseException as error:
@@ -239,41 +328,66 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
             raise
 
 
-def _deployed(schedule: Schedule, conf: Path) -> dict[UUID, str]:
-    """The deployment of each schedule, and that of any suite, with their names."""
-    names = {}
+def _deployed(
+    client: SyncPrefectClient, schedule: Schedule, conf: Path
+) -> tuple[dict[UUID, str], dict[UUID, int]]:
+    """Deploy each schedule and the form; report what users have set in Prefect.
+
+    Returns the names of the deployments, and after how many failures one is paused.
+    """
+    names, most, own = dict[UUID, str](), dict[UUID, int](), {TAG, _served_from(conf)}
     for entry in schedule.schedules:
         if entry.name == ANY:
-            raise UsageError(f"a schedule is called {ANY!r}, as the form is: name it otherwise")
+            raise UsageError(f"a schedule is called {ANY!r}, as the form is: give it another name")
         performed, parameters = _asked(entry, conf)
         _check_free(f"{performed.name}/{entry.name}")
         made = performed.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
             parameters=parameters,
-            tags=[
-                TAG,
-                ALONE,
-                _served_from(conf),
-            ],  # ours from the start, so that no run can be left unseen
+            # Ours from the start, so that every run is found.
+            tags=[TAG, ALONE, _served_from(conf)],
             description=f"The {entry.what} at {entry.cron!r} ({entry.timezone}).",
             paused=False,
-            concurrency_limit=None,  # ours says what is in the way, see leaseboard.flows.flow_runs
+            # Ours names the run in the way, see `leaseboard.flows.flow_runs`.
+            concurrency_limit=None,
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
-        names[made.apply()] = entry.name
-    offered = [name for name in suite_names(conf) if not is_collection(suite_path(name, conf))]
+        cron = CronSchedule(cron=entry.cron, timezone=entry.timezone)
+        place, lines = deploy(client, made, cron, own)
+        for line in lines:
+            say(f"{entry.name}: {line}")
+        names[place] = entry.name
+        if entry.pause_after is not None:
+            most[place] = entry.pause_after
+    offered = [name for name in suite_names(conf) if not is_group(suite_path(name, conf))]
     made = benchmark.to_deployment(
         ANY,
         parameters={"conf": str(conf)},
         tags=[TAG],
-        description="Any suite of this server, when somebody asks for it.",
+        description="Any suite of this server, on request.",
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    # What a form offers is known here alone; Prefect has no public way to say it.
+    # Prefect has no public way to set the choices of a form.
     made._parameter_openapi_schema.properties["suite"]["enum"] = offered  # noqa: SLF001
-    names[made.apply()] = ANY
-    return names
+    names[deploy(client, made, None, {TAG})[0]] = ANY
+    return names, most
+
+
+def resume(name: str) -> None:
+    """Resume the deployments of schedules called `name` on the server in use."""
+    with get_client(sync_client=True) as client:
+        try:
+            ours = DeploymentFilter.model_validate({"tags": {"all_": [TAG]}})
+            found = client.read_deployments(deployment_filter=ours, limit=200)
+        except httpx.HTTPError as error:
+            raise unanswered(error, PREFECT_API_URL.value() or "") from error
+        named = [each for each in found if each.name == name]
+        if not named:
+            raise unknown("schedule", name, {each.name for each in found}, "conf/schedule.yaml")
+        for each in named:
+            client.resume_deployment(each.id)
+            say(f"{name}: {'resumed' if each.paused else 'was not paused'}")
 
 
 def _served_from(conf: Path) -> str:
@@ -299,17 +413,15 @@ def _pause_others(client: SyncPrefectClient, names: Mapping[UUID, str], conf: Pa
     gone = [each for each in found if each.id not in names and not each.paused]
     for each in gone:
         client.pause_deployment(each.id)  # Prefect drops the runs that it has planned
+        remember(client, each.id, recorded(client, each.id) | {"removed": True})
     return [each.name for each in gone]
 
 
 def _asked(entry: Scheduled, conf: Path) -> tuple[Flow[Any, Any], dict[str, Any]]:
-    """The flow of a schedule, and what it is told; nothing of it may be a secret."""
-    if entry.keep is not None:
-        return keep, {"file": entry.keep, "out": entry.out}
-    return benchmark, {
-        "suite": entry.suite,
-        "conf": str(conf),
-        "out": entry.out,
-        "workers": entry.workers,
-        "limits": entry.limits.model_dump() if entry.limits else None,
-    }
+    """Return the flow of a schedule and its parameters, which all users see."""
+    if entry.live is not None:
+        return update_live_model, {"file": entry.live, "out": entry.out}
+    given = {"suite": entry.suite, "conf": str(conf), "out": entry.out, "workers": entry.workers}
+    if entry.gate:
+        return gate_suite, given
+    return benchmark, given | {"limits": entry.limits.model_dump() if entry.limits else None}

@@ -1,7 +1,5 @@
 """A Prefect server of our own on loopback, and any server in a process that ends with ours."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal
@@ -17,26 +15,26 @@ from typing import IO, Self
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.processes.leash import Leash, descendants, is_over, kill_tree
+from leaseboard.tasks.processes.watchdog import Watchdog, descendants, is_over, kill_tree
 
 STOP_SECONDS = 15.0
-"""How long a server may take to end in good order."""
+"""Time that a server may take to end in good order."""
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """For a server's environment: no process of it takes a module from the folder that we are in."""
 _POLL_SECONDS = 0.05
 
 
 class Service:
-    """Starts at once; `stop` ends it, and a leash does if this process is killed.
+    """Process that starts at once; `stop` ends it, and a watchdog if this process is killed.
 
-    - `environment`: of the new process; nothing else is in it.
-    - `log`: gets what the server says; it goes where ours goes by default.
+    - `environment`: the whole environment of the new process.
+    - `log`: gets the server's output; by default it goes where ours goes.
     """
 
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None
     ) -> None:
-        self._leash = Leash()
+        self._watchdog = Watchdog()
         # A session of its own: Ctrl-C in a terminal must not reach it before we end it.
         self._process = subprocess.Popen(
             command,
@@ -47,14 +45,14 @@ class Service:
             start_new_session=True,
         )
         self.pid = self._process.pid
-        self._leash.watch(self.pid)
+        self._watchdog.add(self.pid)
 
     def exit_code(self) -> int | None:
-        """What the server's first process ended with; None while it runs."""
+        """Return the exit code of the server's first process; None while it runs."""
         return self._ended(os.WNOHANG)
 
     def wait(self) -> int:
-        """Its exit code, once it has ended."""
+        """Wait for its end, and return its exit code."""
         code = self._ended(0)
         assert code is not None
         return code
@@ -62,8 +60,8 @@ class Service:
     def stop(self) -> None:
         """End it with all that it started: in good order, then by force.
 
-        The first process is asked alone, for it may end the others in an order of its own; those
-        that it leaves behind are asked next. Done twice it does nothing.
+        The first process gets a signal alone, for it may end the others in its own order; those
+        that remain get one next. A second call does nothing.
         """
         if self._process.returncode is not None:
             return
@@ -78,11 +76,11 @@ class Service:
             time.sleep(_POLL_SECONDS)
         kill_tree(self.pid)
         self._process.wait()
-        self._leash.forget(self.pid)
-        self._leash.close()
+        self._watchdog.remove(self.pid)
+        self._watchdog.close()
 
     def _ended(self, options: int) -> int | None:
-        """The exit code; the process stays a zombie, so that its number is no other's yet."""
+        """Return the exit code; the process stays a zombie, so that its number is not reused."""
         if self._process.returncode is not None:
             return self._process.returncode
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | options)
@@ -92,7 +90,7 @@ class Service:
 
 
 def answers(port: int) -> bool:
-    """Whether anybody listens at `port` of loopback."""
+    """Return whether a process listens at `port` of loopback."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=2).close()
     except OSError:
@@ -103,39 +101,37 @@ def answers(port: int) -> bool:
 START_SECONDS = 180.0
 """A fresh home on a quiet machine takes 9 s, on a loaded one half a minute and more."""
 MOST_LOG_BYTES = 1 << 24
-"""A log that is larger is set aside when a server starts, in place of the one before."""
+"""Size of the log above which a starting server renames it."""
 COMMAND = ("-P", "-m", "prefect", "server", "start")
 _BATCHED = {
-    # By default each change of a task's state is a transaction of its own, with a look through all
-    # task runs that there ever were: the cost of a job would grow with the history.
+    # By default each change of a task's state is a transaction of its own, which searches all task
+    # runs of the past: the cost of a job would grow with the history.
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
     "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "1",
 }
 _UNUSED = {
-    # Nothing is scheduled on a server that goes away with its run, and no automation waits there.
+    # A server that ends with its run has no schedules and no automations.
     "PREFECT_SERVER_SERVICES_SCHEDULER_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_LATE_RUNS_ENABLED": "false",
     "PREFECT_SERVER_SERVICES_TRIGGERS_ENABLED": "false",
-    # Task runs and their states are kept; the events say the same once more.
+    # Task runs and their states are stored; the events say the same again.
     "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED": "false",
     "PREFECT_SERVER_UI_ENABLED": "false",
 }
 _PAGE = {
-    # Relative, so that the page asks the server that it came from: at whatever port, and also
+    # Relative, so that the page asks the server that it came from: at any port, and also
     # through a tunnel or a proxy. Prefect's own default is port 4200, wherever it listens.
     "PREFECT_UI_API_URL": "/api",
-    # Prefect's newer page asks a third party for a configuration, whatever telemetry is set to;
+    # Prefect's newer page asks a third party for a configuration, for any setting of telemetry;
     # it stays one click away.
     "PREFECT_SERVER_UI_V2_ENABLED": "false",
 }
 
 
 class PrefectServer:
-    """Starts at once, is ready when `wait` returns, and ends with the run.
+    """Prefect server that is ready when `wait` returns, and ends with the run.
 
-    `url`: the address for ``PREFECT_API_URL``.
-
-    - `log`: gets what the server says.
+    - `log`: gets the server's output.
     - `port`: a free one by default.
     - `scheduling`: also schedule deployments and serve the UI.
     """
@@ -152,9 +148,9 @@ class PrefectServer:
         self.url = ""
 
     def start(self) -> None:
-        """Start the process; it does not hold up the caller.
+        """Start the process, without waiting for it.
 
-        Raises UsageError if something else answers at the port: it would be taken for ours.
+        Raises UsageError if another server answers at the port.
         """
         # Of several first starts one makes the database, and the others wait for it in `wait`.
         if self._is_made():
@@ -172,7 +168,9 @@ class PrefectServer:
             raise
 
     def _launch(self) -> None:
-        port = self._port or _free_port()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = self._port or probe.getsockname()[1]
         if answers(port):
             raise UsageError(
                 f"port {port} is taken: set PREFECT_API_URL to use that server,"
@@ -187,7 +185,7 @@ class PrefectServer:
             self._service = Service(command, environment, log)
 
     def wait(self, seconds: float = START_SECONDS) -> str:
-        """The address, once the server answers.
+        """Wait until the server answers, and return its address.
 
         Raises LeaseboardError if it ends, or does not answer in time.
         """
@@ -213,10 +211,7 @@ class PrefectServer:
         )
 
     def check(self) -> None:
-        """See that the server runs.
-
-        Raises LeaseboardError if it has ended, or was never started.
-        """
+        """Raise LeaseboardError if the server has ended, or was never started."""
         if self._service is None:
             raise LeaseboardError("the Prefect server was not started")
         code = self._service.exit_code()
@@ -227,7 +222,7 @@ class PrefectServer:
             )
 
     def _is_made(self) -> bool:
-        """Return whether a server has answered on this database, which is there still."""
+        """Return whether a server has answered on this database, which still exists."""
         home = Path(os.environ.get("PREFECT_HOME", ".prefect"))
         named = "PREFECT_API_DATABASE_CONNECTION_URL" in os.environ
         return self._ready.is_file() and (named or (home / "prefect.db").is_file())
@@ -261,20 +256,13 @@ class PrefectServer:
 
 
 def server_log() -> Path:
-    """Where our own server's log goes, beside its database."""
+    """Return the log of our own server, next to its database."""
     return Path(os.environ.get("PREFECT_HOME", ".prefect")) / "server.log"
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 def is_healthy(url: str) -> bool:
-    """Whether a Prefect server answers at `url`."""
-    import urllib.error  # with ssl: half of what the help of a command would take
+    """Return whether a Prefect server answers at `url`."""
+    import urllib.error  # with ssl: half of the time of `--help`
     import urllib.request
 
     try:

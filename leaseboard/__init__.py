@@ -10,66 +10,93 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from leaseboard.algorithms.apple.classifier import AppleClassifier
-    from leaseboard.algorithms.apple.estimator import AppleRegressor
-    from leaseboard.algorithms.base import Algorithm
+    from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+    from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
+    from leaseboard.algorithms.base import Algorithm, Run
     from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
     from leaseboard.algorithms.chacha.streaming import (
         ChaChaClassifier,
         ChaChaRegressor,
-        learn_many,
+        learn_streams,
     )
-    from leaseboard.tasks.models.automl.estimators import PolicyClassifier, PolicyRegressor
+    from leaseboard.algorithms.chacha.streaming.many_streams import StreamsError
+    from leaseboard.algorithms.environments.stream import StreamEnvironment
+    from leaseboard.algorithms.errors import UsageError
+    from leaseboard.algorithms.policies.policy import ArmPolicy, Policy, Problem
+    from leaseboard.algorithms.sequential_test import SequentialTest
+    from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
     from leaseboard.tasks.models.automl.search import SelectionSearch
-    from leaseboard.tasks.models.automl.select import select
-    from leaseboard.tasks.steps.interactive import race
+    from leaseboard.tasks.models.automl.select import Selected, select
+    from leaseboard.tasks.steps.interactive import Leaderboard, race
 
 __all__ = [
     "Algorithm",
-    "AppleClassifier",
-    "AppleRegressor",
+    "ArmPolicy",
+    "AutoMLClassifier",
+    "AutoMLRegressor",
     "ChaChaClassifier",
     "ChaChaRegressor",
-    "PolicyClassifier",
-    "PolicyRegressor",
+    "Leaderboard",
+    "Policy",
+    "PolynomialExpansionClassifier",
+    "PolynomialExpansionRegressor",
+    "Problem",
+    "Run",
+    "Selected",
     "SelectionSearch",
+    "SequentialTest",
     "StreamClassifier",
+    "StreamEnvironment",
     "StreamRegressor",
-    "learn_many",
+    "StreamsError",
+    "UsageError",
+    "learn_streams",
     "race",
     "select",
 ]
 
 _PLACES = {
     "Algorithm": "leaseboard.algorithms.base",
-    "AppleClassifier": "leaseboard.algorithms.apple.classifier",
-    "AppleRegressor": "leaseboard.algorithms.apple.estimator",
+    "ArmPolicy": "leaseboard.algorithms.policies.policy",
+    "AutoMLClassifier": "leaseboard.tasks.models.automl.estimators",
+    "AutoMLRegressor": "leaseboard.tasks.models.automl.estimators",
     "ChaChaClassifier": "leaseboard.algorithms.chacha.streaming",
     "ChaChaRegressor": "leaseboard.algorithms.chacha.streaming",
-    "PolicyClassifier": "leaseboard.tasks.models.automl.estimators",
-    "PolicyRegressor": "leaseboard.tasks.models.automl.estimators",
+    "Leaderboard": "leaseboard.tasks.steps.interactive",
+    "Policy": "leaseboard.algorithms.policies.policy",
+    "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.classifier",
+    "PolynomialExpansionRegressor": "leaseboard.algorithms.apple.estimator",
+    "Problem": "leaseboard.algorithms.policies.policy",
+    "Run": "leaseboard.algorithms.base",
+    "Selected": "leaseboard.tasks.models.automl.select",
     "SelectionSearch": "leaseboard.tasks.models.automl.search",
+    "SequentialTest": "leaseboard.algorithms.sequential_test",
     "StreamClassifier": "leaseboard.algorithms.chacha.scikit",
+    "StreamEnvironment": "leaseboard.algorithms.environments.stream",
     "StreamRegressor": "leaseboard.algorithms.chacha.scikit",
-    "learn_many": "leaseboard.algorithms.chacha.streaming",
+    "StreamsError": "leaseboard.algorithms.chacha.streaming.many_streams",
+    "UsageError": "leaseboard.algorithms.errors",
+    "learn_streams": "leaseboard.algorithms.chacha.streaming",
     "race": "leaseboard.tasks.steps.interactive",
     "select": "leaseboard.tasks.models.automl.select",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("leaseboard")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         value = getattr(import_module(_PLACES[name]), name)
     except ModuleNotFoundError as error:
-        told = import_module("leaseboard.algorithms.parts").lacking(error.name)
-        if told is None:
+        reason = import_module("leaseboard.algorithms.parts").missing(error.name)
+        if reason is None:
             raise
-        raise ModuleNotFoundError(f"{name}: {told}", name=error.name) from error
+        raise ModuleNotFoundError(f"{name}: {reason}", name=error.name) from error
     globals()[name] = value
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted(globals().keys() | _PLACES.keys())
+    return [*__all__, "__version__"]

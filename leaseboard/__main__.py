@@ -60,7 +60,7 @@ def main() -> None:
 def start() -> None:
     """Run it as ``python -m`` does: without the folder that Python then puts first on its path.
 
-    What stands there, such as a file ``calendar.py``, is no more meant than by the command.
+    As with the command, what is there, such as a file ``calendar.py``, is not imported.
     """
     if not sys.flags.safe_path and Path(sys.path[0]).resolve() != ROOT:
         del sys.path[0]

@@ -15,7 +15,7 @@ def see_all(page):
 
 
 def cut_off(page):
-    """What is seen of the head and of the still pictures only by scrolling them sideways."""
+    """Return what of the head and the still pictures is seen only by scrolling them sideways."""
     return page.evaluate(
         """() => [...document.querySelectorAll(".top nav, figure:not(.chart)")]
             .filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth)
@@ -24,6 +24,6 @@ def cut_off(page):
 
 
 def assert_accessible(page):
-    """Axe finds nothing."""
+    """Assert that Axe finds nothing."""
     found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]})
     assert found.violations_count == 0, found.generate_report()

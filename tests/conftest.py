@@ -8,19 +8,17 @@ import importlib.util
 import os
 import shutil
 import signal
-import socket
 import sqlite3
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import hypothesis
 import pytest
 
+from benchmarks import postgresql as servers
 from leaseboard.tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
@@ -31,33 +29,30 @@ hypothesis.settings.load_profile("leaseboard")
 # Before anything imports numpy: the tests run side by side, as jobs do.
 os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
 
-# Hundreds of processes would compile all of ours anew, and each worker all tests.
+# Hundreds of processes would compile all of ours again, and each worker all tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 # A shell that starts us in the background has us, and all that we start, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
+_NEXT_TO_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
 def _find_mirror() -> Path | None:
     named = os.environ.get("LEASEBOARD_MIRROR", "").split(os.pathsep)[0]
-    folder = Path(named) if named else _BESIDE_CHECKOUT
+    folder = Path(named) if named else _NEXT_TO_CHECKOUT
     return folder.resolve() if (folder / "catalogue.csv").is_file() else None
 
 
 _MIRROR = _find_mirror()
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _BROWSER = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-# Debian keeps PostgreSQL's programs off the path.
-_SERVERS = [os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
-_INITDB = shutil.which("initdb", path=os.pathsep.join(_SERVERS))
-_POSTGRESQL = _INITDB if importlib.util.find_spec("psycopg2") else None
+_POSTGRESQL = servers.INITDB if importlib.util.find_spec("psycopg2") else None
 _DASK = importlib.util.find_spec("prefect_dask")
 _PATIENCE = os.environ.get("LEASEBOARD_SLOW_TESTS")
 _NEEDS = {
-    "slow": (_PATIENCE, "minutes", "set LEASEBOARD_SLOW_TESTS=1"),
+    "slow": (_PATIENCE, "time", "set LEASEBOARD_SLOW_TESTS=1"),
     "mirror": (_MIRROR, "a data mirror", "name one with LEASEBOARD_MIRROR"),
     "browser": (_BROWSER, "a Chromium", "put one on the path"),
     "dask": (_DASK, "Dask", "install the extra dask"),
@@ -75,21 +70,23 @@ _pages = pytest.StashKey[list]()
 
 @pytest.fixture(scope="session")
 def mirror() -> Path:
-    """The data mirror's folder; only tests marked ``mirror`` may ask for it."""
+    """Return the data mirror's folder; only tests marked ``mirror`` may ask for it."""
     assert _MIRROR is not None, "mark the test with pytest.mark.mirror"
     return _MIRROR
 
 
 @pytest.fixture(autouse=True)
 def private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
-    """No test reads the user's mirror or writes into the user's cache."""
+    """Keep tests away from the user's mirror and the user's cache."""
     monkeypatch.delenv("LEASEBOARD_MIRROR", raising=False)
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    # On a busy machine a command would say that it still works.
+    monkeypatch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
 
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
-    """A function that returns a folder, filled by the first of the run's processes that asks."""
+    """Return a function that returns a folder, filled by the run's first process that asks."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:  # each worker has a folder of its own in the run's
         base = base.parent
@@ -109,29 +106,22 @@ def once(tmp_path_factory) -> Callable[[str, Callable[[Path], object]], Path]:
 
 @pytest.fixture(scope="session")
 def zygote(tmp_path_factory) -> Iterator[Zygote]:
-    """Forks a process that has imported what a command imports: see `tests.zygote`."""
+    """Fork a process that has imported what a command imports: see `tests.zygote`."""
     made = Zygote(tmp_path_factory.mktemp("zygote") / "socket")
     yield made
     made.stop()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def compiled_once() -> None:
-    """No two processes compile the same kernel."""
-    from tests.kernels import compile_once
-
-    compile_once()
-
-
 @pytest.fixture
 def forked_workers(zygote, monkeypatch) -> None:
-    """Processes that run jobs, trials and users' imports are forks of the zygote."""
-    monkeypatch.setattr("leaseboard.tasks.processes.forks.subprocess", starting(zygote.place))
+    """Fork processes that run jobs, trials and users' imports from the zygote."""
+    place = "leaseboard.tasks.processes.subprocesses.subprocess"
+    monkeypatch.setattr(place, starting(zygote.place))
 
 
 @pytest.fixture(scope="module")
 def forked_services(zygote) -> Iterator[None]:
-    """So are Prefect's servers, MLflow's, and the runs of a schedule."""
+    """Fork Prefect's servers, MLflow's, and the runs of a schedule, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("leaseboard.flows.server.subprocess", starting(zygote.place))
         yield
@@ -139,7 +129,7 @@ def forked_services(zygote) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory):
-    """The command line's own environment, with Prefect's files in a temporary folder."""
+    """Yield the command line's own environment, with Prefect's files in a temporary folder."""
     from leaseboard.tasks.machine.environment import prepare_environment
 
     before = dict(os.environ)
@@ -152,7 +142,7 @@ def environment(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def prefect_tables(once, zygote) -> Callable[[Path], None]:
-    """A function that puts Prefect's tables into a fresh home: a server makes them in seconds."""
+    """Return a function that puts Prefect's tables into a fresh home: a server takes seconds."""
 
     def migrate(folder: Path) -> None:
         command = ["-m", "prefect", "server", "database", "upgrade", "-y"]
@@ -170,7 +160,7 @@ def prefect_tables(once, zygote) -> Callable[[Path], None]:
 
 @pytest.fixture(scope="session")
 def empty_store(once, environment) -> Iterator[Path]:
-    """An MLflow store with its tables made, to be copied: making them takes seconds."""
+    """Yield an MLflow store with its tables made, to be copied: making them takes seconds."""
 
     def fill(folder: Path) -> None:
         from leaseboard.tasks.track.store import open_store
@@ -190,28 +180,15 @@ def empty_store(once, environment) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def postgresql():
-    """The address of a PostgreSQL without its database's name; for tests marked ``postgresql``."""
+    """Yield a PostgreSQL's address without a database; for tests marked ``postgresql``."""
     assert _POSTGRESQL is not None, "mark the test with pytest.mark.postgresql"
-    programs = Path(_POSTGRESQL).parent
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
-        user = None
-        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-            user = "nobody"
-            shutil.chown(folder, user)
-        run = partial(subprocess.run, user=user, cwd=folder, check=True, capture_output=True)
-        run([programs / "initdb", "-D", "data", "-U", "mlflow", "--auth=trust", "--no-sync"])
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c fsync=off -k {folder}"
-        run([programs / "pg_ctl", "-D", "data", "-o", options, "-l", "log", "-w", "start"])
-        yield f"postgresql://mlflow:secret@127.0.0.1:{port}"
-        run([programs / "pg_ctl", "-D", "data", "-m", "fast", "-w", "stop"])
+    with servers.postgresql() as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
 def create_database(postgresql) -> Callable[..., str]:
-    """A function that makes a database, empty or a copy of another, and returns its address."""
+    """Return a function that makes a database, empty or a copy, and returns its address."""
     from sqlalchemy import create_engine, text
 
     def create(name: str, template: str = "template1") -> str:
@@ -226,26 +203,26 @@ def create_database(postgresql) -> Callable[..., str]:
 
 @pytest.fixture(scope="session")
 def mlflow_tables(create_database, environment) -> str:
-    """The name of a database with MLflow's tables, to be copied: making them takes seconds."""
+    """Return the name of a database with MLflow's tables, to copy: making them takes seconds."""
     from mlflow.store.db.utils import _initialize_tables
     from sqlalchemy import create_engine
 
     engine = create_engine(create_database("mlflow_tables"))
     _initialize_tables(engine)
-    engine.dispose()  # a database that somebody is connected to cannot be copied
+    engine.dispose()  # a database that someone is connected to cannot be copied
     return "mlflow_tables"
 
 
 @pytest.fixture
 def database(create_database, mlflow_tables, tmp_path, monkeypatch):
-    """A function that makes an MLflow store and returns its address."""
+    """Return a function that makes an MLflow store and returns its address."""
     monkeypatch.setenv("LEASEBOARD_ARTIFACTS", str(tmp_path / "artifacts"))
     return lambda name: create_database(name, mlflow_tables)
 
 
 @pytest.fixture(scope="module")
 def browser():
-    """A headless Chromium; only tests marked ``browser`` may ask for it.
+    """Yield a headless Chromium; only tests marked ``browser`` may ask for it.
 
     It lives as long as a module: while it is open, Playwright's event loop runs in this thread,
     and tests of Prefect start loops of their own.
@@ -261,9 +238,9 @@ def browser():
 
 @pytest.fixture
 def silent_page(request, browser):
-    """Opens pages that must neither complain on the console nor ask another place for anything.
+    """Open pages that must neither complain on the console nor ask another place for anything.
 
-    Complaints with any of the words `theirs` are another program's, which we cannot mend.
+    Complaints with any of the words `theirs` are another program's, which we cannot fix.
     """
     contexts, problems = [], []
     pages = request.node.stash[_pages] = []
@@ -313,13 +290,13 @@ def pytest_runtest_makereport(
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More workers than cores: a third of the time tests wait for servers, limits and clocks."""
+    """Use more workers than cores: tests wait for servers and clocks a third of the time."""
     return (os.cpu_count() or 1) * 3 // 2
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported stays: looking through it for garbage takes a third of the time."""
+    """Freeze what is imported: looking through it for garbage takes a third of the time."""
     gc.disable()
     try:
         return (yield)
@@ -348,5 +325,5 @@ def pytest_terminal_summary(
 ) -> None:
     """Say which tests were left out, and how to have them run."""
     for mark, count in config.stash.get(_deselected, {}).items():
-        _, what, mend = _NEEDS[mark]
-        terminalreporter.write_line(f"{count} tests need {what} and were deselected: {mend}")
+        _, what, fix = _NEEDS[mark]
+        terminalreporter.write_line(f"{count} tests need {what} and were deselected: {fix}")

@@ -3,12 +3,14 @@
 from html.parser import HTMLParser
 from pathlib import Path
 
+from leaseboard.tasks.report.page import unpacked
+
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 LOADING = {"src", "href", "data", "action", "poster", "srcset"}
 
 
 class Reader(HTMLParser):
-    """Checks that tags nest, and collects what the tests ask for."""
+    """Parser that checks that tags nest, and collects what the tests ask for."""
 
     def __init__(self):
         super().__init__()
@@ -35,9 +37,32 @@ class Reader(HTMLParser):
         elif tag not in {"script", "style"}:
             self.words.append(data.strip())
 
+    def close(self):
+        """Read the rest, and the texts of packed tables."""
+        super().close()
+        for name, data in self.packed.items():
+            if name.endswith("-rows"):
+                self.words += [text for column in unpacked(data) for text in column["text"]]
+
+
+def packed_columns(reader: Reader, table: str) -> dict[str, list]:
+    """Return the texts of a packed table, by column."""
+    return {each["name"]: each["text"] for each in unpacked(reader.packed[f"{table}-rows"])}
+
+
+def job_pages(reader: Reader) -> dict[str, dict]:
+    """Return the facts on each job's page by key, its log in "log"; {} without one."""
+    columns = packed_columns(reader, "jobs-table")
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    blocks = {name: unpacked(reader.packed[name]) for name in {row["log"] for row in rows} - {""}}
+    return {
+        row["Key"]: row | {"log": blocks[row["log"]][row["Key"]] if row["log"] else {}}
+        for row in rows
+    }
+
 
 def read_page(path: Path) -> Reader:
-    """The page, whose tags all close."""
+    """Return the page, whose tags all close."""
     reader = Reader()
     reader.feed(path.read_text(encoding="utf-8"))
     reader.close()

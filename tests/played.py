@@ -17,7 +17,7 @@ wire = runpy.run_path({inside.__file__!r})["Wire"](int(sys.argv[1]))
 
 
 class WireAlone:
-    """Sends rows, of which each label comes with the next row, after the prediction."""
+    """Sender of rows whose labels come with the next row, after the prediction."""
 
     def __init__(self, rows, labels):
         owed = [np.float32([label]).tobytes() for label in (0, *labels)]
@@ -46,7 +46,7 @@ def asked_for(task, nominal=()):
 
 
 class MeanOfLabels:
-    """Predicts from what it has learned."""
+    """Learner that predicts the mean of the labels."""
 
     def __init__(self):
         self.seen = []

@@ -21,12 +21,12 @@ from leaseboard.algorithms.events import (
     ConfigurationFailed,
     ConfigurationScored,
     Eliminated,
-    ExploitivenessBroken,
+    ExploitivenessViolated,
     FeaturesExpanded,
     Finished,
-    FitnessBroken,
     LeaseGranted,
     Measured,
+    MonotonicityViolated,
     ParentsMerged,
     Paused,
     ProbeFinished,
@@ -34,7 +34,7 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.algorithms.testing import tiny_bench
+from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.report.sections.jobs import job_payload
@@ -44,7 +44,8 @@ ROOT = Path(__file__).resolve().parents[1]
 MODULES = [path for top in ("algorithms", "tasks", "flows") for path in (ROOT / top).rglob("*.py")]
 
 EVERY = [
-    Started(at=0, algorithm="a", bench="samples", unit="rows", budget=100, capacity=3, seed=7,
+    Started(at=0, algorithm="a", environment="samples", unit="rows", budget=100, capacity=3,
+            seed=7,
             settings={"b": 5}),
     *(ConfigurationAdmitted(at=0, configuration=n, parameters={"rate": n}) for n in range(7)),
     *(LeaseGranted(at=0, configuration=n, amount=50, slot=n) for n in range(3)),
@@ -63,8 +64,8 @@ EVERY = [
                   configuration=1),
     ClassChampionChanged(at=75, configuration=1, label="red", previous=0),
     ColumnsGrouped(at=75, groups={"u, v, 2 more": ["u", "v", "w", "x"]}),
-    FitnessBroken(at=78, configuration=1, rows=1000, rise=0.01, worth=0.08),
-    ExploitivenessBroken(at=79, configuration=1, rows=1000, fall=0.03),
+    MonotonicityViolated(at=78, configuration=1, rows=1000, rise=0.01, worth=0.08),
+    ExploitivenessViolated(at=79, configuration=1, rows=1000, fall=0.03),
     ConfigurationScored(at=80, configuration=1, value=0.25, units=80),
     Measured(at=90, value=0.25),
     Finished(at=100, reason="budget spent", score=0.25, metric="loss", direction="min"),
@@ -86,15 +87,16 @@ OTHERWISE = {
     ParentsMerged: {"found": (2, 4), "size": 31},
     ClassChampionChanged: {"label": "blue"},
     ColumnsGrouped: {"groups": {"u, v, 2 more": ["u", "v", "w", "y"]}},
-    FitnessBroken: {"rise": 0.02, "worth": 0.16},
-    ExploitivenessBroken: {"fall": 0.04},
+    MonotonicityViolated: {"rise": 0.02, "worth": 0.16},
+    ExploitivenessViolated: {"fall": 0.04},
     Measured: {"value": 0.75},
     Finished: {"metric": "error"},
 }
-"""What every kind carries, told otherwise: whoever reads the kind says something else then."""
+"""Other values of fields of every kind; each reader of the kind reports something else then."""
 
 RESULT = dataclasses.replace(
-    failed(Job(algorithm="a", data="d", seed=1, environment_seed=1), "ok", ""), bench="samples"
+    failed(Job(algorithm="a", data="d", seed=1, environment_seed=1), "ok", ""),
+    environment="samples",
 )
 
 
@@ -111,7 +113,7 @@ READERS = {
 
 
 def recorded(log):
-    """What MLflow and a bundle are told of a log."""
+    """Return what MLflow and an archive receive of a log."""
     considered = configurations(log)
     return (
         job_record(RESULT, log),
@@ -120,7 +122,7 @@ def recorded(log):
     )
 
 
-def told_otherwise(kind):
+def reported_otherwise(kind):
     place = next(i for i, event in enumerate(EVERY) if type(event) is kind)
     changed = dataclasses.replace(EVERY[place], **OTHERWISE[kind])
     return [*EVERY[:place], changed, *EVERY[place + 1 :]]
@@ -163,15 +165,15 @@ def test_no_reader_passes_over_a_kind_that_it_does_not_know(reader):
 
 @pytest.mark.parametrize("kind", OTHERWISE, ids=lambda kind: kind.__name__)
 def test_what_an_event_carries_reaches_the_page_and_mlflow(kind):
-    changed = told_otherwise(kind)
+    changed = reported_otherwise(kind)
 
     assert job_payload(changed) != job_payload(EVERY)
     assert recorded(changed) != recorded(EVERY)
 
 
 def test_the_union_of_the_nodes_parents_is_on_the_page_and_in_mlflow():
-    bench = tiny_bench("holdout")
-    log = list(play("apple-parallel", registry.build("apple-parallel"), bench, seed=1))
+    environment = tiny_environment("holdout")
+    log = list(play("apple-parallel", registry.build("apple-parallel"), environment, seed=1))
     (merged, *_) = of(log, ParentsMerged)
     (row, *_) = [r for r in job_payload(log)["decisions"]["rows"] if r[1] == "merged"]
     _, (run, *_), artifact = recorded(log)
@@ -187,11 +189,13 @@ def test_the_union_of_the_nodes_parents_is_on_the_page_and_in_mlflow():
 
 ONE_KIND = (
     "algorithms/audit.py",  # is the first event Started?
-    "tasks/tend/claims.py",  # the same, of a log that was read
+    "tasks/archive/claims.py",  # the same, of a log that was read
+    "tasks/jobs/run.py",  # adds the measures to the last event
     "algorithms/checks.py",  # is the last event Finished?
-    "algorithms/benches/pulls.py",  # adds the test score to trials, passes all others on
-    "algorithms/benches/referee.py",  # compares all events, but for test scores and the end
-    "algorithms/chacha/racing.py",  # passes all on, numbered anew
+    "algorithms/environments/pulls.py",  # adds the test score to trials, passes all others on
+    "algorithms/environments/guard.py",  # compares all events, but for test scores and the end
+    "algorithms/chacha/racing.py",  # passes all on, numbered again
+    "algorithms/chacha/one_vs_rest.py",  # leaves out what columns are called
     "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
 )
 

@@ -5,11 +5,15 @@ import doctest
 import importlib
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
 def examples(path: Path) -> int:
-    """How many examples stand in a module's source, wherever they stand."""
+    """Return the number of examples in a module's source, wherever they are."""
     source = path.read_text(encoding="utf-8")
     if ">>> " not in source:
         return 0
@@ -20,7 +24,7 @@ def examples(path: Path) -> int:
 
 
 def wrong(folder: Path, *tops: str) -> dict[str, doctest.TestResults]:
-    """The modules whose examples fail, which doctest prints, or that it does not see all of."""
+    """Return the modules whose examples fail, which doctest prints, or are not all found."""
     found = {}
     for path in sorted(path for top in tops for path in (folder / top).rglob("*.py")):
         if count := examples(path):

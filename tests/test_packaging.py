@@ -28,14 +28,15 @@ def test_the_wheel_holds_exactly_our_package_the_configuration_and_the_licence(t
     (wheel,) = tmp_path.glob("*.whl")
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
-    (told,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+    (reported,) = (name for name in names if name.endswith(".dist-info/METADATA"))
     (licence,) = (name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
     tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
 
     assert tops == {"leaseboard"}
     assert len(names) == len(set(names))
     assert {name.split("/")[1] for name in names if name.startswith("leaseboard/")} == {
-        "__init__.py", "__main__.py", "_conf", "algorithms", "flows", "tasks",
+        "__init__.py", "__main__.py", "_conf", "_names.py", "algorithms", "flows", "py.typed",
+        "tasks",
     }  # fmt: skip
     for kept, folder in {"_conf": "conf", **{room: room for room in ROOMS}}.items():
         tracked = subprocess.check_output(["git", "ls-files", folder], cwd=ROOT, text=True)
@@ -43,7 +44,7 @@ def test_the_wheel_holds_exactly_our_package_the_configuration_and_the_licence(t
         assert inside == {
             line.replace(folder, f"leaseboard/{kept}", 1) for line in tracked.splitlines()
         }
-    assert "\nLicense-Expression: BSD-3-Clause\n" in archive.read(told).decode()
+    assert "\nLicense-Expression: BSD-3-Clause\n" in archive.read(reported).decode()
     assert archive.read(licence) == (ROOT / "LICENSE").read_bytes()
     assert archive.read(licence).startswith(b"BSD 3-Clause License\n")
 
@@ -71,6 +72,16 @@ import pickle, sys
 import mlflow, leaseboard
 mlflow.set_tracking_uri("sqlite:///mlruns/mlflow.db")
 mlflow.pyfunc.load_model("models:/small/1")
+jobs = mlflow.search_runs(
+    experiment_names=["small"], filter_string="tags.leaseboard.level = 'job'",
+    output_format="list",
+)
+fried = mlflow.data.get_source(jobs[0].inputs.dataset_inputs[0]).load()
+found = mlflow.models.evaluate(
+    "models:/small/1", fried, targets=fried.columns[-1], model_type="regressor",
+    evaluators="leaseboard",
+)
+assert found.metrics["skill"] > 0, found.metrics
 model = leaseboard.ChaChaRegressor()
 model.learn_one({"a": 1.0}, 2.0)
 print(pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}), leaseboard.__file__)
@@ -109,14 +120,14 @@ def test_an_installed_wheel_works_where_folders_have_the_names_of_its_rooms(tmp_
     said("-m", "leaseboard", "learn", "sales.model", "sales.csv")
     assert "revenue" in said(*command, "predict", "sales.model", "sales.csv")
     assert "All 108 jobs finished" in said(*command, "run", "quick", "--local")
-    said(*command, "run", "small.yaml", "--local", "--register")
+    said(*command, "run", "small.yaml", "--local", "--register", "small")
     answer, place = said("use.py").splitlines()[-1].split(maxsplit=1)
     assert float(answer) == 2
     assert Path(place) == installed / "leaseboard" / "__init__.py"
 
 
 def locked():
-    """The version and the digests of each package in the lock, by its name."""
+    """Return the version and the digests of each package in the lock, by its name."""
     text = (ROOT / "requirements.lock").read_text().replace("\\\n", " ")
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     found = [line.split() for line in lines]
@@ -144,7 +155,7 @@ def test_the_lock_has_digests_of_all_and_keeps_to_the_ranges():
 
 @pytest.mark.parametrize("python", ["3.11.0", "3.12.0", "3.13.0", "3.14.0"])
 def test_the_lock_is_whole(python):
-    """It is installed as it stands, so it must name all that its packages ask for anywhere."""
+    """It is installed unchanged, so it must name all that its packages ask for anywhere."""
     lock = locked()
     where = {"python_full_version": python, "python_version": python.rpartition(".")[0]}
     waiting, seen = [(name, "") for name in lock], set()

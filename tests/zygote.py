@@ -35,14 +35,14 @@ IMPORTS = (
     "leaseboard.algorithms.chacha.baselines", "leaseboard.algorithms.chacha.chacha",
     "leaseboard.flows.benchmark", "leaseboard.flows.cli", "leaseboard.flows.dispatch",
     "mlflow.store.tracking.sqlalchemy_store", "sklearn.datasets",
-    "leaseboard.tasks.jobs.quarantine", "leaseboard.tasks.models.kept",
-    "leaseboard.tasks.models.logged", "leaseboard.tasks.pool.worker",
+    "leaseboard.tasks.jobs.sandbox", "leaseboard.tasks.models.winner",
+    "leaseboard.tasks.models.registry", "leaseboard.tasks.pool.worker",
     "leaseboard.tasks.report", "leaseboard.tasks.score.inference",
     "leaseboard.tasks.score.gate.verdict", "leaseboard.tasks.steps.plain",
-    "leaseboard.tasks.track.recorder", "tests.kernels",
+    "leaseboard.tasks.track.recorder",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
-"""Algorithms whose code is read for its version, each with its bench, so that no fork need.
+"""Algorithms whose code is read for its version, each with its environment, so that no fork need.
 
 No kernel is run: the machine code of kernels has its own GiB, which would count in all forks. What
 numba knows of types and functions is read, as the first kernel of a process does: in .4 s of CPU.
@@ -52,7 +52,7 @@ PREFECT = (
     "prefect.concurrency.services", "prefect.flow_engine", "prefect.logging.handlers",
     "prefect.schedules", "prefect.server.api.server", "prefect.task_runners",
 )  # fmt: skip
-"""What of Prefect is kept aside until a fork imports any of it: see `Aside`."""
+"""Modules of Prefect that wait until a fork imports any of them: see `Aside`."""
 PACKAGE = "leaseboard."
 OURS = f"{PACKAGE}tasks."
 _DIE_WITH_PARENT, _NAME, _BECOME_SUBREAPER = 1, 15, 36  # PR_SET_… of linux/prctl.h
@@ -136,7 +136,7 @@ class Adopted(subprocess.Popen):
 
 
 def starting(place):
-    """What is taken for `subprocess` where the modules that it runs are to be forks of `place`."""
+    """Return the replacement of `subprocess` if the modules that it runs are forks of `place`."""
 
     def start(words, **options):
         if words[1:3] != ["-P", "-m"]:
@@ -174,7 +174,7 @@ class Zygote:
             return Forked(self.place, words, cwd=cwd, env=env, files=files, forks=forks)
 
     def run(self, words, *, cwd, env=os.environ):
-        """`subprocess.run`, with what it captures as bytes."""
+        """Run as `subprocess.run` does, with what it captures as bytes."""
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             code = self.start(words, cwd=cwd, out=out, env=env, err=err).wait()
             for file in (out, err):
@@ -182,14 +182,14 @@ class Zygote:
             return subprocess.CompletedProcess(words, code, out.read(), err.read())
 
     def program(self, *words):
-        """A line of a shell that does what Python does with `words` and its own arguments."""
+        """Return a shell's line that does what Python does with `words` and its own arguments."""
         return (
             f'exec {shlex.join([sys.executable, "-IS", __file__, str(self.place), *words])} "$@"'
         )
 
 
 def serve(place):
-    """Import, then fork whatever is asked for, until a signal ends us and with us all forks."""
+    """Import, then fork what is asked for, until a signal ends us and with us all forks."""
     gc.disable()
     with tempfile.TemporaryDirectory() as home:
         os.environ["LEASEBOARD_CACHE"] = home
@@ -198,16 +198,16 @@ def serve(place):
         )
         for name in IMPORTS:
             importlib.import_module(name)
-        sys.modules["tests.kernels"].compile_once()
         target = importlib.import_module("numba.core.registry").cpu_target
         target.typing_context.refresh()
         target.target_context.refresh()
         sys.modules["leaseboard.tasks.jobs.run"].warm()
-        for algorithm, bench in IDENTIFIED.items():
+        sys.modules["leaseboard.tasks.machine.progress"].PATIENCE = 1e6  # however busy we are
+        for algorithm, environment in IDENTIFIED.items():
             job = sys.modules["leaseboard.tasks.jobs.job"].Job(
                 algorithm, "synthetic:fried?rows=9", 0, 0
             )
-            sys.modules["leaseboard.tasks.jobs.run"].identify(job, bench)
+            sys.modules["leaseboard.tasks.jobs.run"].identify(job, environment)
         put_aside()
     gc.freeze()
     gc.enable()
@@ -218,10 +218,10 @@ def serve(place):
 
 
 class Aside(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives back the modules that were put aside when the first of them is imported.
+    """Finder that gives back the modules that were removed when the first of them is imported.
 
     Prefect reads its settings when it is imported, so a fork must import it after it has made
-    its environment; we read them again then. Nothing else is put aside: it might be imported
+    its environment; we read them again then. Nothing else is removed: it might be imported
     before that.
     """
 
@@ -302,11 +302,11 @@ def _mind(channel, place):
     os._exit(0)
 
 
-def _orphan(told):
+def _orphan(reported):
     """Go on in a child without its parent: only of such a one another can become the parent."""
     parent = os.getpid()
     if pid := os.fork():
-        os.write(told, str(pid).encode())
+        os.write(reported, str(pid).encode())
         os._exit(0)
     while os.getppid() == parent:
         time.sleep(0.001)
@@ -336,7 +336,7 @@ def _live(asked, files, place):
             _, module, *words = asked["words"]
             prctl(_NAME, module.removeprefix(PACKAGE).encode())  # 15 letters of it are shown
             sys.argv = [module, *words]
-            if of_tasks:  # in a new Python nobody has imported it, and runpy says nothing
+            if of_tasks:  # in a new Python no one has imported it, and runpy says nothing
                 sys.modules.pop(module, None)
             runpy.run_module(module, run_name="__main__", alter_sys=True)
         else:
@@ -361,7 +361,7 @@ def _fork_below(place):
         prctl(_DIE_WITH_PARENT, signal.SIGKILL)
         fork_on(listener, place)
     listener.close()
-    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.forks"):
+    for name in ("leaseboard.flows.server", "leaseboard.tasks.processes.subprocesses"):
         sys.modules[name].subprocess = starting(place)
 
 

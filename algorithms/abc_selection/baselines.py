@@ -1,9 +1,7 @@
-"""What ABC is compared with: Full-run, successive halving, and a random choice."""
-
-from __future__ import annotations
+"""What ABC is compared with: Full-run, successive halving, Hyperband, and a random choice."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -11,52 +9,56 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
-from leaseboard.algorithms.benches.selecting import Probe
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
+from leaseboard.algorithms.environments.samples import (
+    SamplesAlgorithm,
+    SamplesEnvironment,
+    geometric_sizes,
+)
+from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Event, Measured
 from leaseboard.algorithms.seeds import generator
 
 
 @dataclass(frozen=True, kw_only=True)
 class FullRun(SamplesAlgorithm):
-    """Train and test every configuration in full; the exact answer at the full price.
+    """Full training and test of every configuration: the exact answer at the full price.
 
     The baseline of Huang et al. (AAAI 2019), "ABC vs. Full-run". Under a budget that ends
     early the best until then is the answer; before the first training, the first configuration.
     """
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
-        """Probe everyone at full size and keep the best."""
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Probe all configurations at full size and keep the best."""
         best = -1.0
-        for index in (yield from bench.admit()):
-            probe = yield from bench.probe(index, bench.train_rows, train=False)
+        for index in (yield from env.admit()):
+            probe = yield from env.probe(index, env.train_rows, train=False)
             if probe is None:
-                if bench.champion is None:
-                    yield from bench.crown(index)
+                if env.champion is None:
+                    yield from env.crown(index)
                 break
             if probe.status != "ok":
-                yield from bench.fail(index, probe, None)
+                yield from env.fail(index, probe, None)
                 continue
             if probe.test_accuracy > best:
                 best = probe.test_accuracy
-                yield from bench.crown(index)
-            yield Measured(at=bench.at, value=best)
+                yield from env.crown(index)
+            yield Measured(at=env.at, value=best)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomConfiguration(SamplesAlgorithm):
     """One configuration drawn at random, without a look at the data."""
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
         """Draw one of the distinct configurations."""
-        distinct = yield from bench.admit()
+        distinct = yield from env.admit()
         drawn = generator(seed, "random-configuration").integers(len(distinct))
-        yield from bench.crown(distinct[drawn])
+        yield from env.crown(distinct[drawn])
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuccessiveHalving(SamplesAlgorithm):
-    """Probe all that remain, keep the better half, double the sample, until one is left.
+    """Probes of all that remain; the better half stays, on twice the sample, until one is left.
 
     Jamieson and Talwalkar (2016) with the sample size as the resource and the sample sizes of
     ABC, as Huang et al. (AAAI 2019) run it: pruning by the point estimate A(H_S, S_te).
@@ -77,34 +79,25 @@ class SuccessiveHalving(SamplesAlgorithm):
     initial_rows: Annotated[int, Field(ge=1)] | None = None
     keep: Annotated[float, Field(gt=0, lt=1)] = 0.5
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
-        """One round for each sample size."""
-        remaining = yield from bench.admit()
-        yield from bench.crown(remaining[0])
-        initial = min(self.initial_rows or bench.initial_rows, bench.train_rows)
-        for rows in geometric_sizes(initial, bench.train_rows):
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Yield one round for each sample size."""
+        remaining = yield from env.admit()
+        yield from env.crown(remaining[0])
+        initial = min(self.initial_rows or env.initial_rows, env.train_rows)
+        for rows in geometric_sizes(initial, env.train_rows):
             if len(remaining) == 1:
                 break
             accuracy: dict[int, float] = {}
-            failed = {}
-            for index in remaining:
-                probe = yield from bench.probe(index, rows, train=False)
-                if probe is None:
-                    return
-                if probe.status == "ok":
-                    accuracy[index] = probe.test_accuracy
-                else:
-                    failed[index] = probe
-            order = sorted(accuracy, key=lambda index: -accuracy[index])
-            if order:
-                yield from bench.crown(order[0])
-                yield Measured(at=bench.at, value=accuracy[order[0]])
+            failed: dict[int, Probe] = {}
+            order = yield from _rung(env, remaining, rows, accuracy, failed)
+            if order is None:
+                return
             for index, probe in failed.items():
-                yield from bench.fail(index, probe, None)
+                yield from env.fail(index, probe, None)
             remaining, dropped = halve(order, self.keep)
             for index in dropped:
                 yield Eliminated(
-                    at=bench.at,
+                    at=env.at,
                     configuration=index,
                     reason=f"accuracy {accuracy[index]:.4f} at {rows} rows is not in the best"
                     f" {len(remaining)} of {len(order)}",
@@ -113,8 +106,86 @@ class SuccessiveHalving(SamplesAlgorithm):
                 return
 
 
+@dataclass(frozen=True, kw_only=True)
+class Hyperband(SamplesAlgorithm):
+    """Successive halvings from larger and larger samples, each of fewer configurations.
+
+    Li et al. 2018, "Hyperband", Algorithm 1 with R all training rows, in units of the first
+    sample. Bracket s, from the largest possible to 0, begins with n = (s_max + 1) eta^s / (s + 1)
+    of the given configurations, drawn at random, on R / eta^s rows, and ends with those that are
+    left on all rows. The best on all rows is the answer.
+
+    Parameters
+    ----------
+    eta : int
+        One of so many goes on, on so many times the rows.
+
+    Notes
+    -----
+    Departs from the paper: the configurations are given and not drawn, so a bracket has at most
+    all of them, and what an earlier bracket has measured is not measured, nor paid for, again.
+    """
+
+    eta: Annotated[int, Field(ge=2)] = 3
+
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Yield all brackets."""
+        given = yield from env.admit()
+        yield from env.crown(given[0])
+        rng, full = generator(seed, "hyperband"), env.train_rows
+        known: dict[int, dict[int, float]] = {}
+        failed: dict[int, Probe] = {}
+        s_max = int(math.log(full / env.initial_rows, self.eta) + 1e-9)
+        for s in range(s_max, -1, -1):
+            n = math.ceil((s_max + 1) * self.eta**s / (s + 1))
+            remaining = [given[at] for at in rng.permutation(len(given))[:n]]
+            for i in range(s, -1, -1):
+                remaining = [index for index in remaining if index not in failed]
+                accuracy = known.setdefault(full // self.eta**i, {})
+                order = yield from _rung(env, remaining, full // self.eta**i, accuracy, failed)
+                if order is None:
+                    return
+                remaining = order[: max(1, len(order) // self.eta)]
+        for index, probe in failed.items():
+            yield from env.fail(index, probe, None)
+        for index in given:
+            if index not in {*failed, env.champion}:
+                reason = "not the best of those that were trained on all rows"
+                yield Eliminated(at=env.at, configuration=index, reason=reason)
+
+
+def _rung(
+    env: SamplesEnvironment,
+    remaining: Sequence[int],
+    rows: int,
+    accuracy: dict[int, float],
+    failed: dict[int, Probe],
+) -> Generator[Event, None, list[int] | None]:
+    """Probe those that remain and are not in `accuracy`, and crown the best of all in it.
+
+    Enters them into `accuracy` or `failed`. Returns those that did not fail, the best first; None
+    when the budget ended.
+    """
+    for index in remaining:
+        if index in accuracy:
+            continue
+        probe = yield from env.probe(index, rows, train=False)
+        if probe is None:
+            return None
+        if probe.status == "ok":
+            accuracy[index] = probe.test_accuracy
+        else:
+            failed[index] = probe
+    if accuracy:
+        best = max(accuracy, key=lambda index: accuracy[index])
+        yield from env.crown(best)
+        yield Measured(at=env.at, value=accuracy[best])
+    tested = [index for index in remaining if index in accuracy]
+    return sorted(tested, key=lambda index: -accuracy[index])
+
+
 def halve(order: list[int], keep: float) -> tuple[list[int], list[int]]:
-    """The best share of an order, best first and at least one, and the rest.
+    """Return the best share of an order, best first and at least one, and the rest.
 
     Examples
     --------
@@ -147,13 +218,13 @@ class Daub(SamplesAlgorithm):
 
     ratio: Annotated[float, Field(gt=1)] = 2.0
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
-        """The three first allocations of everyone, then the most hopeful one."""
-        sizes = geometric_sizes(bench.initial_rows, bench.train_rows, self.ratio)
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Make the first three allocations of each, then those of the highest projected bound."""
+        sizes = geometric_sizes(env.initial_rows, env.train_rows, self.ratio)
         curves: dict[int, list[Probe]] = {}
         upper: dict[int, float] = {}
-        queue = [index for index in (yield from bench.admit()) for _ in sizes[:3]]
-        yield from bench.crown(queue[0])
+        queue = [index for index in (yield from env.admit()) for _ in sizes[:3]]
+        yield from env.crown(queue[0])
         failed: set[int] = set()
         while queue or upper:
             chosen = queue.pop(0) if queue else max(upper, key=lambda index: upper[index])
@@ -162,35 +233,35 @@ class Daub(SamplesAlgorithm):
             curve = curves.setdefault(chosen, [])
             if len(curve) == len(sizes):
                 break
-            probe = yield from bench.probe(chosen, sizes[len(curve)])
+            probe = yield from env.probe(chosen, sizes[len(curve)])
             if probe is None:
                 break
             if probe.status != "ok":
                 failed.add(chosen)
                 upper.pop(chosen, None)
                 heirs = [index for index in (*upper, *queue) if index not in failed]
-                yield from bench.fail(chosen, probe, heirs[0] if heirs else None)
+                yield from env.fail(chosen, probe, heirs[0] if heirs else None)
                 continue
             curve.append(probe)
-            upper[chosen] = projected_upper_bound(curve, bench.train_rows)
+            upper[chosen] = projected_upper_bound(curve, env.train_rows)
             yield BoundsUpdated(
-                at=bench.at,
+                at=env.at,
                 configuration=chosen,
                 value=probe.test_accuracy,
                 lower=0.0,  # DAUB bounds from above only
                 upper=upper[chosen],
                 units=probe.rows,
             )
-            yield from bench.crown(max(upper, key=lambda index: (upper[index], -index)))
-            yield Measured(at=bench.at, value=curves[bench.champion or 0][-1].test_accuracy)
+            yield from env.crown(max(upper, key=lambda index: (upper[index], -index)))
+            yield Measured(at=env.at, value=curves[env.champion or 0][-1].test_accuracy)
 
 
 def projected_upper_bound(curve: Sequence[Probe], full: int) -> float:
-    """The lesser of the training accuracy and the test accuracy drawn on to the full size.
+    """Return the lesser of the training accuracy and the test accuracy drawn on to the full size.
 
     The line is a least-squares fit to the last three test accuracies, made monotone: a training
     accuracy is at most the earlier ones, a test accuracy at least the earlier ones. With fewer
-    than three points there is no line and the bound is the training accuracy.
+    than three points no line can be fitted and the bound is the training accuracy.
 
     Parameters
     ----------

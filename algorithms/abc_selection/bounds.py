@@ -9,7 +9,7 @@ t          \|D_te\|, all test rows
 N          \|D_tr\|, all training rows
 n          number of configurations
 m          number of sample sizes below \|D_tr\| that any probe may have
-delta      probability with which the answer may be worse than promised
+delta      probability with which the answer may be worse than guaranteed
 =========  ======================================================================
 
 Four kinds of interval:
@@ -41,7 +41,7 @@ X it classifies correctly in S_tr is hypergeometric(s + t, K, s), and A(H*, D_te
 
 - ``exact``: K_max(x) is the largest K with P(X <= x) > alpha. P(K > K_max(X)) <= alpha, and
   K_max(x) - x grows with x, because one more correct row in S_tr raises X by at most one. So X
-  may be replaced by the count that H_S reaches, which fitness says is no smaller.
+  may be replaced by the count that H_S reaches, which fitness says is at least as large.
 - ``serfling``: the mean of X / s against K / (s + t) by Hoeffding-Serfling, factor
   1 - (s - 1)/(s + t) = (t + 1)/(s + t); times (s + t)/t it is the deviation wanted:
   sqrt(ln(1/alpha) / 2 (1/s + 1/t) (t + 1)/t).
@@ -52,7 +52,7 @@ by exploitiveness. Its exact one-sided limit, or Serfling's factor 1 - (s_te - 1
 
 *Union.* alpha = delta / (2 n m): one upper and one lower event for each configuration and each
 size *of a grid that is fixed beforehand*, whether it is probed or not. So every interval of a
-run holds at once with probability 1 - delta, whatever the scheduler does with the clock, and
+run holds at once with probability 1 - delta, however the scheduler uses the clock, and
 intervals of one configuration may be intersected. At full size the accuracy is measured, not
 estimated, and needs no event.
 
@@ -69,12 +69,13 @@ configuration, none for a size, with ``exact`` for s = N. The sample: given the 
 still in random order, so X of S_tr is hypergeometric(N, K_tr, s). Which configuration is best was
 decided by the split, so that m events, those of i*, are enough: no union over n. The bound is
 ``exact`` for t = N - s, which gives the most K_tr can be, put into the first step; both grow with
-X, so H_S stands in for H*. Sizes at which one step of n events is narrower, for an accuracy of
+X, so H_S may replace H*. Sizes at which one step of n events is narrower, for an accuracy of
 1/2, take that one: the sizes decide it before any row is seen, so each size has one form and its
 share of delta once.
 
-Nobody is dropped after fewer than three probes, so that no upper bound of the first two sizes has
-a part in the answer: of the m events of the sample m - 2 are left, those of the sizes in use.
+No configuration is dropped after fewer than three probes, so that no upper bound of the first two
+sizes has a part in the answer: of the m events of the sample m - 2 are left, those of the sizes in
+use.
 
 *Lower bound* as in ``exact``. The shares of delta are `SHARES`: alpha of the split delta/10 n, of
 the sample 7 delta/10 (m - 2), of a lower bound 2 delta/10 n m.
@@ -88,7 +89,7 @@ z(delta/2nm) to z(delta/2m) of the normal distribution, 0.65 of it for n = 20, m
 and 0.77 for delta = 0.05; the split adds a width that does not fall with s, so that they are level
 at s = N/16. Its larger samples ABC tests on `TESTED` times their training rows and not on twice,
 which makes the lower width half of it; the size alone decides on how many. Of the first three,
-after which nobody is dropped, tests would be most of the cost.
+after which configurations may be dropped, tests would be most of the cost.
 
 Theorem C: no bound that is valid at all sizes at once reaches 0.7
 ------------------------------------------------------------------
@@ -100,13 +101,13 @@ each size such a bound is at least ``exact`` of level delta/2n, and for n = 20, 
 the share is z(0.0125)/z(0.00125) = 0.74 at the very best. (A bound that looks at the path to X too
 is, given X, one that draws lots.) What it is really: capital that is a mean over m bets, each made
 for one size, has to reach 2 n m / delta at that size, and Ville's inequality then gives Chernoff's
-bound sqrt(2 ln(2 n m / delta)), 3.66 beside 3.02, which is wider than ``exact`` with its union
+bound sqrt(2 ln(2 n m / delta)), 3.66 against 3.02, which is wider than ``exact`` with its union
 over m. `tests/algorithms/abc_selection/test_bounds.py` computes a bet of this kind.
 
 Theorem D: pairing on the same rows leaves the training rows' deviation
 -----------------------------------------------------------------------
 The upper bound of i deviates by A(H*_i, D_te) - A(H*_i, S_tr), the lower bound of j by A(H_j,
-S_te) - A(H_j, D_te). S_tr has no row in common with S_te and D_te, so whatever i and j do alike on
+S_te) - A(H_j, D_te). S_tr has no row in common with S_te and D_te, so what i and j do alike on
 test rows, the variance p(1-p)/s (1 - s/N) of S_tr given the split stays. What pairing can cancel,
 the parts of S_te and of D_te, falls with the test rows anyway, of which there are more than
 training rows in a sample; and to know how much it cancels one would have to know on which rows
@@ -114,7 +115,7 @@ H*_i and H_j differ, and H*_i is never seen. Bounding both deviations as one add
 place of widths, but needs an event for each pair of sizes and each j, n m^2 of them, which cost
 what is saved.
 
-Lower bounds decide what is dropped when; the promise does not rest on them, as the choice is
+Lower bounds decide what is dropped when; the guarantee does not rest on them, as the choice is
 trained in full and held against the bound that it won by
 (`leaseboard.algorithms.abc_selection.fitness`).
 
@@ -130,8 +131,6 @@ Hoeffding. Probability inequalities for sums of bounded random variables. JASA 5
 Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B 86 (2024).
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -142,7 +141,7 @@ import numpy as np
 
 from leaseboard.algorithms.abc_selection.fitness import lowered, raised
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 Kind = Literal["best", "exact", "serfling", "paper"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -155,29 +154,29 @@ TESTED = 8
 
 
 def theorem1_upper(accuracy: float, s: int, t: int, n: int, delta: float) -> float:
-    """Theorem 1: u is A(H_S, S_tr) plus the deviations of S_tr and of D_te from D."""
+    """Return u of theorem 1: A(H_S, S_tr) plus the deviations of S_tr and of D_te from D."""
     log = math.log(4 * n**2 / delta)
     return accuracy + math.sqrt(log / (2 * s)) + math.sqrt(log / (2 * t))
 
 
 def theorem2_lower(accuracy: float, s_te: int, n: int, delta: float) -> float:
-    """Theorem 2: l is A(H_S, S_te) minus the deviation of S_te from D_te."""
+    """Return l of theorem 2: A(H_S, S_te) minus the deviation of S_te from D_te."""
     return accuracy - math.sqrt(math.log(2 * n**2 / delta) / (2 * s_te))
 
 
 def serfling_upper(accuracy: float, s: int, t: int, alpha: float) -> float:
-    """Upper bound by one deviation between the disjoint samples S_tr and D_te."""
+    """Return the upper bound by one deviation between the disjoint samples S_tr and D_te."""
     return accuracy + math.sqrt(math.log(1 / alpha) / 2 * (1 / s + 1 / t) * (t + 1) / t)
 
 
 def serfling_lower(accuracy: float, s_te: int, t: int, alpha: float) -> float:
-    """Lower bound by the deviation of S_te from D_te, without replacement."""
+    """Return the lower bound by the deviation of S_te from D_te, without replacement."""
     return accuracy - math.sqrt(math.log(1 / alpha) / (2 * s_te) * (1 - (s_te - 1) / t))
 
 
 @lru_cache(maxsize=4096)
 def exact_upper(correct: int, s: int, t: int, alpha: float) -> float:
-    """Upper bound: the most H* can reach on D_te if `correct` of s is not improbably low.
+    """Return the upper bound: the most that H* reaches on D_te with `correct` not improbably low.
 
     Parameters
     ----------
@@ -199,7 +198,7 @@ def exact_upper(correct: int, s: int, t: int, alpha: float) -> float:
 
 @lru_cache(maxsize=4096)
 def exact_lower(correct: int, s_te: int, t: int, alpha: float) -> float:
-    """Lower bound: the least accuracy for which `correct` of s_te is not improbably high."""
+    """Return the lower bound: the least accuracy with `correct` of s_te not improbably high."""
     low, high = correct, t - (s_te - correct)
     while low < high:
         middle = (low + high) // 2
@@ -213,7 +212,7 @@ def exact_lower(correct: int, s_te: int, t: int, alpha: float) -> float:
 def best_upper(
     correct: int, s: int, train_rows: int, t: int, sample: float, split: float
 ) -> float:
-    """Upper bound of the best one: what the order hides of D_tr, then what the split does.
+    """Return the upper bound of the best one: what the order hides of D_tr, then the split.
 
     Parameters
     ----------
@@ -230,14 +229,14 @@ def best_upper(
 
 @lru_cache(maxsize=4096)
 def two_steps(s: int, train_rows: int, t: int, n: int, sample: float, split: float) -> bool:
-    """Whether the two steps of `best_upper` are narrower than one of n events, at accuracy 1/2."""
+    """Return whether two steps are narrower than one of n events, at accuracy 1/2."""
     one = exact_upper(s // 2, s, t, sample / n)
     return best_upper(s // 2, s, train_rows, t, sample, split) <= one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimator:
-    """The interval of one probe, of the kind that was asked for.
+    """Interval of one probe, of the kind that was asked for.
 
     Parameters
     ----------
@@ -259,11 +258,11 @@ class Estimator:
 
     @property
     def simultaneous(self) -> bool:
-        """Whether what matters holds at all sizes at once: intervals may be intersected."""
+        """True if the events hold at all sizes at once: intervals may be intersected."""
         return self.kind != "paper"
 
     def __call__(self, probe: Probe) -> tuple[float, float]:
-        """The bounds l and u within [0, 1]; both the accuracy itself at full size."""
+        """Return the bounds l and u within [0, 1]; both the accuracy itself at full size."""
         if probe.train_correct is None:
             return probe.test_accuracy, probe.test_accuracy
         lower, upper = self._interval(probe, probe.train_correct)
@@ -275,7 +274,7 @@ class Estimator:
         return self.delta / (2 * self.n * max(self.m, 1))
 
     def _interval(self, probe: Probe, correct: int) -> tuple[float, float]:
-        """The bounds, which may leave [0, 1]; `correct` of the training rows are right."""
+        """Return the bounds, which may leave [0, 1]; `correct` of the training rows are right."""
         s, s_te, t, n = probe.rows, probe.test_rows, self.t, self.n
         if self.kind == "paper":
             lower = theorem2_lower(probe.test_accuracy, s_te, n, self.delta)
@@ -295,7 +294,7 @@ class Estimator:
 
 
 def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
-    """Algorithm 2: the new interval of the probed configuration; True if its bounds crossed."""
+    """Set the interval of the probed configuration (algorithm 2); return if its bounds crossed."""
     chosen.rows_before, chosen.seconds_before = chosen.rows, chosen.seconds
     chosen.lower_before, chosen.upper_before = chosen.lower, chosen.upper
     chosen.rows, chosen.seconds = probe.rows, probe.cpu()
@@ -327,7 +326,7 @@ _BLOCK = 1024
 
 
 def at_most(x: int, rows: int, correct: int, drawn: int) -> float:
-    """P(X <= x), X the correct ones among `drawn` of `rows` rows without replacement.
+    """Return P(X <= x), X the correct ones among `drawn` of `rows` rows without replacement.
 
     `scipy.stats` has it too, within a relative difference of 1e-7, but loading it takes longer
     than a replay of stored probes does.
@@ -357,7 +356,7 @@ def at_most(x: int, rows: int, correct: int, drawn: int) -> float:
 
 
 def _tail(x: int, rows: int, correct: int, drawn: int) -> float:
-    """The sum of P(X = j) for j from `x`, below the mode, down to where terms add nothing."""
+    """Sum P(X = j) for j from `x`, below the mode, down to where terms add nothing."""
     wrong = rows - correct
     least = max(0, drawn - wrong)
     chosen = _log_choose(correct, x) + _log_choose(wrong, drawn - x)

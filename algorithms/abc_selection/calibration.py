@@ -1,7 +1,5 @@
 """How often the real accuracy left its interval, and which assumption that breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,7 +15,7 @@ from leaseboard.algorithms.events import (
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The intervals of one run held against the accuracies of full training.
+    """Intervals of one run held against the accuracies of full training.
 
     Attributes
     ----------
@@ -25,11 +23,11 @@ class Calibration:
         Intervals whose configuration's real accuracy is known, those at full size left out.
     above : int
         Of them, those whose lower bound is above the real accuracy: the configuration did
-        better on a sample than in full, so exploitiveness broke (or chance did).
+        better on a sample than in full, so exploitiveness broke, or by chance.
     below : int
         Those whose upper bound is below it: the configuration did not fit its sample as well
-        as it could, so fitness broke (or chance did). Under ``bounds="best"`` only those of the
-        best configuration, as no other upper bound is a promise.
+        as it could, so fitness broke (or by chance). Under ``bounds="best"`` only those of the
+        best configuration, as no other upper bound is guaranteed.
     loss : float or None
         A_i* - A_i' of the answer; None if an accuracy is unknown.
     """
@@ -41,12 +39,12 @@ class Calibration:
 
     @property
     def coverage(self) -> float | None:
-        """The share of intervals that hold the truth."""
+        """Share of intervals that hold the real accuracy."""
         return 1 - (self.above + self.below) / self.intervals if self.intervals else None
 
 
 def real_accuracies(events: Iterable[Event], full: int | None = None) -> dict[int, float]:
-    """A_i of every configuration that a log, such as Full-run's, has trained in full.
+    """Return A_i of every configuration that a log, such as Full-run's, has trained in full.
 
     Parameters
     ----------
@@ -60,14 +58,14 @@ def real_accuracies(events: Iterable[Event], full: int | None = None) -> dict[in
 
 
 def calibrate(events: Iterable[Event], real: Mapping[int, float], full: int) -> Calibration:
-    """Hold every interval of a log against the real accuracies.
+    """Return how the intervals of a log compare with the real accuracies.
 
     Parameters
     ----------
     events : iterable of Event
         Of a run with bounds.
     real : mapping of int to float
-        A_i by configuration, from Full-run on the same bench.
+        A_i by configuration, from Full-run on the same environment.
     full : int
         |D_tr|.
     """
@@ -77,16 +75,16 @@ def calibrate(events: Iterable[Event], real: Mapping[int, float], full: int) -> 
     for last in of(log, ChampionChanged)[-1:]:
         if last.configuration in real:
             loss = max(real.values()) - real[last.configuration]
-    promised = set(real)
+    guaranteed = set(real)
     if any(started.settings.get("bounds") == "best" for started in of(log, Started)):
-        promised = {index for index, accuracy in real.items() if accuracy == max(real.values())}
+        guaranteed = {index for index, accuracy in real.items() if accuracy == max(real.values())}
     return Calibration(
         intervals=len(known),
         above=sum(bounds.lower > real[bounds.configuration] for bounds in known),
         below=sum(
             bounds.upper < real[bounds.configuration]
             for bounds in known
-            if bounds.configuration in promised
+            if bounds.configuration in guaranteed
         ),
         loss=loss,
     )

@@ -6,7 +6,7 @@ loss), 0 where they agree (a tie). theta = E X is what i has over j.
 
 The bet
 -------
-Against "theta >= e" somebody stakes a share c of a capital of 1 on every row. A win multiplies
+Against "theta >= e" a share c of a capital of 1 is staked on every row. A win multiplies
 it by 1 - c, a tie by 1 + c e / (1 - e), a loss by 1 + c (1 + e) / (1 - e): that is 1 + b (e - X)
 with b = c / (1 - e), whose expectation is 1 + b (e - theta) <= 1 where the claim holds. A mean
 of capitals, one for each share in `SHARES`, needs no guess of the right share. Each grows with
@@ -16,10 +16,10 @@ Theorem 1 (``folds="alike"``)
 -----------------------------
 Suppose that, given all verdicts of earlier folds, the verdicts of a fold are independent with a
 mean that is theta_ij in every fold: fold models are as good as each other, and what was tested
-does not tell how those rows turn out that it helped to train on. Let a configuration be dropped
-when the capital against "it has epsilon or more over the leader" reaches (n - 1) / delta, and
-let nobody be dropped who has dropped another. Then with probability 1 - delta the best, or one
-that is at most epsilon worse, is never dropped, whatever the leaders were.
+does not predict the verdicts on those rows that it helped to train on. Let a configuration be
+dropped when the capital against "it has epsilon or more over the leader" reaches (n - 1) / delta,
+and let no configuration be dropped that another was dropped for. Then with probability 1 - delta
+the best, or one that is at most epsilon worse, is never dropped, for any leaders.
 
 *Proof.* Let b be the best. For each j with theta_bj >= epsilon the capital against it is a
 non-negative supermartingale that starts at 1, so by Ville's inequality it ever reaches (n - 1) /
@@ -59,8 +59,6 @@ Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. J
 Bayle, Bayle, Janson, Mackey. Cross-validation confidence intervals for test error. NeurIPS 2020.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -70,7 +68,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.folds import FoldsAlgorithm, FoldsBench
+from leaseboard.algorithms.environments.folds import FoldsAlgorithm, FoldsEnvironment
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Measured
 
 SHARES = (0.9, 0.5, 0.25, 0.125, 0.0625)
@@ -87,14 +85,14 @@ Pairing = tuple[int, int, int]  # wins, ties and losses of one configuration aga
 class CrossValidation(FoldsAlgorithm):
     """Every configuration on every fold, and the best mean: what grid searches do."""
 
-    def run(self, bench: FoldsBench, seed: int) -> Run:
-        """Fold after fold."""
-        yield from _folds(bench, _nobody)
+    def run(self, env: FoldsEnvironment, seed: int) -> Run:
+        """Test all configurations, fold after fold."""
+        yield from _folds(env, lambda _pairing, _folds: (1.0, False))  # drops none
 
 
 @dataclass(frozen=True, kw_only=True)
 class EarlyStoppedCV(FoldsAlgorithm):
-    """Cross-validation that drops, after each fold, who cannot be the best any more.
+    """Cross-validation that drops, after each fold, those that cannot be the best any more.
 
     Parameters
     ----------
@@ -108,15 +106,15 @@ class EarlyStoppedCV(FoldsAlgorithm):
 
     Notes
     -----
-    Choosing by the mean of all folds has an error of its own, which no promise is made of: it is
+    Choosing by the mean of all folds has an error of its own, which no guarantee covers: it is
     that of cross-validation.
 
     Examples
     --------
     >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
-    >>> bench = FoldsBench(SimulatedFolds([0.5, 0.9, 0.7], rows=1000, folds=5, seed=0))
-    >>> events = list(EarlyStoppedCV().run(bench, seed=0))
-    >>> bench.champion, bench.at  # of 15 fits
+    >>> env = FoldsEnvironment(SimulatedFolds([0.5, 0.9, 0.7], rows=1000, folds=5, seed=0))
+    >>> events = list(EarlyStoppedCV().run(env, seed=0))
+    >>> env.champion, env.at  # of 15 fits
     (1, 3.0)
     """
 
@@ -124,22 +122,22 @@ class EarlyStoppedCV(FoldsAlgorithm):
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
     folds: Literal["alike", "any"] = "alike"
 
-    def run(self, bench: FoldsBench, seed: int) -> Run:
-        """Fold after fold, with those that remain."""
-        n = len(bench.configurations)
+    def run(self, env: FoldsEnvironment, seed: int) -> Run:
+        """Test those that remain, fold after fold."""
+        n = len(env.configurations)
         level = (n - 1) / self.delta
         if self.folds == "any":
-            level *= n * (bench.folds - 1)
+            level *= n * (env.folds - 1)
 
         def refuted(pairing: Pairing, folds: int) -> tuple[float, bool]:
             upper = most(pairing, level, folds if self.folds == "any" else 1)
             return upper, upper <= self.epsilon
 
-        yield from _folds(bench, refuted)
+        yield from _folds(env, refuted)
 
 
 def log_capital(pairing: Pairing, e: float, folds: int = 1) -> float:
-    """The logarithm of the capital against "theta >= e", -1 < e < 1.
+    """Return the logarithm of the capital against "theta >= e", -1 < e < 1.
 
     Parameters
     ----------
@@ -169,7 +167,7 @@ def log_capital(pairing: Pairing, e: float, folds: int = 1) -> float:
 
 
 def most(pairing: Pairing, level: float, folds: int = 1) -> float:
-    """The upper bound of theta: the least e against which the capital reaches `level`; 1 if none.
+    """Return the upper bound of theta: the least e whose capital reaches `level`; 1 if none.
 
     Examples
     --------
@@ -189,7 +187,7 @@ def most(pairing: Pairing, level: float, folds: int = 1) -> float:
 
 
 def pairing(one: str, other: str) -> Pairing:
-    """How often of two rows of verdicts the one, neither and the other is right alone.
+    """Return how often of two rows of verdicts the one, neither and the other is right alone.
 
     Examples
     --------
@@ -201,27 +199,23 @@ def pairing(one: str, other: str) -> Pairing:
     return wins, len(mine) - wins - losses, losses
 
 
-def _nobody(_pairing: Pairing, _folds: int) -> tuple[float, bool]:
-    return 1.0, False
+def _folds(env: FoldsEnvironment, refuted: Callable[[Pairing, int], tuple[float, bool]]) -> Run:
+    """Test those that remain on one fold after the other; the best mean leads.
 
-
-def _folds(bench: FoldsBench, refuted: Callable[[Pairing, int], tuple[float, bool]]) -> Run:
-    """Test who remains on one fold after the other; the best mean leads.
-
-    `refuted` is asked how much a configuration may have over the leader at most, and whether it is
+    `refuted` says how much a configuration may have over the leader at most, and whether it is
     to be dropped.
     """
-    remaining = yield from bench.admit()
-    yield from bench.crown(remaining[0])
+    remaining = yield from env.admit()
+    yield from env.crown(remaining[0])
     right = dict.fromkeys(remaining, "")
-    dropper: set[int] = set()
-    for fold in range(bench.folds):
+    droppers: set[int] = set()  # configurations that others were dropped for, which stay
+    for fold in range(env.folds):
         if len(remaining) == 1:
             return
-        bench.foresee(remaining, fold)
+        env.prefetch(remaining, fold)
         failed = {}
         for index in remaining:
-            probe = yield from bench.test(index, fold)
+            probe = yield from env.test(index, fold)
             if probe is None:
                 return
             if probe.status == "ok":
@@ -231,10 +225,10 @@ def _folds(bench: FoldsBench, refuted: Callable[[Pairing, int], tuple[float, boo
         remaining = [index for index in remaining if index not in failed]
         if remaining:
             mean = {index: right[index].count("1") / len(right[index]) for index in remaining}
-            leader = max(remaining, key=lambda index: (mean[index], index in dropper, -index))
-            yield from bench.crown(leader)
+            leader = max(remaining, key=lambda index: (mean[index], index in droppers, -index))
+            yield from env.crown(leader)
         for index, probe in failed.items():
-            yield from bench.fail(index, probe, None)
+            yield from env.fail(index, probe, None)
         if not remaining:
             return
         for index in list(remaining):
@@ -242,20 +236,20 @@ def _folds(bench: FoldsBench, refuted: Callable[[Pairing, int], tuple[float, boo
             above, drop = (0.0, False) if index == leader else refuted(pair, fold + 1)
             upper = min(1.0, max(mean[leader] + above, mean[index]))
             yield BoundsUpdated(
-                at=bench.at,
+                at=env.at,
                 configuration=index,
                 value=mean[index],
                 lower=0.0,  # the bet bounds from above only
                 upper=upper,
                 units=fold + 1,
             )
-            if drop and index not in dropper and fold + 1 < bench.folds:
-                dropper.add(leader)
+            if drop and index not in droppers and fold + 1 < env.folds:
+                droppers.add(leader)
                 remaining.remove(index)
                 yield Eliminated(
-                    at=bench.at,
+                    at=env.at,
                     configuration=index,
-                    reason=f"after {fold + 1} of {bench.folds} folds at most {above:.4f} above"
+                    reason=f"after {fold + 1} of {env.folds} folds at most {above:.4f} above"
                     f" configuration {leader}",
                 )
-        yield Measured(at=bench.at, value=mean[leader])
+        yield Measured(at=env.at, value=mean[leader])

@@ -25,14 +25,14 @@ test accuracy
 By the first the upper bound holds with r d added, by the second A(H_S, D_te) + g d is one. Either
 assumption may fail, so the higher of the two is taken, and what was concluded at earlier sizes is
 forgotten. Growth is measured on the rows of the smaller test, where these are half of the larger
-one: other rows are no growth. Before there are two doublings the upper bound is 1: nobody is
-dropped after fewer than three probes.
+one: other rows do not count as growth. Before there are two doublings the upper bound is 1: no one
+is dropped after fewer than three probes.
 
 One that does not fit its sample better than the constant of the most frequent class, by a
 standard deviation, has not begun to learn there: a network of few steps, leaves of more rows
 than the smaller class has. Its curve says nothing of what is to come, so its upper bound is 1.
 
-Any rise refutes fitness and raises the bound; a person is told of those that are beyond chance.
+Any rise refutes fitness and raises the bound; the user is warned of those that are beyond chance.
 
 Rule: what a fall takes off
 ---------------------------
@@ -47,10 +47,10 @@ and what was concluded at earlier sizes is forgotten. A fall that comes later is
 
 Theorem: the check makes exploitiveness needless
 ------------------------------------------------
-Let j be the choice, trained in full, A_j its accuracy and L the highest lower bound that anybody
-was dropped by and is still dropped by. Where A_j >= L the choice is within epsilon of the best as
-often as the upper bound of the best one holds; whether any lower bound held, or whether more rows
-hurt anybody, has no part in it.
+Let j be the choice, trained in full, A_j its accuracy and L the highest lower bound that any
+configuration was, and is, dropped by. Where A_j >= L the choice is within epsilon of the best
+as often as the upper bound of the best one holds; whether any lower bound held, or whether more
+rows hurt any of them, has no part in it.
 
 *Proof.* The best i* is j itself, or was trained in full and lost to j by what was measured, or was
 dropped: then u_i* <= L + epsilon. So A_i* <= u_i* <= L + epsilon <= A_j + epsilon.
@@ -64,17 +64,15 @@ What remains is the upper bound of the best one: what it does on samples must sh
 in full. Not seen are a learner whose gains begin only beyond some size although it beats the
 constant before, which looks like one that has no more to learn; one that gets worse at first and
 better than before at the end; and rises that get larger. Such a one may be dropped although it
-is the best, and no full training of another can tell. `benchmarks.fitness` counts how often the
+is the best, and no full training of another shows it. `benchmarks.fitness` counts how often the
 rules were not enough.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
 
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 PROBES = 3
 """The least of them after which a configuration may be dropped."""
@@ -85,13 +83,13 @@ DEVIATIONS = 2.0
 
 
 class FitnessWarning(UserWarning):
-    """A configuration does better on its sample when it is trained on more: it is named."""
+    """Warning of a configuration that does better on its sample when it is trained on more."""
 
 
 def rise(before: Probe, probe: Probe) -> float:
-    """By how much a doubling of the sample raised the accuracy on the rows that it had before.
+    """Return how much a doubling of the sample raised the accuracy on the rows before.
 
-    Where nobody counted those rows, or the sample did not just double, the accuracies of the two
+    Where those rows were not counted, or the sample did not just double, the accuracies of the two
     samples are compared, which chance moves too.
 
     Examples
@@ -110,17 +108,17 @@ def rise(before: Probe, probe: Probe) -> float:
 
 
 def beyond_chance(before: Probe, probe: Probe) -> bool:
-    """Whether the rise is more than `DEVIATIONS` of what the choice of the rows may bring.
+    """Return whether the rise is more than `DEVIATIONS` of what the choice of the rows may bring.
 
-    The deviation is that of two samples of the smaller size; it is no larger where both tend to be
-    right on the same rows.
+    The deviation is that of two samples of the smaller size; it does not grow where both are
+    likely to be right on the same rows.
     """
     p = before.train_accuracy
     return rise(before, probe) > DEVIATIONS * math.sqrt(2 * p * (1 - p) / before.rows)
 
 
 def raised(upper: float, curve: Sequence[Probe], every: int) -> float:
-    """The upper bound of the last probe of `curve`, from `upper`, which assumes fitness.
+    """Return the upper bound of the last probe of `curve`, from `upper`, which assumes fitness.
 
     Parameters
     ----------
@@ -175,10 +173,10 @@ def lowered(lower: float, curve: Sequence[Probe], full: int) -> float:
 
 
 def fall(before: Probe, probe: Probe) -> float:
-    """Return by how much the test accuracy fell in a doubling; 0 where chance may have done it.
+    """Return by how much the test accuracy fell in a doubling; 0 where that may be by chance.
 
-    The deviation is that of two samples of the smaller test; it is no larger where both tend to be
-    right on the same rows.
+    The deviation is that of two samples of the smaller test; it does not grow where both are
+    likely to be right on the same rows.
 
     Examples
     --------
@@ -194,7 +192,7 @@ def fall(before: Probe, probe: Probe) -> float:
 
 
 def _growth(before: Probe, probe: Probe) -> float:
-    """By how much the test accuracy grew in a doubling, on the rows of the test before."""
+    """Return how much the test accuracy grew in a doubling, on the rows of the test before."""
     was, now = before.test_accuracy, probe.test_accuracy
     if probe.half_test_correct is not None and probe.test_rows // 2 == before.test_rows:
         now = probe.half_test_correct / before.test_rows

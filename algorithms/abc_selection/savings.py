@@ -1,14 +1,12 @@
 """What sampling may cost, so that a selection takes little longer than Full-run at the worst.
 
 Where intervals do not separate, samples of doubling sizes cost twice what they lead to. So there
-is an allowance: `SHARE` of what Full-run would take, and what it would take for everyone who has
+is an allowance: `SHARE` of what Full-run would take, and what it would take for those that have
 been dropped. Beyond it configurations are trained in full, which Full-run would do too. So the
 whole takes at most 1 + `SHARE` times as long as Full-run, as far as projections are right, and but
 for the first samples of learners whose time does not grow with the rows. All of it is decided by
 recorded seconds, so that a replay decides alike.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
@@ -16,10 +14,10 @@ from dataclasses import dataclass
 from statistics import fmean, median
 
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 SHARE = 0.09
-"""Of the seconds of Full-run, and of its rows, that samples may cost when nobody is dropped."""
+"""Of the seconds of Full-run, and of its rows, that samples may cost when none is dropped."""
 
 LARGEST = 4
 """All training rows are at least that many times the largest sample: beyond the usual D_te, which
@@ -27,7 +25,7 @@ is a quarter of D_tr, more rows of S_tr take little of the deviation between the
 
 
 def worthwhile(sizes: Sequence[int], full: int) -> list[int]:
-    """Of sizes that end with the full one those worth a probe; the full one alone if no two are.
+    """Return the sizes that are worth a probe; the full one alone if no two of them are.
 
     Two probes are the least that says anything of a configuration.
 
@@ -56,11 +54,11 @@ DEAR = 10.0
 """Times the median sample's seconds: who takes longer waits for the others, and skips a size."""
 
 QUARTER = 0.25
-"""Of a full training, which samples may cost together that are foreseen to spare somebody one."""
+"""Of a full training, which samples may cost together that are expected to spare one."""
 
 
 def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
-    """CPU seconds of a fit on so many rows, on the line through the last two fits.
+    """Return the CPU seconds of a fit on so many rows, on the line through the last two fits.
 
     Of one fit the share `ROWS_SHARE` grows with the rows.
 
@@ -80,37 +78,37 @@ def fit_seconds(curve: Sequence[Probe], rows: int) -> float:
 
 @dataclass(slots=True)
 class Allowance:
-    """What samples may still cost.
+    """Allowance of what samples may still cost.
 
     Attributes
     ----------
-    everyone : list of Prospect
-        Who Full-run would train: the dropped ones too.
+    prospects : list of Prospect
+        Those that Full-run would train: the dropped ones too.
     full, tested : int
         |D_tr| and |D_te|.
     """
 
-    everyone: list[Prospect]
+    prospects: list[Prospect]
     full: int
     tested: int
 
     def covers(self, chosen: Prospect, rows: int, omega: Sequence[Prospect]) -> bool:
-        """Whether the next probe of `chosen` may be of `rows` rows, with `omega` left."""
-        known = [self._in_full(each) for each in self.everyone if each.curve]
+        """Return whether the next probe of `chosen` may be of `rows` rows, with `omega` left."""
+        known = [self._in_full(each) for each in self.prospects if each.curve]
         if not known:
             return True
-        mean = sum(known) / len(known)  # stands for those of whose learner none was probed
+        mean = sum(known) / len(known)  # used for those of whose learner none was probed
 
         def cost(of: Sequence[Prospect]) -> float:
-            return sum(self._foreseen(each, mean) for each in of)
+            return sum(self._projected(each, mean) for each in of)
 
         left = {each.index for each in omega}
-        gone = [c for c in self.everyone if c.index not in left and c.rows < self.full]
+        gone = [c for c in self.prospects if c.index not in left and c.rows < self.full]
         asked = self._asked(chosen, rows) if chosen.curve else mean * rows / self.full
-        return self._spent() + asked <= SHARE * cost(self.everyone) + cost(gone)
+        return self._spent() + asked <= SHARE * cost(self.prospects) + cost(gone)
 
     def pays(self, chosen: Prospect, samples: Sequence[int]) -> bool:
-        """Whether all of these samples together cost a small part of the full training.
+        """Return whether all of these samples together cost a small part of the full training.
 
         They never do with learners whose time does not grow with the rows.
         """
@@ -118,14 +116,14 @@ class Allowance:
         return asked <= QUARTER * self._in_full(chosen)
 
     def dear(self, chosen: Prospect) -> bool:
-        """Whether its samples take much longer than those of others."""
+        """Return whether its samples take much longer than those of others."""
         return self._long(chosen.curve[-1])
 
     def waits(self, candidate: Prospect) -> bool:
-        """Whether one that was never probed waits for what others of its learner will show.
+        """Return whether one that was never probed waits for what others of its learner will show.
 
         Where samples of two of a learner, and of all of it that were probed, took many times what
-        samples take, a second one tells whether their time grows with the rows at all. If it does
+        samples take, a second one shows whether their time grows with the rows at all. If it does
         not, samples are a waste for the others of that learner: full training costs as much.
         """
         kin = self._kin(candidate)
@@ -134,57 +132,57 @@ class Allowance:
         return self.flat(candidate) or all(len(each.curve) < 2 for each in kin)
 
     def flat(self, candidate: Prospect) -> bool:
-        """Whether the time of somebody of its learner does not grow with the rows."""
+        """Return whether the time of one of its learner does not grow with the rows."""
         return any(self._flat(each) for each in self._kin(candidate))
 
-    def settle(self, omega: Sequence[Prospect]) -> Prospect:
-        """Whom to train in full: where a second buys most of what the leader may be surpassed by.
+    def most_useful(self, omega: Sequence[Prospect]) -> Prospect:
+        """Return which to train in full: where a second buys most of the doubt about the leader.
 
         One of `omega` at least was not trained in full.
         """
         surely = max(each.lower for each in omega)
 
         def bought(candidate: Prospect) -> float:
-            seconds = self._foreseen(candidate)
+            seconds = self._projected(candidate)
             return (candidate.upper - surely) / max(seconds, 1e-9)
 
         return max((each for each in omega if each.rows < self.full), key=bought)
 
     def _asked(self, chosen: Prospect, rows: int) -> float:
-        """CPU seconds of a probe of so many rows, as far as is foreseen."""
+        """Return the expected CPU seconds of a probe of so many rows."""
         last = chosen.curve[-1]
         return self._fit(chosen, rows) + (last.train_cpu + last.test_cpu) * rows / last.rows
 
     def _kin(self, candidate: Prospect) -> list[Prospect]:
-        """Who of its learner was probed."""
-        return [c for c in self.everyone if c.learner == candidate.learner and c.curve]
+        """Return those of its learner that were probed."""
+        return [c for c in self.prospects if c.learner == candidate.learner and c.curve]
 
     def _long(self, probe: Probe) -> bool:
-        """Whether a probe took many times what samples take."""
+        """Return whether a probe took many times what samples take."""
         return probe.cpu() > DEAR * median(self._samples())
 
-    def _foreseen(self, candidate: Prospect, unknown: float = math.inf) -> float:
-        """Full training and test, of one that was never probed as of those of its learner."""
+    def _projected(self, candidate: Prospect, unknown: float = math.inf) -> float:
+        """Return the expected seconds of full training and test, by its learner if not probed."""
         kin = [candidate] if candidate.curve else self._kin(candidate)
         return fmean(map(self._in_full, kin)) if kin else unknown
 
     def _in_full(self, candidate: Prospect) -> float:
-        """Full training and test."""
+        """Return the expected seconds of full training and test of one that was probed."""
         last = candidate.curve[-1]
         return self._fit(candidate, self.full) + last.test_cpu / last.test_rows * self.tested
 
     def _fit(self, candidate: Prospect, rows: int) -> float:
-        """A fit on so many rows: on the line, but in part in proportion, or as long as the last.
+        """Return the seconds of a fit: on the line, in part in proportion, or as the last.
 
         Short fits are mostly overhead, so that their line may be far too low.
         """
         curve = candidate.curve
-        if any(self._flat(each) for each in self.everyone if _alike(each, candidate)):
+        if any(self._flat(each) for each in self.prospects if _alike(each, candidate)):
             return curve[-1].fit_cpu
         return max(fit_seconds(curve, rows), fit_seconds(curve[-1:], rows))
 
     def _flat(self, candidate: Prospect) -> bool:
-        """Whether four times the rows took no longer, and not because both fits were short."""
+        """Return whether four times the rows took no longer, though fits were not short."""
         samples = [probe for probe in candidate.curve if probe.rows < self.full]
         if not samples or 2 * samples[-1].fit_cpu < fmean(self._samples() + self._awaited()):
             return False
@@ -195,26 +193,26 @@ class Allowance:
         )
 
     def _spent(self) -> float:
-        """What samples have cost: of nobody more than the full training.
+        """Return what samples have cost: of each at most the full training.
 
-        Those who turn out to cost as much on a sample are few, and not charged to the others.
+        Those that prove to cost as much on a sample are few, and not charged to the others.
         """
-        probed = [each for each in self.everyone if each.curve]
+        probed = [each for each in self.prospects if each.curve]
         return sum(min(sum(self._samples(each)), self._in_full(each)) for each in probed)
 
     def _samples(self, *of: Prospect) -> list[float]:
-        """The seconds of the samples of some, or of everyone."""
-        curves = [each.curve for each in of or self.everyone]
+        """Return the seconds of the samples of some, by default of all."""
+        curves = [each.curve for each in of or self.prospects]
         return [probe.cpu() for curve in curves for probe in curve if probe.rows < self.full]
 
     def _awaited(self) -> list[float]:
-        """The seconds of first samples that were not taken yet, as of those of their learners."""
-        awaited = [self._kin(each) for each in self.everyone if not each.curve]
+        """Return the expected seconds of first samples that were not taken yet."""
+        awaited = [self._kin(each) for each in self.prospects if not each.curve]
         return [fmean(each.curve[0].cpu() for each in kin) for kin in awaited if kin]
 
 
 def _alike(one: Prospect, other: Prospect) -> bool:
-    """Whether two are the same, or of one learner and as fast on their first sample."""
+    """Return whether two are the same, or of one learner and as fast on their first sample."""
     if one is other:
         return True
     if one.learner != other.learner or not (one.curve and other.curve):
@@ -226,18 +224,18 @@ def _alike(one: Prospect, other: Prospect) -> bool:
 def samples_needed(
     candidate: Prospect, omega: Sequence[Prospect], sizes: Sequence[int], epsilon: float
 ) -> list[int]:
-    """The first of `sizes`, up to the one that will part the candidate from another; else none.
+    """Return the first of `sizes`, up to one that will separate the candidate from another.
 
     Bounds narrow with the square root of the rows, around the accuracy on the test rows. Where no
-    sample that is cheap beside the full training will part a configuration from any other, as with
-    ties that are closer than the largest sample can tell, there is no use in its next one. This
-    decides what is probed, never what is concluded: bounds hold whatever is probed.
+    sample that is cheap compared with the full training will separate a configuration from any
+    other, as with ties that are closer than the largest sample can resolve, its next one is
+    useless. This decides what is probed, never what is concluded: bounds hold for any probes.
 
     Parameters
     ----------
     candidate : Prospect
     omega : sequence of Prospect
-        Who remains.
+        Those that remain.
     sizes : sequence of int
         The samples that it may still have, in ascending order.
     epsilon : float
@@ -245,7 +243,7 @@ def samples_needed(
 
     Examples
     --------
-    >>> from leaseboard.algorithms.benches.selecting import Probe
+    >>> from leaseboard.algorithms.environments.selecting import Probe
     >>> def probed(index, accuracy):
     ...     probe = Probe(rows=500, test_rows=1000, test_correct=1000 * accuracy)
     ...     return Prospect(index=index, rows=500, above=0.1, below=0.1, curve=[probe])
@@ -258,15 +256,15 @@ def samples_needed(
     leader = max(omega, key=lambda each: each.lower)
     others = [each for each in omega if each is not candidate]
     for count, rows in enumerate(sizes, start=1):
-        lower, upper = _foreseen(candidate, rows)
-        dropped = candidate is not leader and upper - _foreseen(leader, rows)[0] <= epsilon
+        lower, upper = _projected(candidate, rows)
+        dropped = candidate is not leader and upper - _projected(leader, rows)[0] <= epsilon
         if dropped or any(each.upper - lower <= epsilon for each in others):
             return list(sizes[:count])
     return []
 
 
-def _foreseen(candidate: Prospect, rows: int) -> tuple[float, float]:
-    """The bounds of a probe of so many rows, or of the last if it had more."""
+def _projected(candidate: Prospect, rows: int) -> tuple[float, float]:
+    """Return the bounds of a probe of so many rows, or of the last if it had more."""
     if not candidate.curve:
         return 0.0, 1.0
     last = candidate.curve[-1]

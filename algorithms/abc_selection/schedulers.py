@@ -9,16 +9,14 @@ Departs from the paper, or decides what it leaves open:
 - The gradient of a single probe counts from probe 0, which took no time and bounds by [0, 1].
 - A bound that did not improve has an infinite gradient: more time is not known to help it.
 - A configuration that was probed in full has nothing left to probe; the next one in the order
-  of upper bounds takes its turn.
+  of upper bounds replaces it.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 
 @dataclass(slots=True, kw_only=True)
@@ -44,7 +42,7 @@ class Prospect:
     learner : str
         What it is a configuration of.
     above, below : float
-        By how much the last probe's own bounds, which trust in fitness, stand above its accuracy
+        By how much the last probe's own bounds, which trust in fitness, are above its accuracy
         on its training rows and below that on its test rows.
     """
 
@@ -67,24 +65,24 @@ class Prospect:
 
 
 def lower_gradient(candidate: Prospect) -> float:
-    """dT/dl: seconds for each unit that the lower bound rose in the last probe."""
+    """Return dT/dl: seconds for each unit that the lower bound rose in the last probe."""
     rise = candidate.lower - candidate.lower_before
     return (candidate.seconds - candidate.seconds_before) / rise if rise > 0 else math.inf
 
 
 def upper_gradient(candidate: Prospect) -> float:
-    """dT/du: seconds for each unit that the upper bound changed; negative when it fell."""
+    """Return dT/du: seconds for each unit that the upper bound changed; negative when it fell."""
     change = candidate.upper - candidate.upper_before
     return (candidate.seconds - candidate.seconds_before) / change if change < 0 else -math.inf
 
 
 def by_upper_bound(omega: Sequence[Prospect]) -> list[Prospect]:
-    """Omega in descending order of the upper bound, then of the fewest probes."""
+    """Return Omega in descending order of the upper bound, then of the fewest probes."""
     return sorted(omega, key=lambda c: (-c.upper, c.probes, c.index))
 
 
 def gradient_ci(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """Algorithm 3: the guessed best or its runner-up, by the cost of moving their bounds.
+    """Return the guessed best or its runner-up by the cost of moving their bounds (algorithm 3).
 
     Parameters
     ----------
@@ -108,12 +106,12 @@ def gradient_ci(omega: Sequence[Prospect], full: int) -> Prospect | None:
 
 
 def ucb(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """The configuration with the highest upper bound."""
+    """Return the configuration with the highest upper bound."""
     return next((c for c in by_upper_bound(omega) if c.rows < full), None)
 
 
 def round_robin(omega: Sequence[Prospect], full: int) -> Prospect | None:
-    """The configuration with the fewest probes."""
+    """Return the configuration with the fewest probes."""
     order = sorted(omega, key=lambda c: (c.probes, c.index))
     return next((c for c in order if c.rows < full), None)
 
@@ -126,7 +124,7 @@ SCHEDULERS: dict[str, Callable[[Sequence[Prospect], int], Prospect | None]] = {
 
 
 def cost_exponent(candidate: Prospect) -> float:
-    """The exponent alpha of T(s) = s^alpha from the last two probes; 1 until there are two.
+    """Return the exponent alpha of T(s) = s^alpha from the last two probes; 1 until there are two.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def cost_exponent(candidate: Prospect) -> float:
 
 
 def step(alpha: float) -> int:
-    """The step c = 2^(1/alpha) in half doublings, from 1 (c = 1.41) to 4 (c = 4).
+    """Return the step c = 2^(1/alpha) in half doublings, from 1 (c = 1.41) to 4 (c = 4).
 
     Sizes stay on a grid that is fixed beforehand, because the union bound counts its sizes;
     times that grow slower than the square root of the rows, or shrink, take the largest step.
@@ -155,7 +153,7 @@ def step(alpha: float) -> int:
 
 
 def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
-    """Of the highest lower and the highest upper bound, the one that can lose least.
+    """Return the candidate of the highest lower or upper bound that can lose least.
 
     A candidate's gap is the highest upper bound among the others minus its own lower bound.
     """

@@ -1,7 +1,5 @@
 """ABC: progressive sampling and pruning by confidence intervals (Algorithms 1 and 2)."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Sequence
@@ -30,17 +28,21 @@ from leaseboard.algorithms.abc_selection.schedulers import (
     step,
 )
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.samples import SamplesAlgorithm, SamplesBench, geometric_sizes
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.samples import (
+    SamplesAlgorithm,
+    SamplesEnvironment,
+    geometric_sizes,
+)
+from leaseboard.algorithms.environments.selecting import Probe
 
 
 @dataclass(frozen=True, kw_only=True)
 class ABC(SamplesAlgorithm):
-    """The approximate best configuration, found on samples, within epsilon of the best.
+    """Selection of the approximate best configuration, on samples, within epsilon of the best.
 
     Algorithm 1: probe a configuration on a sample (line 5); bound what full training would
-    give (line 6, Algorithm 2); the highest lower bound leads (line 7); whoever cannot beat it
-    by more than epsilon is pruned (lines 8 and 9); pruning is a snapshot at which intervals
+    give (line 6, Algorithm 2); the highest lower bound leads (line 7); those that cannot beat
+    it by more than epsilon are pruned (lines 8 and 9); pruning is a snapshot at which intervals
     are cached (lines 11 and 12); the scheduler chooses the next probe (line 13), until one
     configuration is left.
 
@@ -85,11 +87,10 @@ class ABC(SamplesAlgorithm):
       and equal configurations would never separate.
     - But for ``paper`` bounds the intervals of a configuration are intersected at every probe, not
       only at snapshots, because what matters of them holds at once.
-    - But for ``paper`` bounds the first sample is half of `initial_rows`, nobody is dropped after
-      fewer than three, fitness is watched (`leaseboard.algorithms.abc_selection.fitness`), larger
+    - But for ``paper`` bounds the first sample is half of `initial_rows`, none is dropped after
+      fewer than three, fitness is checked (`leaseboard.algorithms.abc_selection.fitness`), larger
       samples are tested on more rows (`leaseboard.algorithms.abc_selection.bounds`), and full
-      training takes the place of samples that would not pay
-      (`leaseboard.algorithms.abc_selection.savings`) or would not part anybody
+      training takes the place of samples that would not pay or would not separate any
       (`leaseboard.algorithms.abc_selection.savings`), and of the first samples of learners that
       were seen to take as long on few rows as on many; not under a time limit.
     - But for ``paper`` bounds and under a time limit none is pruned by the bound of one with
@@ -100,7 +101,7 @@ class ABC(SamplesAlgorithm):
     - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
       counted in ``metrics.crossed_intervals``.
     - A configuration that fails at some size leaves with its reason.
-    - Scenario (ii) tells in ``metrics.kept_accuracy`` what the better of the fully trained and
+    - Scenario (ii) reports in ``metrics.final_accuracy`` what the better of the fully trained and
       the last sampled model reaches on the whole test set (the paper's post-processing step).
 
     References
@@ -115,9 +116,9 @@ class ABC(SamplesAlgorithm):
 
     >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
     >>> learners = SimulatedLearners([0.7, 0.9, 0.8], train_rows=8000, test_rows=2000, seed=0)
-    >>> bench = SamplesBench(learners, initial_rows=100)
-    >>> events = list(ABC(epsilon=0.01).run(bench, seed=0))
-    >>> bench.champion, round(bench.cost.cpu_seconds, 1)
+    >>> env = SamplesEnvironment(learners, initial_rows=100)
+    >>> events = list(ABC(epsilon=0.01).run(env, seed=0))
+    >>> env.champion, round(env.cost.cpu_seconds, 1)
     (1, 1.1)
     """
 
@@ -131,51 +132,51 @@ class ABC(SamplesAlgorithm):
     time_limit: Annotated[float, Field(gt=0)] | None = None
     scenario: Literal["selection", "training"] = "selection"
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
-        """Algorithm 1."""
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Run algorithm 1."""
         omega = [
-            Prospect(index=index, learner=str(bench.configurations[index]["learner"]))
-            for index in (yield from bench.admit())
+            Prospect(index=index, learner=str(env.configurations[index]["learner"]))
+            for index in (yield from env.admit())
         ]
-        sizes = self._sizes(bench)
+        sizes = self._sizes(env)
         estimator = Estimator(
             kind=self.bounds,
             n=len(omega),
             m=len(sizes) - 1,
-            train_rows=bench.train_rows,
-            t=bench.test_rows,
+            train_rows=env.train_rows,
+            t=env.test_rows,
             delta=self.delta,
             idle=PROBES - 1,
         )
-        allowance = Allowance(list(omega), bench.train_rows, bench.test_rows)
+        allowance = Allowance(list(omega), env.train_rows, env.test_rows)
         leader = omega[0]
         n_crossed = 0.0
         unfit: set[int] = set()
-        aside: list[Prospect] = []
-        yield from bench.crown(leader.index)
-        while following := self._next(bench, allowance, leader, omega, aside, sizes):
+        dropped: list[Prospect] = []
+        yield from env.crown(leader.index)
+        while following := self._next(env, allowance, leader, omega, dropped, sizes):
             chosen, rows = following
-            left = (self.time_limit or math.inf) - bench.cost.cpu_seconds
-            probe = yield from bench.probe(
-                chosen.index, rows, seconds=left, tested=self._tested(rows, sizes)
-            )
+            left = (self.time_limit or math.inf) - env.cost.cpu_seconds
+            # The first samples are tested on few rows, for they drop none.
+            tested = 2 if self._published or rows in sizes[:PROBES] else TESTED
+            probe = yield from env.probe(chosen.index, rows, seconds=left, tested=tested)
             if probe is None:
                 break
             if probe.status != "ok":
                 omega.remove(chosen)
-                allowance.everyone.remove(chosen)
-                omega, aside = omega + aside, []  # dropped by its bound, some of them
+                allowance.prospects.remove(chosen)
+                omega, dropped = omega + dropped, []  # dropped by its bound, some of them
                 leader = max(omega, key=attrgetter("lower")) if chosen is leader else leader
-                yield from bench.fail(chosen.index, probe, leader.index)
+                yield from env.fail(chosen.index, probe, leader.index)
                 continue
             before = chosen.lower
             crossed = estimate(chosen, probe, estimator)
-            yield from self._watch(bench, chosen, probe, unfit)
-            yield from self._watch_falls(bench, chosen, before)
+            yield from self._check_fitness(env, chosen, probe, unfit)
+            yield from self._check_falls(env, chosen, before)
             n_crossed += crossed
-            bench.note({"crossed_intervals": n_crossed})
+            env.note({"crossed_intervals": n_crossed})
             yield events.BoundsUpdated(
-                at=bench.at,
+                at=env.at,
                 configuration=chosen.index,
                 value=probe.test_accuracy,
                 lower=chosen.lower,
@@ -184,88 +185,92 @@ class ABC(SamplesAlgorithm):
             )
             if chosen.lower > leader.lower or (chosen is leader and not self._published):
                 leader = max(omega, key=attrgetter("lower"))
-                yield from bench.crown(leader.index)
-            pruned = self._beaten(leader, omega, aside, bench.train_rows)
-            omega = [c for c in sorted(omega + aside, key=attrgetter("index")) if c not in pruned]
-            aside = pruned if self._thrifty else []
-            for c in pruned[len(aside) :]:
-                yield self._eliminated(bench, c, leader)
+                yield from env.crown(leader.index)
+            pruned = self._beaten(leader, omega, dropped, env.train_rows)
+            omega = [
+                c for c in sorted(omega + dropped, key=attrgetter("index")) if c not in pruned
+            ]
+            dropped = pruned if self._thrifty else []
+            for c in pruned[len(dropped) :]:
+                yield self._eliminated(env, c, leader)
             if pruned:
                 for c in omega:
                     c.lower_old, c.upper_old = c.lower, c.upper
             if chosen is leader:
-                yield events.Measured(at=bench.at, value=probe.test_accuracy)
+                yield events.Measured(at=env.at, value=probe.test_accuracy)
         leader = best_guess(leader, omega)
-        yield from bench.crown(leader.index)
-        for c in aside:
-            yield self._eliminated(bench, c, leader)
+        yield from env.crown(leader.index)
+        for c in dropped:
+            yield self._eliminated(env, c, leader)
         if self.scenario == "training":
-            yield from self._train(bench, leader)
+            yield from self._train(env, leader)
 
     def _next(
         self,
-        bench: SamplesBench,
+        env: SamplesEnvironment,
         allowance: Allowance,
         leader: Prospect,
         omega: list[Prospect],
-        aside: list[Prospect],
+        dropped: list[Prospect],
         sizes: list[int],
     ) -> tuple[Prospect, int] | None:
-        """The next probe; where one is left its full training, unless that confirms its bound."""
-        chosen = SCHEDULERS[self.scheduler](omega, bench.train_rows) if omega[1:] else None
+        """Return the next probe, of the last one in full, unless that confirms its bound."""
+        chosen = SCHEDULERS[self.scheduler](omega, env.train_rows) if omega[1:] else None
         if chosen is not None:
             if self._thrifty:
                 return self._afford(allowance, chosen, omega, sizes)
             return chosen, self._next_size(chosen, sizes)
-        measured = not aside or leader.rows == bench.train_rows
-        if measured or bench.confirm(leader.index, leader.lower):
+        measured = not dropped or leader.rows == env.train_rows
+        if measured or env.confirm(leader.index, leader.lower):
             return None
-        return leader, bench.train_rows
+        return leader, env.train_rows
 
     def _beaten(
-        self, leader: Prospect, omega: list[Prospect], aside: list[Prospect], full: int
+        self, leader: Prospect, omega: list[Prospect], dropped: list[Prospect], full: int
     ) -> list[Prospect]:
-        """Whom the leader beats, or the best of those whose lower bound rests on enough probes.
+        """Return those that the leader beats, or the best of those with a bound of enough probes.
 
-        Those aside are asked again, as bounds may have fallen since.
+        Those dropped before are judged again, as bounds may have fallen since.
         """
         judge: Prospect | None = leader
         if self._thrifty:
             proven = [c for c in omega if len(c.curve) >= PROBES or c.rows == full]
             judge = max(proven, key=attrgetter("lower"), default=None)
         if judge is None:
-            return aside
-        others = [c for c in (*aside, *omega) if c not in (judge, leader)]
+            return dropped
+        others = [c for c in (*dropped, *omega) if c not in (judge, leader)]
         return [c for c in others if c.upper - judge.lower <= self.epsilon]
 
-    def _eliminated(self, bench: SamplesBench, c: Prospect, leader: Prospect) -> events.Eliminated:
+    def _eliminated(
+        self, env: SamplesEnvironment, c: Prospect, leader: Prospect
+    ) -> events.Eliminated:
         reason = (
             f"upper bound {c.upper:.4f} is not {self.epsilon:g} above the lower"
             f" bound {leader.lower:.4f} of configuration {leader.index}"
         )
-        return events.Eliminated(at=bench.at, configuration=c.index, reason=reason)
+        return events.Eliminated(at=env.at, configuration=c.index, reason=reason)
 
     @property
     def _published(self) -> bool:
-        """Whether the selection is the paper's."""
+        """True if the selection is the paper's."""
         return self.bounds == "paper"
 
     @property
     def _thrifty(self) -> bool:
-        """Whether samples may give way to full training; under a time limit it might not end."""
+        """True if samples may give way to full training; under a time limit it might not end."""
         return not self._published and self.time_limit is None
 
-    def _sizes(self, bench: SamplesBench) -> list[int]:
+    def _sizes(self, env: SamplesEnvironment) -> list[int]:
         ratio = 2.0 if self.growth == "double" else math.sqrt(2)
         if self._published:
-            return geometric_sizes(bench.initial_rows, bench.train_rows, ratio)
-        first = max(1, bench.initial_rows // 2)
-        return worthwhile(geometric_sizes(first, bench.train_rows, ratio), bench.train_rows)
+            return geometric_sizes(env.initial_rows, env.train_rows, ratio)
+        first = max(1, env.initial_rows // 2)
+        return worthwhile(geometric_sizes(first, env.train_rows, ratio), env.train_rows)
 
     def _afford(
         self, allowance: Allowance, chosen: Prospect, omega: list[Prospect], sizes: list[int]
     ) -> tuple[Prospect, int]:
-        """The chosen one's next sample, else that of another; else somebody's full training."""
+        """Return the next sample of the chosen one or another; else a full training."""
         full = sizes[-1]
         worth: list[tuple[Prospect, int]] = []
         waiting: list[Prospect] = []
@@ -289,27 +294,25 @@ class ABC(SamplesAlgorithm):
         if worth:
             return next((found for found in worth if not allowance.dear(found[0])), worth[0])
         unknown = [each for each in waiting if not allowance.flat(each)]
-        return (unknown[0], sizes[0]) if unknown else (allowance.settle(omega), full)
+        return (unknown[0], sizes[0]) if unknown else (allowance.most_useful(omega), full)
 
-    def _tested(self, rows: int, sizes: Sequence[int]) -> int:
-        """Rows to test on for each of a sample; few for the first, which drop nobody."""
-        return 2 if self._published or rows in sizes[:PROBES] else TESTED
-
-    def _watch(self, bench: SamplesBench, chosen: Prospect, probe: Probe, unfit: set[int]) -> Run:
-        """Say so if a rise of the training accuracy is beyond chance and worth epsilon."""
+    def _check_fitness(
+        self, env: SamplesEnvironment, chosen: Prospect, probe: Probe, unfit: set[int]
+    ) -> Run:
+        """Report if a rise of the training accuracy is beyond chance and worth epsilon."""
         if probe.train_correct is None or len(chosen.curve) < 2:
             return
         before = chosen.curve[-2]
         risen = rise(before, probe)
-        worth = risen * math.log2((bench.train_rows + bench.test_rows) / probe.rows)
+        worth = risen * math.log2((env.train_rows + env.test_rows) / probe.rows)
         if worth <= self.epsilon or not beyond_chance(before, probe):
             return
-        yield events.FitnessBroken(
-            at=bench.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
+        yield events.MonotonicityViolated(
+            at=env.at, configuration=chosen.index, rows=probe.rows, rise=risen, worth=worth
         )
         if chosen.index not in unfit:
             unfit.add(chosen.index)
-            parameters = bench.configurations[chosen.index]
+            parameters = env.configurations[chosen.index]
             name = parameters.get("name", parameters["learner"])
             warnings.warn(
                 f"configuration {chosen.index} ({name}) fits {chosen.rows_before} rows worse than"
@@ -319,38 +322,38 @@ class ABC(SamplesAlgorithm):
                 FitnessWarning,
                 stacklevel=2,
             )
-        bench.note({"unfit_configurations": float(len(unfit))})
+        env.note({"unfit_configurations": float(len(unfit))})
 
-    def _watch_falls(self, bench: SamplesBench, chosen: Prospect, bound: float) -> Run:
+    def _check_falls(self, env: SamplesEnvironment, chosen: Prospect, bound: float) -> Run:
         """Report a loss that is worth epsilon, or a full training below the lower bound before."""
         if not chosen.curve:
             return
         last = chosen.curve[-1]
-        if last.rows == bench.train_rows:
+        if last.rows == env.train_rows:
             fallen, worth = bound - last.test_accuracy, math.inf
         else:
             fallen = fall(*chosen.curve[-2:]) if chosen.curve[1:] else 0.0
-            worth = fallen * math.log2(bench.train_rows / last.rows)
+            worth = fallen * math.log2(env.train_rows / last.rows)
         if fallen > 0 and worth > self.epsilon:
-            yield events.ExploitivenessBroken(
-                at=bench.at, configuration=chosen.index, rows=last.rows, fall=fallen
+            yield events.ExploitivenessViolated(
+                at=env.at, configuration=chosen.index, rows=last.rows, fall=fallen
             )
 
     def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
-        """Line 6 of Algorithm 3: c times the last size, on the grid of sizes."""
+        """Return c times the last size, on the grid of sizes (algorithm 3, line 6)."""
         if not chosen.probes:
             return sizes[0]
         steps = 1 if self.growth == "double" else step(cost_exponent(chosen))
         return sizes[min(sizes.index(chosen.rows) + steps, len(sizes) - 1)]
 
-    def _train(self, bench: SamplesBench, chosen: Prospect) -> Run:
-        """Scenario (ii), and the post-step that keeps the sampled model when it is better."""
-        full = yield from bench.train(chosen.index)
+    def _train(self, env: SamplesEnvironment, chosen: Prospect) -> Run:
+        """Train in full, as in scenario (ii), and keep the sampled model when it is better."""
+        full = yield from env.train(chosen.index)
         if full is None or full.status != "ok":
             return
         kept = full
-        sample = chosen.rows if chosen.rows < bench.train_rows else chosen.rows_before
+        sample = chosen.rows if chosen.rows < env.train_rows else chosen.rows_before
         if sample:
-            sampled = bench.retest(chosen.index, sample)
+            sampled = env.retest(chosen.index, sample)
             kept = max(full, sampled, key=lambda probe: probe.test_accuracy)
-        bench.note({"kept_accuracy": kept.test_accuracy, "kept_rows": kept.rows})
+        env.note({"final_accuracy": kept.test_accuracy, "final_rows": kept.rows})

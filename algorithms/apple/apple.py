@@ -6,8 +6,6 @@ expands at the ends τ_k of a schedule, by the sizes s_k of `expansion_size`. Th
 of the paper are `Polynomial`: linear, and full expansions of degree two and three.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass as plain_dataclass
@@ -31,12 +29,12 @@ from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.rates import Chunk, Expansion, OnlineLearner
 from leaseboard.algorithms.apple.sparse import FullLearner
 from leaseboard.algorithms.apple.update import EXAMPLES
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 
 @plain_dataclass(frozen=True, slots=True)
 class EqualEpochs:
-    """The paper's epoch ends :math:`τ_1 < τ_2 < …` (3.1): equally spaced, five in six epochs.
+    """Paper's epoch ends :math:`τ_1 < τ_2 < …` (3.1): equally spaced, five in six epochs.
 
     Parameters
     ----------
@@ -50,7 +48,7 @@ class EqualEpochs:
     epochs: int = 6
 
     def ends(self) -> tuple[int, ...]:
-        """All ends :math:`τ_k = ⌈n k / K⌉`, each once and before the last example.
+        """Return all ends :math:`τ_k = ⌈n k / K⌉`, each once and before the last example.
 
         Examples
         --------
@@ -62,13 +60,13 @@ class EqualEpochs:
         return tuple(sorted(end for end in ends if end < n))
 
     def next_end(self, examples: int) -> int | None:
-        """The first end after `examples`."""
+        """Return the first end after `examples`."""
         return next((end for end in self.ends() if end > examples), None)
 
 
 @plain_dataclass(frozen=True, slots=True)
 class Doubling:
-    """VW's default for a stream of unknown length: ends at b, 2b, 4b, 8b, …
+    """VW's default for a stream of unknown length: ends at b, 2b, 4b, 8b and so on.
 
     Parameters
     ----------
@@ -79,7 +77,7 @@ class Doubling:
     batch: int = 1000
 
     def next_end(self, examples: int) -> int:
-        """The first end after `examples`.
+        """Return the first end after `examples`.
 
         Examples
         --------
@@ -93,7 +91,7 @@ class Doubling:
 
 
 def expansion_size(mean_nonzeros: float, alpha: float) -> int:
-    """:math:`s_k = ⌊s^α⌋`, at least 1.
+    """Return :math:`s_k = ⌊s^α⌋`, at least 1.
 
     Parameters
     ----------
@@ -117,7 +115,7 @@ MOST_DOUBLINGS = 40
 
 @plain_dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
-    """How the feature set grows: when (τ_k), by how much (s_k), and by which monomials."""
+    """Growth of the feature set: when (τ_k), by how much (s_k), and by which monomials."""
 
     schedule: EqualEpochs | Doubling
     alpha: float = 1.0
@@ -125,7 +123,7 @@ class Growth:
     fallback: bool = False
 
     def parents(self, learner: GrowingLearner) -> list[Monomial]:
-        """M_k of line 6."""
+        """Return M_k of line 6."""
         s_k = expansion_size(learner.mean_nonzeros, self.alpha)
         return learner.choose(s_k, self.heuristic, fallback=self.fallback)
 
@@ -137,7 +135,7 @@ def adaptive_expansion(
     growth: Growth,
     weights: Floats | None = None,
 ) -> Iterator[Chunk]:
-    """Algorithm 1 over some examples, which may have `weights`; line 1 is a new `learner`.
+    """Run algorithm 1 over some examples, which may have `weights`; line 1 is a new `learner`.
 
     ========  =======================================================
     symbol    here
@@ -217,8 +215,8 @@ class Apple(OnlineLearner):
     --------
     >>> from leaseboard.algorithms.testing import parity
     >>> from leaseboard.algorithms.base import play
-    >>> bench = parity(rows=2000, order=2)
-    >>> events = list(play("apple", Apple(alpha=0.5), bench, 0))
+    >>> env = parity(rows=2000, order=2)
+    >>> events = list(play("apple", Apple(alpha=0.5), env, 0))
     >>> events[-1].score
     0.0
     """
@@ -231,7 +229,7 @@ class Apple(OnlineLearner):
     fallback: bool = False
 
     def learner(self, rows: Rows, rate: float) -> GrowingLearner:
-        """The plan where every monomial that the epochs can add fits into 2^bits."""
+        """Return the plan where every monomial that the epochs can add fits into 2^bits."""
         d = rows.shape[1]
         expansions = self.epochs - 1 if self.schedule == "equal" else MOST_DOUBLINGS
         most = d * (1 + expansions * expansion_size(d + 1, self.alpha))
@@ -240,7 +238,7 @@ class Apple(OnlineLearner):
         return kernel(d, learning)
 
     def growth(self, n_examples: int) -> Growth:
-        """When and how the features grow on so many examples."""
+        """Return when and how the features grow on so many examples."""
         equal = self.schedule == "equal"
         return Growth(
             schedule=EqualEpochs(n_examples, self.epochs) if equal else Doubling(self.batch),
@@ -252,7 +250,7 @@ class Apple(OnlineLearner):
     def chunks(
         self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
     ) -> Iterator[Chunk]:
-        """Algorithm 1."""
+        """Run algorithm 1."""
         assert isinstance(learner, GrowingLearner)
         return adaptive_expansion(learner, rows, labels, self.growth(n_first_pass))
 
@@ -278,7 +276,7 @@ class Polynomial(OnlineLearner):
     degree: Annotated[int, Field(ge=1, le=8)] = 1
 
     def learner(self, rows: Rows, rate: float) -> MonomialLearner:
-        """A learner that is expanded in full."""
+        """Return a learner that is expanded in full."""
         d = rows.shape[1]
         learning, indicators = self.learning(rate), indicator_columns(rows)
         if self.takes_plan(rows, math.comb(d + self.degree, self.degree)):
@@ -288,18 +286,14 @@ class Polynomial(OnlineLearner):
         return FullLearner(d, learning, self.degree, indicators)
 
     def chunks(
-        self,
-        learner: MonomialLearner,
-        rows: Rows,
-        labels: Floats,
-        n_first_pass: int,
+        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
     ) -> Iterator[Chunk]:
-        """Learn with the features as they are."""
+        """Learn with the features unchanged."""
         yield Chunk(learner.learn(rows, labels))
 
 
 def indicator_columns(rows: Rows) -> NDArray[np.bool_]:
-    """The columns that hold nothing but 0 and 1.
+    """Return the columns that hold nothing but 0 and 1.
 
     Examples
     --------

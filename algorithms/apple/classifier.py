@@ -14,9 +14,13 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from leaseboard.algorithms.apple.estimator import AppleEstimator, importances, rows_of
+from leaseboard.algorithms.apple.estimator import (
+    PolynomialExpansionEstimator,
+    importances,
+    rows_of,
+)
 from leaseboard.algorithms.apple.rows import Targets, targets_of
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.column_types import numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of
@@ -31,13 +35,43 @@ ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AppleClassifier(ClassifierMixin, AppleEstimator):
+class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimator):
     """Classification by squared loss on adaptively chosen monomials, one class against all.
-
-    Parameters are those of `AppleRegressor`, and:
 
     Parameters
     ----------
+    alpha : float
+        Each epoch chooses :math:`s^α` monomials, s the average number of non-zero features.
+    epochs : int
+        `fit` chooses at the end of each epoch of the first pass, but the last.
+    passes : int
+        Passes of `fit` over the data; `partial_fit` makes one.
+    learning_rate : float or "auto"
+        Of the adaptive, normalized, invariant update of Vowpal Wabbit. By default the one of five
+        whose predictions of the first 10,000 examples, each made before it was learned, lost
+        least, or the best of the smaller ones if it lost less of the last 10,000 of the first
+        40,000; in `partial_fit` of the first `batch`, which all five learn.
+    heuristic : {"weight", "raw-weight", "ssm"}
+        The order of the candidates, see `leaseboard.algorithms.apple.apple.Apple`.
+    fallback : bool
+        Reserve one place of each epoch for a monomial of the smallest degree.
+    batch : int
+        `partial_fit`, which cannot know how many examples will come, chooses after `batch`
+        examples, twice as many, four times as many, ...
+    bits : int
+        Sparse data keep their monomials in a table of 2^bits.
+    scale : bool
+        Standardise the columns; those of zeros and ones stay, those of mostly zeros, and of a
+        sparse matrix all, are divided by their largest magnitude. `partial_fit` takes means and
+        spreads of its first rows.
+    clip : float
+        Percent of a column's values at either end to which its values are clipped first; 0 clips
+        none, and columns of mostly zeros are never clipped.
+    shuffle : bool
+        `fit` learns the examples in a new random order in each pass; without it in the order
+        given, which teaches little where rows are sorted by `y`. `partial_fit` keeps the order.
+    random_state : int, RandomState instance or None
+        Of the shuffling; an integer makes `fit` reproducible.
     class_weight : mapping of class to float, "balanced" or None
         What an example of a class weighs; ``"balanced"`` lets all classes weigh the same, for
         rare classes that matter as much as common ones. It multiplies `sample_weight`.
@@ -45,22 +79,31 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
+        In sorted order.
+    learners_ : tuple of GrowingLearner
+        The model; of three and more classes one for each.
+    learning_rate_ : float
+        The rate that was given or chosen.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
     slope_ : float
         What `predict_proba` multiplies the decision function with, see there.
 
     Notes
     -----
-    Of three and more classes each has a learner of its own, with monomials of its own, that tells
-    it from all others; the largest answer wins. All have one learning rate.
+    Of three and more classes each has a learner of its own, with monomials of its own, that
+    separates it from all others; the largest answer wins. All have one learning rate.
 
-    A warning tells of a fit that predicts one class for all training rows although they have more.
+    A warning is given where a fit predicts one class for all training rows that have more.
 
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.choice([-1.0, 1.0], size=(2000, 6))
     >>> y = np.where(X[:, 1] * X[:, 4] > 0, "same", "different")
-    >>> model = AppleClassifier(random_state=0).fit(X, y)
+    >>> model = PolynomialExpansionClassifier(random_state=0).fit(X, y)
     >>> model.score(X, y)
     1.0
     >>> model.monomial_weights("same")[0][0]
@@ -79,6 +122,11 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
             At least two classes.
         sample_weight : array-like of shape (n_samples,), optional
             Importances, at least 0.
+
+        Returns
+        -------
+        estimator
+            Itself.
         """
         X, y = self._checked(X, y, reset=True)
         kept, weights = importances(sample_weight, X)
@@ -100,6 +148,10 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
             As for `fit`.
         classes : array-like of shape (n_classes,), optional
             All classes; needed in the first call if `y` does not hold them.
+
+        Returns
+        -------
+        PolynomialExpansionClassifier
         """
         first = not hasattr(self, "learners_")
         X, y = self._checked(X, y, reset=first)
@@ -121,38 +173,74 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """What the learners say, from -1 to 1, the largest wins; shape (n_samples, n_classes).
+        """Return the learners' answers, of which the largest wins.
 
-        Of two classes the second one's alone, above 0 if it wins; shape (n_samples,).
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes) or (n_samples,)
+            From -1 to 1. Of two classes the second one's alone, above 0 if it wins.
         """
         margins = self._margins(X).astype(np.float64)
         return margins[:, 0] if margins.shape[1] == 1 else margins
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """The chance of each class, shape (n_samples, n_classes); each row sums to 1.
+        """Return the probability of each class.
 
-        Chances are in proportion to the exponential of `slope_` times the decision function, which
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+            Each row sums to 1.
+
+        Notes
+        -----
+        They are in proportion to the exponential of `slope_` times the decision function, which
         is Platt's scaling without a constant; the likeliest class is the one that `predict` says.
         The slope is the one at which what the last pass predicted, each example before it was
-        learned again, had the least log loss. With weights they are chances among weighted
-        examples: ``class_weight="balanced"`` tells them as if all classes were as common.
+        learned again, had the least log loss. With weights they are probabilities among weighted
+        examples: ``class_weight="balanced"`` gives them as if all classes were as common.
         """
-        from leaseboard.algorithms.apple.rate_models import log_chances, margins_of_classes
+        from leaseboard.algorithms.apple.rate_models import log_probabilities, margins_of_classes
 
         margins = margins_of_classes(self._margins(X))
-        return np.exp(log_chances(margins, self.slope_))
+        return np.exp(log_probabilities(margins, self.slope_))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """The logarithms of `predict_proba`."""
+        """Return the logarithms of `predict_proba`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
         return np.log(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each row, an ndarray of shape (n_samples,)."""
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
         codes = _codes(self._margins(X))
         return np.asarray(self.classes_[codes])
 
     def monomial_weights(self, label: Any = None) -> list[tuple[str, float]]:
-        """Each monomial with its weight, heaviest contribution first; the constant is ``1``.
+        """Return each monomial with its weight, heaviest first; the constant is ``1``.
 
         Parameters
         ----------
@@ -162,7 +250,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         Returns
         -------
         list of (str, float)
-            They and the values of the monomials, of columns as they were scaled, add up to the
+            They and the values of the monomials, of columns after scaling, add up to the
             decision function of that class, before it is clamped to [-1, 1].
         """
         check_is_fitted(self, "learners_")
@@ -170,7 +258,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         if label is None and len(self.learners_) == 1:
             label = classes[1]
         if label not in classes:
-            raise UsageError(f"label={label!r} is none of the classes {classes}: name one of them")
+            raise UsageError(f"label={label!r} is not among the classes {classes}: name one")
         if len(self.learners_) > 1:
             return self._weights(self.learners_[classes.index(label)])
         sign = 1 if label == classes[1] else -1
@@ -190,7 +278,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
     def _weighted(
         self, rows: Rows, y: NDArray[Any], weights: Floats | None
     ) -> tuple[Rows, NDArray[np.intp], Floats | None]:
-        """The rows, the codes of their classes, and their weights times those of the classes."""
+        """Return the rows, their classes' codes, and their weights times those of the classes."""
         codes = codes_of(y, self.classes_)
         if self.class_weight is None:
             return rows, codes, weights
@@ -209,7 +297,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
         self.slope_ = slope_of(best)
 
     def _warn_of_one_class(self, rows: Rows, codes: NDArray[np.intp]) -> None:
-        """Tell of a fit that found nothing but how common the classes are."""
+        """Warn of a fit that found nothing but the frequencies of the classes."""
         places = np.linspace(0, len(codes) - 1, min(len(codes), LOOKED_AT)).astype(int)
         said, known = np.unique(_codes(self._margins_of(rows[places]))), np.unique(codes[places])
         if len(said) == 1 < len(known):
@@ -222,7 +310,7 @@ class AppleClassifier(ClassifierMixin, AppleEstimator):
 
 
 def _codes(margins: Floats) -> NDArray[np.intp]:
-    """The place of the class that each row's margins say."""
+    """Return the place of the class that each row's margins say."""
     if margins.shape[1] == 1:
         return (margins[:, 0] > 0).astype(np.intp)
     return np.asarray(margins.argmax(axis=1))

@@ -1,4 +1,4 @@
-"""apple for people: scikit-learn estimators with names for what they found."""
+"""scikit-learn estimators of apple, with names for what they found."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from leaseboard.algorithms.apple.rows import (
     targets_of,
 )
 from leaseboard.algorithms.base import configured
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
 from leaseboard.algorithms.tables.column_types import numbers_alone
@@ -42,8 +42,8 @@ RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AppleEstimator(Exclusive, BaseEstimator):
-    """What both estimators share; their docstrings document it."""
+class PolynomialExpansionEstimator(Exclusive, BaseEstimator):
+    """Base of both estimators; their docstrings document it."""
 
     learners_: tuple[GrowingLearner, ...] = field(init=False)
     _learning = False
@@ -62,19 +62,19 @@ class AppleEstimator(Exclusive, BaseEstimator):
     random_state: RandomState = None
 
     def check(self) -> None:
-        """UsageError for a parameter out of range; `fit` and `partial_fit` check, too."""
+        """Raise UsageError for a parameter out of range, as `fit` and `partial_fit` do."""
         self._algorithm("equal")
         if not isinstance(self.passes, int | np.integer) or self.passes < 1:
             raise UsageError(f"passes={self.passes} must be a whole number of at least 1")
         if not 0 <= self.clip < 50:
             raise UsageError(
-                f"clip={self.clip} must be a percentage of at least 0 and below 50: 0 is none"
+                f"clip={self.clip} must be a percentage of at least 0 and below 50: 0 clips none"
             )
 
     def get_feature_names_out(
         self, input_features: Sequence[str] | None = None
     ) -> NDArray[np.object_]:
-        """The monomials of the feature set, base features first.
+        """Return the monomials of the feature set, base features first.
 
         Parameters
         ----------
@@ -126,20 +126,12 @@ class AppleEstimator(Exclusive, BaseEstimator):
     def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
         from leaseboard.algorithms.apple.apple import Apple
 
-        settings = {
-            "alpha": self.alpha,
-            "epochs": self.epochs,
-            "schedule": schedule,
-            "learning_rate": self.learning_rate,
-            "heuristic": self.heuristic,
-            "fallback": self.fallback,
-            "batch": self.batch,
-            "bits": self.bits,
-        }
-        return configured(Apple, type(self).__name__, settings)
+        names = ("alpha", "epochs", "learning_rate", "heuristic", "fallback", "batch", "bits")
+        settings = {name: getattr(self, name) for name in names}
+        return configured(Apple, type(self).__name__, settings | {"schedule": schedule})
 
     def _fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
-        """All passes from nothing; the features grow in the first.
+        """Make all passes from nothing; the features grow in the first.
 
         Rates that were not given are raced in it.
         """
@@ -149,11 +141,11 @@ class AppleEstimator(Exclusive, BaseEstimator):
         apple = self._algorithm("equal")
         self.row_scale_ = RowScale(rows, self.clip, self.scale)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
-        growth, chance = apple.growth(len(examples)), check_random_state(self.random_state)
+        growth, probability = apple.growth(len(examples)), check_random_state(self.random_state)
         best = None
         for _ in range(self.passes):
             if self.shuffle:
-                examples = examples.at(chance.permutation(len(examples)))
+                examples = examples.at(probability.permutation(len(examples)))
             if best is None and len(apple.tried) > 1:
                 best = raced(apple, examples)
                 continue
@@ -161,10 +153,10 @@ class AppleEstimator(Exclusive, BaseEstimator):
             best.learn(examples, growth)
         assert best is not None
         self._models = [best]
-        return self._settled()
+        return self._decided()
 
     def _partial_fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
-        """One pass that goes on where the last one ended, with doubling epochs.
+        """Make one pass that goes on where the last one ended, with doubling epochs.
 
         All rates learn the examples up to the first end of an epoch, and the best goes on alone.
         """
@@ -181,16 +173,16 @@ class AppleEstimator(Exclusive, BaseEstimator):
         every = learned_by(self._models, examples, apple.growth(0))
         seen = every[0].learners[0].totals[EXAMPLES]
         self._models = every[:1] if seen >= self.batch else every
-        return self._settled()
+        return self._decided()
 
-    def _settled(self) -> RateModel:
+    def _decided(self) -> RateModel:
         best = self._models[0]
         self.learners_ = best.learners
         self.learning_rate_ = best.rate
         return best
 
     def _margins(self, X: Any) -> Floats:
-        """The raw predictions, a column for each learner."""
+        """Return the raw predictions, a column for each learner."""
         check_is_fitted(self, "learners_")
         X = numbers_alone(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
@@ -202,7 +194,7 @@ class AppleEstimator(Exclusive, BaseEstimator):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class AppleRegressor(RegressorMixin, AppleEstimator):
+class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator):
     """Least-squares regression on adaptively chosen monomials of the features.
 
     A linear online learner that multiplies its heaviest monomials with the base features, again
@@ -259,7 +251,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     Notes
     -----
     Steps are made for targets of about unit size. Scale others, as with scikit-learn's
-    ``TransformedTargetRegressor(AppleRegressor(), transformer=StandardScaler())``.
+    ``TransformedTargetRegressor(PolynomialExpansionRegressor(), transformer=StandardScaler())``.
 
     A sample weight is an importance, learned at once by the invariant update, which is not the
     same as a row that comes several times; a row of weight 0 is left out.
@@ -274,7 +266,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 4))
-    >>> model = AppleRegressor(random_state=0).fit(X, 1 + 2 * X[:, 0] * X[:, 3])
+    >>> model = PolynomialExpansionRegressor(random_state=0).fit(X, 1 + 2 * X[:, 0] * X[:, 3])
     >>> model.monomial_weights()[0][0]
     'x0*x3'
     >>> model.score(X, 1 + 2 * X[:, 0] * X[:, 3]) > 0.99
@@ -290,18 +282,33 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Importances, at least 0.
+
+        Returns
+        -------
+        estimator
+            Itself.
         """
         self._fit(*self._checked(X, y, sample_weight, reset=True))
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn some more examples; parameters as for `fit`."""
+        """Learn some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        PolynomialExpansionRegressor
+        """
         first = not hasattr(self, "learners_")
         self._partial_fit(*self._checked(X, y, sample_weight, reset=first))
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predictions within the range of the labels seen, 0 included.
+        """Return predictions within the range of the labels seen, 0 included.
 
         Parameters
         ----------
@@ -314,10 +321,13 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
         return self._margins(X)[:, 0].astype(np.float64)
 
     def monomial_weights(self) -> list[tuple[str, float]]:
-        """Each monomial with its weight, heaviest contribution first; the constant is ``1``.
+        """Return each monomial with its weight, heaviest first; the constant is ``1``.
 
-        The weights and the values of the monomials, of columns as they were scaled, add up to the
-        prediction, before it is clamped to the range of the labels.
+        Returns
+        -------
+        list of (str, float)
+            They and the values of the monomials, of scaled columns, add up to the prediction,
+            before it is clamped to the range of the labels.
         """
         check_is_fitted(self, "learners_")
         return self._weights(self.learners_[0])
@@ -334,7 +344,7 @@ class AppleRegressor(RegressorMixin, AppleEstimator):
 
 
 def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[Any] | slice, Floats | None]:
-    """Which rows have a weight above 0, and those weights; without weights all, and None.
+    """Return which rows have a weight above 0, and those weights; without weights all, and None.
 
     Raises UsageError for a weight below 0, ValueError where all are 0.
     """
@@ -349,7 +359,7 @@ def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[Any] | slice, 
 
 
 def rows_of(X: Any) -> Rows:
-    """Rows to learn or to predict, dense or sparse as they came."""
+    """Return rows to learn or to predict, dense or sparse as they came."""
     if not sparse.issparse(X):
         return np.ascontiguousarray(X)
     rows = sparse.csr_array(X)

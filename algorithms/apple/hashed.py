@@ -16,7 +16,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.apple.learner import (
@@ -38,18 +37,19 @@ from leaseboard.algorithms.apple.sparse import (
     predict_emitted,
 )
 from leaseboard.algorithms.apple.update import DROPPED, FAST, UNSEEN, Update, clamp
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 CLAIMED, COLLISIONS, ROWS = range(3)
 
-EMPTY, FOREIGN = -1, -2
+EMPTY, TAKEN = -1, -2
 """In place of a slot: the bucket is free, or was not asked yet; another monomial owns it."""
 
 Int = int | np.integer[Any]
 
 
 class Buckets(NamedTuple):
-    """The slots of a `HashedLearner` and its buckets, as the kernels see them.
+    """Slots of a `HashedLearner` and its buckets, as the kernels see them.
 
     A bucket only says which slot its monomial has. Slots are given in the order in which monomials
     come, so that the frequent ones, which come first, lie close together and stay in a near cache.
@@ -78,21 +78,21 @@ class Buckets(NamedTuple):
     bits: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def find(table: Buckets, key: np.uint64) -> Int:
-    """The slot of a monomial of degree two or more, or EMPTY or FOREIGN as its bucket is."""
+    """Return the slot of a monomial of degree two or more, or EMPTY or FOREIGN."""
     bits, mixed = np.uint64(table.bits), mix(key)
     bucket = mixed >> (np.uint64(64) - bits)
     if table.tags[bucket] == 0:
         return EMPTY
     owner = table.owners[bucket]
     if owner >> bits != mixed << bits >> bits:
-        return FOREIGN
+        return TAKEN
     number = owner & ((np.uint64(1) << bits) - np.uint64(1))
     return np.int64(number) + len(table.scale) + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def claim(table: Buckets, key: np.uint64, source: Int, variable: Int) -> Int:
     """Give a new slot to `key`, whose bucket is empty."""
     number = np.int64(table.counts[CLAIMED])
@@ -110,9 +110,9 @@ def claim(table: Buckets, key: np.uint64, source: Int, variable: Int) -> Int:
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def adopt(table: Buckets, other: Buckets, slots: NDArray[np.intp], here: NDArray[np.intp]) -> None:
-    """Fill `here` with the slots of another table's monomials; it is -1 where there is no room."""
+    """Fill `here` with the slots of another table's monomials; -1 marks those without a slot."""
     for slot in slots:
         source = here[other.source[slot]]
         here[slot] = find(table, other.keys[slot])
@@ -120,9 +120,9 @@ def adopt(table: Buckets, other: Buckets, slots: NDArray[np.intp], here: NDArray
             here[slot] = claim(table, other.keys[slot], source, other.variable[slot])
 
 
-@njit(cache=True, nogil=True)
-def settle(table: Buckets, source: Int, variable: Int, learning: bool) -> Int:
-    """The slot of a product, claimed if it may be; negative if it has none."""
+@compiled
+def place_of(table: Buckets, source: Int, variable: Int, learning: bool) -> Int:
+    """Return the slot of a product, claimed if it may be; negative if it has none."""
     key = table.keys[source] + table.variable_keys[variable]
     slot = find(table, key)
     if slot == EMPTY and learning:
@@ -135,7 +135,7 @@ BATCH = 1024
 
 
 class Worklist(NamedTuple):
-    """Where a row's parents are among its emitted features, and a batch of look-ups.
+    """Places of a row's parents among its emitted features, and a batch of look-ups.
 
     `mixed` has room for the mixed keys of one parent's products. Products that may be in the
     table are hits: their places (`left` times `right`), mixed keys and slots, and whether the
@@ -151,7 +151,7 @@ class Worklist(NamedTuple):
     new: NDArray[np.bool_]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def look_up(
     place: Int,
     base: int,
@@ -161,9 +161,9 @@ def look_up(
     n_hits: int,
     claims: bool,
 ) -> int:
-    """Append the hits of the parent at `place` to the `n_hits` there are; returns their number.
+    """Append the hits of the parent at `place` to the `n_hits` there are; return their number.
 
-    Neither loop branches: in a crowded table the answer cannot be foreseen, and most say no.
+    Neither loop branches: in a crowded table the answer cannot be predicted, and most say no.
     """
     keys, tags, mixed, right = scratch.keys, table.tags, work.mixed, work.right
     # A product's key is the sum of its factors' keys.
@@ -184,9 +184,9 @@ def look_up(
     return n_hits
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
-    """Write the slots of the hits to `found`; -1 where only `_settle` can tell.
+    """Write the slots of the hits to `found`; -1 where only `place_of` knows.
 
     No iteration waits for the one before, though each reads far memory.
     """
@@ -201,7 +201,7 @@ def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
         found[hit] = np.int64(owner & numbers) + first if sure else -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def _multiply(
     place: Int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
@@ -212,7 +212,7 @@ def _multiply(
     """
     records, is_parent, counts = table.records, table.parent, table.counts
     slots, v = scratch.slots, scratch.v
-    stamp = np.uint32(counts[ROWS])
+    last_row = np.uint32(counts[ROWS])
     source, value = slots[place], v[place]
     children = table.children[table.family[source]]
     dropped = 0
@@ -220,14 +220,14 @@ def _multiply(
         # Ask the table once, and remember what it said.
         child = children[slots[i]]
         if child == EMPTY:
-            child = np.int32(settle(table, source, slots[i], learning))
+            child = np.int32(place_of(table, source, slots[i], learning))
             children[slots[i]] = child
         dropped += int(child < 0)
-        # A row emits a product once: its slot has the stamp of the row from then on.
+        # A row emits a product once: its slot has the last_row of the row from then on.
         slot = np.int64(max(child, 0))
         record = records[slot]
-        new = (record.stamp != stamp) & (child >= 0)
-        record.stamp = stamp
+        new = (record.last_row != last_row) & (child >= 0)
+        record.last_row = last_row
         # Write it in any case, and count it where it is new.
         slots[size] = slot
         v[size] = value * v[i]
@@ -239,7 +239,7 @@ def _multiply(
     return size, n_parents
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def _multiply_batch(
     done: int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
@@ -251,7 +251,7 @@ def _multiply_batch(
     records, is_parent, counts = table.records, table.parent, table.counts
     slots, v = scratch.slots, scratch.v
     parents, left, right, found, new = work.parents, work.left, work.right, work.found, work.new
-    stamp = np.uint32(counts[ROWS])
+    last_row = np.uint32(counts[ROWS])
     n_hits = 0
     dropped = 0
     # Look up the products of parents until the batch is full; no hit means that it was dropped.
@@ -265,15 +265,15 @@ def _multiply_batch(
     for hit in range(n_hits):
         if found[hit] < 0:
             source, variable = slots[left[hit]], slots[right[hit]]
-            found[hit] = settle(table, source, variable, learning)
+            found[hit] = place_of(table, source, variable, learning)
             dropped += found[hit] < 0
     if learning:
         counts[COLLISIONS] += dropped
     # Stamp what the row emits for the first time.
     for hit in range(n_hits):
         record = records[max(found[hit], 0)]
-        new[hit] = (record.stamp != stamp) & (found[hit] >= 0)
-        record.stamp = stamp
+        new[hit] = (record.last_row != last_row) & (found[hit] >= 0)
+        record.last_row = last_row
     # Write all, and count those that are new.
     for hit in range(n_hits):
         slots[size] = found[hit]
@@ -284,11 +284,11 @@ def _multiply_batch(
     return done, size, n_parents
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def emit(
     csr: CSR, row: int, table: Buckets, scratch: Scratch, work: Worklist, learning: bool
 ) -> tuple[int, int]:
-    """Expand a row into the scratch; returns how many features, and how many of them are base.
+    """Expand a row into the scratch; return how many features it has, and how many are base.
 
     Only a row that is learned claims empty buckets.
     """
@@ -315,7 +315,7 @@ def emit(
     return size, base
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _learn(
     csr: CSR,
     labels: Floats,
@@ -335,7 +335,7 @@ def _learn(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _predict(
     csr: CSR,
     table: Buckets,
@@ -351,11 +351,11 @@ def _predict(
         out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)
 
 
-MOST_STAMPS = 2**32 - 1
+MOST_ROWS = 2**32 - 1
 
 
 class HashedLearner(RecordLearner, GrowingLearner):
-    """A learner for sparse rows of any width; its memory is the table and the base features."""
+    """Learner for sparse rows of any width; its memory is the table and the base features."""
 
     kernels = (_learn, _predict)
 
@@ -372,7 +372,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         self.counts = np.zeros(3, dtype=np.int64)
 
     def slots(self) -> NDArray[np.intp]:
-        """The base variables, then the monomials in the order of their first example."""
+        """Return the base variables, then the monomials in the order of their first example."""
         used = np.arange(self.n_variables + self.counts[CLAIMED])
         used[self.n_variables :] += 1
         return used
@@ -387,7 +387,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         self._number_families()
 
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Monomials of `other` that are not here claim empty buckets, by degree."""
+        """See `GrowingLearner.places_of`; monomials that are new here claim buckets, by degree."""
         slots = other.slots()
         slots = slots[np.argsort(other.degree[slots], kind="stable")]
         here = np.full(len(other.keys), -1)
@@ -397,7 +397,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         return shared, here[shared]
 
     def _number_families(self) -> None:
-        """Room to remember all parents' children, or none if it were more than the table's."""
+        """Make room to remember all parents' children, none if it exceeds the table's."""
         parents = np.flatnonzero(self.parent)
         remembered = len(parents) * self.n_variables <= 1 << self.learning.bits
         self.family[parents] = np.arange(len(parents))
@@ -405,7 +405,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
         self.children = np.full(shape, EMPTY, dtype=np.int32)
 
     def _slot(self, monomial: Monomial, table: Buckets) -> int | None:
-        """The slot of a monomial, claimed if it was empty; None if another owns its bucket."""
+        """Return a monomial's slot, claimed if it was empty; None if another owns it."""
         if len(monomial) == 1:
             return monomial[0]
         key = monomial_key(monomial, self.variable_keys)
@@ -415,21 +415,21 @@ class HashedLearner(RecordLearner, GrowingLearner):
             if source is None:
                 return None
             slot = int(claim(table, key, source, monomial[-1]))
-        return None if slot == FOREIGN else slot
+        return None if slot == TAKEN else slot
 
     def _table(self, n_rows: int = 0) -> Buckets:
-        """The table, with stamps left for so many rows."""
-        if self.counts[ROWS] + n_rows > MOST_STAMPS:
+        """Return the table, with stamps left for so many rows."""
+        if self.counts[ROWS] + n_rows > MOST_ROWS:
             self.counts[ROWS] = 0
-            self.stamp[:] = 0
+            self.last_row[:] = 0
         return Buckets(
             self.records, self.keys, self.source, self.variable, self.degree, self.parent,
             self.tags, self.owners, self.family, self.children, self.counts, self._scale,
             self.variable_keys, self.learning.bits,
         )  # fmt: skip
 
-    def _room(self, csr: CSR) -> tuple[Scratch, Worklist]:
-        """Room for any row, whatever it emits."""
+    def _scratch(self, csr: CSR) -> tuple[Scratch, Worklist]:
+        """Return room for the expansion of any row."""
         longest = int(np.diff(csr.indptr).max(initial=0))
         parents = np.empty(len(self.keys) + 1, dtype=np.uint32)
         batch = BATCH + longest

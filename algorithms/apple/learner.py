@@ -1,9 +1,9 @@
-"""Linear models over monomials, whatever the kernel, and those whose feature set grows.
+"""Linear models over monomials, for all kernels, and those whose feature set grows.
 
 A monomial is the sorted tuple of its variables with repeats: ``(0, 0, 3)`` is :math:`x_0^2 x_3`.
 Kernels know it by a 64-bit key, the wrapping sum of one random odd number per variable. The sum
 commutes, so ``x1 * x2`` and ``x2 * x1`` are one feature; VW's hash depends on the path and counts
-them twice. Two of m monomials share a key with a chance below m² / 2^64.
+them twice. Two of m monomials share a key with a probability below m² / 2^64.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -28,14 +27,15 @@ from leaseboard.algorithms.apple.update import (
     UNSEEN,
     Update,
 )
-from leaseboard.algorithms.benches.arrays import uniform
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Learning:
-    """How a learner updates its weights and how large it may grow.
+    """Settings of a learner: how it updates its weights and how large it may grow.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Learning:
 
 
 class MonomialLearner(ABC):
-    """A linear model over monomials, which live in slots.
+    """Linear model over monomials, which live in slots.
 
     Slots 0 to d - 1 hold the base variables, slot d the constant, the rest monomials of higher
     degree. All columns are scaled by powers of two to at most 1 in magnitude. VW's update is
@@ -87,13 +87,13 @@ class MonomialLearner(ABC):
         self.totals = np.zeros(8)
 
     def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
-        """Predict each example and then learn it (lines 3 and 4); returns the predictions.
+        """Predict each example and then learn it (lines 3 and 4); return the predictions.
 
         Parameters
         ----------
         rows, labels
         weights : ndarray of float32, shape (n_examples,), optional
-            Above 0: how many examples each stands for; 1 by default.
+            Above 0: how many examples each counts for; 1 by default.
         """
         self._rescale(np.maximum(self.magnitude, largest_magnitudes(rows)))
         out = np.empty(len(labels), dtype=np.float32)
@@ -107,11 +107,11 @@ class MonomialLearner(ABC):
         return out
 
     def predict(self, rows: Rows) -> Floats:
-        """Predictions without learning, clamped to the labels' range under VW's update."""
+        """Return predictions, under VW's update clamped to the labels' range; learn nothing."""
         return self._predicted(rows, *self.label_range)
 
     def margins(self, rows: Rows) -> Floats:
-        """Predictions without learning that are not clamped: linear in the weights."""
+        """Return predictions that are not clamped, linear in the weights; learn nothing."""
         return self._predicted(rows, -np.inf, np.inf)
 
     def _predicted(self, rows: Rows, low: float, high: float) -> Floats:
@@ -122,7 +122,7 @@ class MonomialLearner(ABC):
 
     @property
     def label_range(self) -> tuple[float, float]:
-        """What predictions are clamped to; SGD's are not."""
+        """Range that predictions are clamped to; SGD's are not."""
         return (-np.inf, np.inf) if self.sgd else (self.totals[LOW], self.totals[HIGH])
 
     @property
@@ -139,13 +139,13 @@ class MonomialLearner(ABC):
 
     @property
     def sgd(self) -> bool:
-        """Whether the update is plain SGD."""
+        """True if the update is plain SGD."""
         return self.learning.update == "sgd"
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """How many monomials there are, the constant not counted."""
+        """Number of monomials, the constant not counted."""
 
     @property
     @abstractmethod
@@ -164,34 +164,31 @@ class MonomialLearner(ABC):
 
     @abstractmethod
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        """Run the kernel; the index of the first example that diverged, or -1."""
+        """Run the kernel; return the index of the first example that diverged, or -1."""
 
     @abstractmethod
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        """Run the kernel; `fixed` stands for 1 / N under SGD and is 0 otherwise."""
-
-    @property
-    def _rate(self) -> float:
-        """What the kernels take: η, or λ under SGD."""
-        return float(self.learning.regularization if self.sgd else self.learning.learning_rate)
+        """Run the kernel; `fixed` replaces 1 / N under SGD and is 0 otherwise."""
 
     @property
     def _update(self) -> Update:
         moments = (self.residual_moments, self.square_moments)
-        return Update(self.totals, *moments, self._rate, self.sgd)
+        # The kernels take η, or λ under SGD.
+        rate = float(self.learning.regularization if self.sgd else self.learning.learning_rate)
+        return Update(self.totals, *moments, rate, self.sgd)
 
     @property
     def _seen(self) -> Floats:
-        """1 / N, and 0 where a feature was never seen: its weight is 0 whatever its value."""
+        """1 / N, and 0 where a feature was never seen: its weight is 0."""
         return np.where(self.inverse < 1 / UNSEEN, self.inverse, np.float32(0))
 
     def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """Take note of larger columns."""
+        """Set the magnitudes of columns, which never fall."""
         self.magnitude = magnitude
 
 
 def powers_of_two(magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each column the power of two that brings its largest magnitude into (1/2, 1].
+    """Return the power of two that brings each column's magnitude into (1/2, 1].
 
     Examples
     --------
@@ -204,7 +201,7 @@ def powers_of_two(magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def largest_magnitudes(rows: Rows) -> NDArray[np.float64]:
-    """The largest absolute value of each column."""
+    """Return the largest absolute value of each column."""
     if not sparse.issparse(rows):
         extremes = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
         return np.asarray(extremes, dtype=np.float64)
@@ -213,7 +210,7 @@ def largest_magnitudes(rows: Rows) -> NDArray[np.float64]:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _raise_to_magnitudes(
     indices: NDArray[np.int32], data: NDArray[np.float32], out: NDArray[np.float64]
 ) -> None:
@@ -222,7 +219,7 @@ def _raise_to_magnitudes(
 
 
 class GrowingLearner(MonomialLearner):
-    """The learner of Algorithm 1: it knows S_k, P_k, and where each monomial comes from.
+    """Learner of Algorithm 1: it knows S_k, P_k, and where each monomial comes from.
 
     Attributes
     ----------
@@ -257,27 +254,27 @@ class GrowingLearner(MonomialLearner):
 
     @abstractmethod
     def slots(self) -> NDArray[np.intp]:
-        """The slots of S_k, the constant left out, base variables first."""
+        """Return the slots of S_k, the constant left out, base variables first."""
 
     @abstractmethod
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Slots of `other` and the slots here that hold the same monomials, constant included.
+        """Return the slots of `other` and those here of the same monomials, constant included.
 
-        A monomial of `other` for which there is no room here is left out.
+        A monomial of `other` that this learner does not have is left out.
         """
 
     @abstractmethod
     def expand(self, parents: Iterable[Monomial]) -> None:
-        """Line 7: put `parents` into P_k and their children into S_k.
+        """Put `parents` into P_k and their children into S_k (line 7).
 
         A parent may be the child of another one in the same call.
         """
 
     def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
-        """M_k of line 6: the `size` non-parents with the highest scores.
+        """Return M_k of line 6: the `size` non-parents with the highest scores.
 
         With `fallback` (section 2.4) the last place goes to a non-parent of the smallest
-        degree, the first in the order of the variables, whatever its score.
+        degree, the first in the order of the variables, for any score.
         """
         slots = self.slots()
         slots = slots[~self.parent[slots]]
@@ -292,7 +289,7 @@ class GrowingLearner(MonomialLearner):
         return chosen
 
     def monomial(self, slot: int) -> Monomial:
-        """The monomial in a slot, read off its provenance."""
+        """Return the monomial in a slot, read off its provenance."""
         variables = []
         while slot != self.n_variables:
             variables.append(int(self.variable[slot]))
@@ -300,13 +297,13 @@ class GrowingLearner(MonomialLearner):
         return tuple(sorted(variables))
 
     def parents(self) -> list[Monomial]:
-        """P_k, by degree and then in the order of the variables: every prefix comes first."""
+        """Return P_k, by degree and then in the order of the variables: prefixes come first."""
         slots = self.slots()
         found = (self.monomial(slot) for slot in slots[self.parent[slots]])
         return sorted(found, key=lambda monomial: (len(monomial), monomial))
 
     def weights(self) -> list[tuple[Monomial, float]]:
-        """Monomials with their weights on the scale of the data, heaviest contribution first.
+        """Return monomials with weights on the scale of the data, heaviest contribution first.
 
         The empty monomial is the constant.
         """
@@ -338,14 +335,14 @@ class GrowingLearner(MonomialLearner):
         return weight / self.inverse[slots] if self.sgd else weight
 
     def _raw_weights(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
-        """The weights w on the scale of the data."""
+        """Return the weights w on the scale of the data."""
         w = self.w[slots].astype(np.float64)
         if self.sgd:
             return np.asarray(w / (self.totals[EXAMPLES] + 1.0))
         return np.asarray(w * self._seen[slots] * self._factors(self._scale)[slots])
 
     def _factors(self, of_variables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The product over each slot's variables of a quantity of the variables."""
+        """Return the product over each slot's variables of a quantity of the variables."""
         factors = np.ones(len(self.keys))
         factors[: self.n_variables] = of_variables
         slots = self.slots()[self.n_variables :]
@@ -353,7 +350,7 @@ class GrowingLearner(MonomialLearner):
         return factors
 
     def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """N shrinks with the scale of its variables; ω and γ do not notice."""
+        """Set the magnitudes; N shrinks with the scale of its variables, ω and γ stay."""
         before = self._scale
         self.magnitude = magnitude
         shift = self._scale / before
@@ -368,7 +365,7 @@ class GrowingLearner(MonomialLearner):
             self.square_moments *= factors**2
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _multiply_up(
     factors: NDArray[np.float64],
     of_variables: NDArray[np.float64],
@@ -376,7 +373,7 @@ def _multiply_up(
     source: NDArray[np.uint32],
     variable: NDArray[np.uint32],
 ) -> None:
-    """Each product's factor is its source's, which comes before it, times its variable's."""
+    """Write each product's factor: its source's, which comes before it, times its variable's."""
     for slot in slots:
         factors[slot] = factors[source[slot]] * of_variables[variable[slot]]
 
@@ -387,7 +384,7 @@ Heuristic = Literal["weight", "raw-weight", "ssm"]
 def ssm_score(
     residual_moment: NDArray[np.float64], moment: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Section 2.3: the estimate of :math:`E[r^2 m^2] / E[m^2]`; 0 where m was never non-zero.
+    """Return the estimate of :math:`E[r^2 m^2] / E[m^2]` (section 2.3); 0 where m always was 0.
 
     Parameters
     ----------
@@ -404,7 +401,7 @@ def ssm_score(
 
 
 def top(scores: NDArray[np.float64], keys: NDArray[np.uint64], size: int) -> NDArray[np.intp]:
-    """Places of the `size` highest positive scores, best first; equal scores go by key.
+    """Return the places of the `size` highest positive scores, best first, equal ones by key.
 
     A monomial of score 0 is never chosen: it has not been seen.
 
@@ -431,7 +428,7 @@ _ONE = np.uint64(1)
 
 
 def variable_keys(n_variables: int) -> NDArray[np.uint64]:
-    """One odd pseudo-random key per variable: the splitmix64 sequence, last bit set."""
+    """Return one odd pseudo-random key per variable: the splitmix64 sequence, last bit set."""
     with np.errstate(over="ignore"):
         z = (np.arange(n_variables, dtype=np.uint64) + _ONE) * _GOLDEN
         z = (z ^ (z >> _S30)) * _MIX1
@@ -440,7 +437,7 @@ def variable_keys(n_variables: int) -> NDArray[np.uint64]:
 
 
 def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
-    """The wrapping sum of the variables' keys.
+    """Return the wrapping sum of the variables' keys.
 
     Examples
     --------
@@ -451,33 +448,33 @@ def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
     return np.uint64(np.sum(keys[list(monomial)], dtype=np.uint64))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mix(key: np.uint64) -> np.uint64:
-    """The key with its bits spread, one to one: splitmix64's finaliser."""
+    """Return the key with its bits spread, one to one: splitmix64's finaliser."""
     z = (key ^ (key >> _S30)) * _MIX1
     z = (z ^ (z >> _S27)) * _MIX2
     return z ^ (z >> _S31)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def bucket_of(key: np.uint64, bits: int) -> np.int64:
-    """The top `bits` of the mixed key: where a hashed table keeps the monomial."""
+    """Return the top `bits` of the mixed key: where a hashed table keeps the monomial."""
     return np.int64(mix(key) >> np.uint64(64 - bits))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def tag_of(mixed: np.uint64) -> np.uint8:
-    """A byte of a mixed key that is never 0."""
+    """Return a byte of a mixed key that is never 0."""
     return np.uint8(mixed & np.uint64(0x7F)) | np.uint8(0x80)
 
 
 def times(monomial: Monomial, variable: int) -> Monomial:
-    """:math:`x_i m(x)`: the child of a parent (Algorithm 1, line 7)."""
+    """Return :math:`x_i m(x)`, the child of a parent (algorithm 1, line 7)."""
     return tuple(sorted((*monomial, variable)))
 
 
 def readable(monomial: Monomial, names: Sequence[str]) -> str:
-    """The monomial as a product of named features.
+    """Return the monomial as a product of named features.
 
     Examples
     --------

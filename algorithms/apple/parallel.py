@@ -36,41 +36,41 @@ from leaseboard.algorithms.apple.learner import (
 from leaseboard.algorithms.apple.rates import metrics_of
 from leaseboard.algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.holdout import Floats, HoldoutBench, Nodes, Rows
+from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Nodes, Rows
 
 Partition = tuple[Rows, Floats]
 
 
 @plain_dataclass(frozen=True, slots=True)
 class Learned:
-    """What a node hands back: its learner and its progressive predictions."""
+    """Answer of a node: its learner and its progressive predictions."""
 
     learner: GrowingLearner
     predictions: Floats
 
 
 def select(learner: GrowingLearner, partition: Partition, algorithm: Apple) -> Learned:
-    """Step 1 at one node: Algorithm 1 on its partition alone, from its own copy of `learner`."""
+    """Run step 1 at one node: algorithm 1 on its partition alone, from a copy of `learner`."""
     node = copy.deepcopy(learner)
     chunks = adaptive_expansion(node, *partition, algorithm.growth(len(partition[1])))
     return Learned(node, np.concatenate([chunk.predictions for chunk in chunks]))
 
 
 def refine(learner: GrowingLearner, partition: Partition) -> Learned:
-    """Step 3 at one node: a pass over its partition with the features as they are."""
+    """Run step 3 at one node: a pass over its partition with its features unchanged."""
     node = copy.deepcopy(learner)
     return Learned(node, node.learn(*partition))
 
 
 def margins(learner: GrowingLearner, partition: Partition) -> Floats:
-    """What a learner as it is predicts on a node's partition, not clamped."""
+    """Return what a learner predicts on a node's partition, not clamped."""
     return learner.margins(partition[0])
 
 
 def united(
     nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Averaging
 ) -> GrowingLearner:
-    """Step 2, and the average of step 3: `empty` with all parents and the averaged weights."""
+    """Return `empty` with all parents (step 2) and the averaged weights (step 3)."""
     empty.magnitude = nodes[0].magnitude
     empty.expand(union_of_parents(nodes))
     merge(nodes, empty, averaging)
@@ -82,7 +82,7 @@ class ParallelApple(Apple):
     """apple over a partition of the examples: local choice, union of parents, averaged weights.
 
     Of several learning rates, by default those of `apple`, the one answers whose averaged weights
-    lose least on the training rows. The progressive losses of the nodes are no guide: each learned
+    lose least on the training rows. The progressive losses of the nodes do not help: each learned
     a part of the examples alone, and the rate that suits the average, which wanders less, is
     higher.
 
@@ -98,8 +98,8 @@ class ParallelApple(Apple):
 
     Notes
     -----
-    Its bench says where the nodes are; the events are the same. The paper does not say how the
-    rate of its parallel form was chosen.
+    Its environment says where the nodes are; the events are the same. The paper is silent on how
+    the rate of its parallel form was chosen.
 
     Departs from the paper, which averages repeatedly: a pass starts beyond the last average, on
     the line from the average before, by the step that loses least on the training rows, 0 among
@@ -110,7 +110,7 @@ class ParallelApple(Apple):
     """
 
     passes: ClassVar[int] = 5
-    """What the paper's experiment makes."""
+    """Passes of the paper's experiment."""
 
     parallel: ClassVar[bool] = True
     many_classes: ClassVar[bool] = False
@@ -119,40 +119,41 @@ class ParallelApple(Apple):
     averaging: Averaging = "weighted"
     extrapolate: bool = True
 
-    def run(self, bench: HoldoutBench, seed: int) -> Run:
-        """Three steps, one pass after the other."""
+    def run(self, env: HoldoutEnvironment, seed: int) -> Run:
+        """Run the three steps, one pass after the other."""
         rates = self.tried
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
             yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield events.LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
-        with bench.nodes(self.partitions) as nodes:
-            learner = yield from self._race(bench, nodes, rates)
-        if bench.scores_test:
-            bench.submit(learner.predict(self.features(bench).test))
-        bench.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
+            yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
+        with env.nodes(self.partitions) as nodes:
+            learner = yield from self._race(env, nodes, rates)
+        if env.scores_test:
+            env.submit(learner.predict(self.features(env).test))
+        env.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
         return learner
 
-    def _race(self, bench: HoldoutBench, nodes: Nodes, rates: Sequence[float]) -> Run:
-        """All passes of all rates; the learner of the rate that did best in the last."""
-        base, labels = self.features(bench), bench.holdout.train.labels
+    def _race(self, env: HoldoutEnvironment, nodes: Nodes, rates: Sequence[float]) -> Run:
+        """Yield all passes of all rates; the learner of the rate that did best in the last."""
+        base, labels = self.features(env), env.holdout.train.labels
         rows = base.train
         averages = [self.learner(rows, rate) for rate in rates]
         for learner in averages:
-            learner.magnitude = largest_magnitudes(rows[: bench.budget])
+            learner.magnitude = largest_magnitudes(rows[: env.budget])
         starts = list(averages)
         known = [np.zeros(len(labels), dtype=np.float32)] * len(rates)
         champion = 0
         yield events.ChampionChanged(at=0, configuration=champion, previous=None)
-        while bench.at < bench.budget:
-            start, n = bench.at, min(bench.budget - bench.at, len(labels))
+        while env.at < env.budget:
+            start, n = env.at, min(env.budget - env.at, len(labels))
             parts = _partitions(rows[:n], labels[:n], self.partitions)
             losses = np.zeros(len(rates))
+            work = functools.partial(select, algorithm=self) if start == 0 else refine
             for i, rate in enumerate(rates):
-                learned = self._pass(nodes, starts[i], parts, first=start == 0)
+                learned = list(nodes.map(work, [starts[i]] * len(parts), parts))
                 predictions = np.concatenate([part.predictions for part in learned])
                 if i == champion:
-                    yield from bench.record(predictions)
+                    yield from env.record(predictions)
                 trained = [part.learner for part in learned]
                 average = united(trained, self.learner(rows, rate), self.averaging)
                 starts[i] = average
@@ -175,20 +176,13 @@ class ParallelApple(Apple):
                     )
             best = int(np.argmin(losses))
             if best != champion:
-                yield events.ChampionChanged(at=bench.at, configuration=best, previous=champion)
+                yield events.ChampionChanged(at=env.at, configuration=best, previous=champion)
                 champion = best
         return averages[champion]
 
-    def _pass(
-        self, nodes: Nodes, learner: GrowingLearner, parts: Sequence[Partition], *, first: bool
-    ) -> list[Learned]:
-        """A pass of every node over its own partition, all of them from `learner`."""
-        step = functools.partial(select, algorithm=self) if first else refine
-        return list(nodes.map(step, [learner] * len(parts), parts))
-
 
 def _partitions(rows: Rows, labels: Floats, count: int) -> list[Partition]:
-    """Neighbouring examples, in `count` parts of almost equal size; fewer if one were empty."""
+    """Cut examples in order into `count` parts of almost equal size, fewer if one were empty."""
     cuts = np.linspace(0, len(labels), max(1, min(count, len(labels))) + 1).astype(int)
     return [(rows[start:stop], labels[start:stop]) for start, stop in itertools.pairwise(cuts)]
 
@@ -200,7 +194,7 @@ STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
 def union_of_parents(nodes: Sequence[GrowingLearner]) -> list[Monomial]:
-    """The parents found by any node, by degree; each can be built from those before it.
+    """Return the parents found by any node, by degree; each can be built from those before it.
 
     Every node's parents hold, with a monomial, the parent that made it, and so does the union.
     """
@@ -260,7 +254,7 @@ def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Ave
 def losses_beyond(
     average: GrowingLearner, now: Floats, before: Floats, labels: Floats
 ) -> NDArray[np.float64]:
-    """The squared losses of `average` moved on by each of `STEPS`.
+    """Return the squared losses of `average` moved on by each of `STEPS`.
 
     Margins are linear in the weights: `now` are those of the average, `before` of the one before.
     """
@@ -271,7 +265,7 @@ def losses_beyond(
 
 
 def beyond(average: GrowingLearner, before: GrowingLearner, step: float) -> GrowingLearner:
-    """A copy of `average` moved on by `step` times its way from `before`, weights alone."""
+    """Return a copy of `average` moved on by `step` times its way from `before`, weights alone."""
     moved = copy.deepcopy(average)
     source, target = moved.places_of(before)
     if moved.sgd:

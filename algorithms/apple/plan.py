@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -27,12 +26,13 @@ from leaseboard.algorithms.apple.update import (
     learn_adaptive,
     learn_sgd,
 )
-from leaseboard.algorithms.benches.arrays import uniform
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 
 class Plan(NamedTuple):
-    """How the columns are scaled, and which product each slot is."""
+    """Scale of the columns, and the product of each slot."""
 
     scale: NDArray[np.float64]
     source: NDArray[np.uint32]
@@ -40,7 +40,7 @@ class Plan(NamedTuple):
 
 
 class Slots(NamedTuple):
-    """The state of each slot: ω, γ and 1 / N."""
+    """State of each slot: ω, γ and 1 / N."""
 
     w: Floats
     g: Floats
@@ -48,7 +48,7 @@ class Slots(NamedTuple):
 
 
 class PlanLearner(GrowingLearner):
-    """A learner for dense rows of few columns; exact, no two monomials ever share a slot."""
+    """Learner for dense rows of few columns; exact, no two monomials ever share a slot."""
 
     def __init__(self, n_variables: int, learning: Learning) -> None:
         super().__init__(n_variables, learning)
@@ -61,11 +61,11 @@ class PlanLearner(GrowingLearner):
         self.square_moments = self.residual_moments.copy()
 
     def slots(self) -> NDArray[np.intp]:
-        """All but the constant's."""
+        """Return all but the constant's."""
         return np.delete(np.arange(len(self.keys)), self.n_variables)
 
     def expand(self, parents: Iterable[Monomial]) -> None:
-        """Add the children of `parents` that S_k lacks."""
+        """Add the children of `parents` that are not in S_k."""
         by_degree = itertools.groupby(sorted(parents, key=len), key=len)
         for _, monomials in by_degree:
             keys = np.array([monomial_key(m, self.variable_keys) for m in monomials])
@@ -74,7 +74,7 @@ class PlanLearner(GrowingLearner):
             self._append_children(slots, np.ones((len(slots), self.n_variables), dtype=np.bool_))
 
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """All of `other`'s slots; this feature set must hold its own."""
+        """Return all of `other`'s slots; this feature set must hold its own."""
         return np.arange(len(other.keys)), self._slots_of(other.keys)
 
     def expand_all(self, degree: int, indicators: NDArray[np.bool_]) -> None:
@@ -129,7 +129,7 @@ def _dense(rows: Rows) -> Floats:
     return uniform(rows.toarray() if sparse.issparse(rows) else rows)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
     scale, source, variable = plan
@@ -146,7 +146,7 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     return nonzeros
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _learn(
     rows: Floats, labels: Floats, weights: Floats, plan: Plan, slots: Slots, update: Update,
     out: Floats,
@@ -176,7 +176,7 @@ def _learn(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _predict(
     rows: Floats, plan: Plan, w: Floats, inverse: Floats, low: float, high: float, out: Floats
 ) -> None:

@@ -14,8 +14,8 @@ from leaseboard.algorithms.apple.apple import Apple, Growth, adaptive_expansion
 from leaseboard.algorithms.apple.learner import GrowingLearner
 from leaseboard.algorithms.apple.rates import FINAL, FINALISTS, PREFIX
 from leaseboard.algorithms.apple.rows import Targets
-from leaseboard.algorithms.benches.arrays import squared_losses
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.environments.arrays import squared_losses
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError
 
 RECENT = PREFIX
@@ -38,14 +38,14 @@ class Examples:
         return len(self.targets.T)
 
     def at(self, places: NDArray[np.intp] | slice) -> Examples:
-        """Some of them."""
+        """Return the examples at `places`."""
         weights = None if self.weights is None else self.weights[places]
         return Examples(self.rows[places], self.targets[:, places], weights)
 
 
 @dataclass(eq=False)
 class RateModel:
-    """A learning rate with a learner for each target.
+    """Learning rate with a learner for each target.
 
     Attributes
     ----------
@@ -91,12 +91,12 @@ class RateModel:
 
 
 def untrained(algorithm: Apple, examples: Examples) -> list[RateModel]:
-    """One for each rate that the settings name, which have learned nothing."""
+    """Return one for each rate that the settings name, which have learned nothing."""
     return [fresh(algorithm, examples, rate) for rate in algorithm.tried]
 
 
 def fresh(algorithm: Apple, examples: Examples, rate: float) -> RateModel:
-    """One that has learned nothing."""
+    """Return one that has learned nothing."""
     learners = tuple(algorithm.learner(examples.rows, rate) for _ in examples.targets)
     return RateModel(rate, learners)
 
@@ -104,7 +104,7 @@ def fresh(algorithm: Apple, examples: Examples, rate: float) -> RateModel:
 def learned_by(every: Sequence[RateModel], examples: Examples, growth: Growth) -> list[RateModel]:
     """Let all learn; those that have not diverged, the one that has lost least first.
 
-    Raises DivergedError if nobody is left.
+    Raises DivergedError if none is left.
     """
     left, reason = [], ""
     for model in every:
@@ -140,23 +140,23 @@ def raced(algorithm: Apple, examples: Examples) -> RateModel:
 
 
 def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
-    """A column for each class; a single column is that of the second of two."""
+    """Return a column for each class; a single column is that of the second of two."""
     wide = margins.astype(np.float64)
     return np.column_stack([-wide[:, 0], wide[:, 0]]) if wide.shape[1] == 1 else wide
 
 
-def log_chances(margins: Doubles, slope: float) -> Doubles:
-    """The logarithm of each class's chance: `slope` times its margin, less what all come to."""
+def log_probabilities(margins: Doubles, slope: float) -> Doubles:
+    """Return log probabilities: `slope` times each margin, less the logarithm of their sum."""
     return np.asarray(log_softmax(slope * margins, axis=1))
 
 
 def slope_of(model: RateModel) -> float:
-    """The slope at which the recent predictions tell the recent classes best, by log loss.
+    """Return the slope at which the recent predictions have the least log loss.
 
     Platt 1999, Probabilistic outputs for support vector machines, without his constant: of two
-    classes a margin of 0 is a chance of 1/2, so that the likeliest class is the one predicted. One
-    more example is counted that is certain and wrong, where Platt moves the labels: a model that
-    was never wrong would be certain otherwise.
+    classes a margin of 0 is a probability of 1/2, so that the likeliest class is the one
+    predicted. One more example is counted that is certain and wrong, where Platt moves the labels:
+    a model that was never wrong would be certain otherwise.
     """
     margins = margins_of_classes(model.recent)
     own = margins_of_classes(model.truths) > 0
@@ -164,8 +164,8 @@ def slope_of(model: RateModel) -> float:
 
     def log_loss(log_slope: float) -> float:
         slope = float(np.exp(log_slope))
-        lost = -(model.weights @ log_chances(margins, slope)[own])
-        return float(lost - log_chances(worst, slope)[0, -1])
+        lost = -(model.weights @ log_probabilities(margins, slope)[own])
+        return float(lost - log_probabilities(worst, slope)[0, -1])
 
     steepest = np.log(STEEPEST)
     return float(np.exp(minimize_scalar(log_loss, bounds=(-steepest, steepest)).x))

@@ -6,8 +6,6 @@ champion, and answers. Rates that are given are raced over all examples, as the 
 default is a race of a few on the first examples, which costs a part of it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from abc import abstractmethod
@@ -23,11 +21,11 @@ from leaseboard.algorithms.apple.learner import Learning, Monomial, MonomialLear
 from leaseboard.algorithms.apple.rows import Base, Targets, targets_of, with_bigrams
 from leaseboard.algorithms.apple.update import DROPPED
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.arrays import squared_losses
-from leaseboard.algorithms.benches.holdout import (
+from leaseboard.algorithms.environments.arrays import squared_losses
+from leaseboard.algorithms.environments.holdout import (
     Floats,
     HoldoutAlgorithm,
-    HoldoutBench,
+    HoldoutEnvironment,
     Rows,
 )
 from leaseboard.algorithms.errors import DivergedError
@@ -47,7 +45,7 @@ FINAL = 40_000
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Expansion:
-    """What line 7 did: the new parents, |S_{k+1}|, and the highest degree in it."""
+    """Expansion of line 7: the new parents, |S_{k+1}|, and the highest degree in it."""
 
     parents: tuple[Monomial, ...]
     size: int
@@ -64,7 +62,7 @@ class Chunk:
 
 @dataclasses.dataclass(slots=True, eq=False)
 class Entrant:
-    """A learning rate, with a learner for each target.
+    """Learning rate, with a learner for each target.
 
     Attributes
     ----------
@@ -108,7 +106,7 @@ class Entrant:
     def expanded(
         self, at: int, names: Sequence[str], step: Sequence[Chunk]
     ) -> Iterator[events.FeaturesExpanded]:
-        """An event if `step` ended in an expansion; of several targets what all of them found."""
+        """Yield an event if `step` ended in an expansion; of several targets what all found."""
         found = [chunk.expansion for chunk in step if chunk.expansion]
         if not found:
             return
@@ -128,7 +126,7 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 def _rate_or_auto(value: Any) -> Any:
-    """The value, for the type to take; a union's own error speaks of one member."""
+    """Return the value, for the type to take; a union's own error speaks of one member."""
     if value == "auto":
         return value
     try:
@@ -136,7 +134,7 @@ def _rate_or_auto(value: Any) -> Any:
     except (TypeError, ValueError):
         number = math.nan
     if not 0 < number < math.inf:
-        raise ValueError("Input should be 'auto' or a number above 0")
+        raise ValueError("must be 'auto' or a number above 0")
     return number
 
 
@@ -150,7 +148,7 @@ def listed(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class OnlineLearner(HoldoutAlgorithm):
-    """An online learner of the hold-out bench, run with one or more learning rates.
+    """Online learner of the hold-out environment, run with one or more learning rates.
 
     Parameters
     ----------
@@ -166,7 +164,7 @@ class OnlineLearner(HoldoutAlgorithm):
     bits : int
         The hashed kernel keeps monomials in a table of 2^bits.
     base : {"unigram", "bigram"}
-        The base variables: the features as they are, or for text the words and all pairs of
+        The base variables: the features, or for text the words and all pairs of
         neighbouring words of the training texts.
     kernel : {"auto", "plan", "hashed"}
         The dense plan, or the hashed table; ``auto`` takes the plan for dense rows if its
@@ -185,7 +183,7 @@ class OnlineLearner(HoldoutAlgorithm):
 
     @property
     def tried(self) -> tuple[float, ...]:
-        """The learning rates of the race; plain SGD's step has none, and races nothing."""
+        """Learning rates of the race; plain SGD's step has none, so there is one model."""
         if self.rates:
             return self.rates
         if self.learning_rate != "auto":
@@ -194,7 +192,7 @@ class OnlineLearner(HoldoutAlgorithm):
 
     @property
     def capacity(self) -> int:
-        """One model for each learning rate."""
+        """Number of models: one for each learning rate."""
         return len(self.tried)
 
     @abstractmethod
@@ -203,19 +201,19 @@ class OnlineLearner(HoldoutAlgorithm):
     ) -> Iterator[Chunk]:
         """Learn some examples, whose first pass has `n_first_pass`."""
 
-    def features(self, bench: HoldoutBench) -> Base:
-        """The base features; bigrams are made once a bench."""
-        holdout = bench.holdout
+    def features(self, env: HoldoutEnvironment) -> Base:
+        """Return the base features; bigrams are made once an environment."""
+        holdout = env.holdout
         if self.base == "unigram":
             return Base(holdout.train.rows, holdout.test.rows, holdout.names)
-        return bench.once(with_bigrams, holdout)
+        return env.once(with_bigrams, holdout)
 
     @abstractmethod
     def learner(self, rows: Rows, rate: float) -> MonomialLearner:
-        """A learner that has seen nothing, of the kernel that suits `rows`."""
+        """Return a learner that has seen nothing, of the kernel that suits `rows`."""
 
     def learning(self, rate: float) -> Learning:
-        """The settings as a learner takes them."""
+        """Return the settings as a learner takes them."""
         return Learning(
             learning_rate=rate,
             update=self.update,
@@ -224,31 +222,31 @@ class OnlineLearner(HoldoutAlgorithm):
         )
 
     def takes_plan(self, rows: Rows, most_monomials: int) -> bool:
-        """Whether the plan kernel suits `rows`, whose feature set grows to `most_monomials`."""
+        """Return whether the plan suits `rows`, whose features grow to `most_monomials`."""
         if self.kernel != "auto":
             return self.kernel == "plan"
         return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
 
-    def prepare(self, bench: HoldoutBench) -> None:
+    def prepare(self, env: HoldoutEnvironment) -> None:
         """Compile the kernels on a few rows and make the base features."""
-        rows = self.features(bench).train
+        rows = self.features(env).train
         learner = self.learner(rows, self.tried[0])
         few = min(4, rows.shape[0])
-        for _ in self.chunks(learner, rows[:few], bench.holdout.train.labels[:few], few):
+        for _ in self.chunks(learner, rows[:few], env.holdout.train.labels[:few], few):
             pass
         learner.predict(rows[:few])
 
-    def run(self, bench: HoldoutBench, seed: int) -> Run:
-        """Race the learning rates over the passes that the bench allows.
+    def run(self, env: HoldoutEnvironment, seed: int) -> Run:
+        """Race the learning rates over the passes that the environment allows.
 
-        Rates that nobody gave are raced on the first examples alone, with all epochs. Where these
+        Rates that are not given race on the first examples alone, with all epochs. Where these
         are not the whole first pass, the finalists start again on more of them, and then the best
         one on all, with epochs of their full length; what they say of the examples that chose them
         is not asked, since their labels did so.
         """
-        base, holdout = self.features(bench), bench.holdout
+        base, holdout = self.features(env), env.holdout
         targets = targets_of(holdout.train.labels, len(holdout.classes))
-        budget, first_pass = bench.budget, min(bench.n_train, bench.budget)
+        budget, first_pass = env.budget, min(env.n_train, env.budget)
         chooses = len(self.tried) > 1 and not self.rates
         ends = {min(first_pass, PREFIX), min(first_pass, FINAL)} if chooses else set()
         entrants: list[Entrant] = []
@@ -275,24 +273,24 @@ class OnlineLearner(HoldoutAlgorithm):
                 yield events.LeaseGranted(
                     at=at, configuration=i, amount=until, slot=i, fresh=again
                 )
-            if not at:  # the first stands for the answer until one is better
+            if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            champion = yield from _race(bench, entrants, targets, base.names, until)
+            champion = yield from _race(env, entrants, targets, base.names, until)
             if until in ends:
                 n_best = FINALISTS if until == PREFIX < first_pass else 1
                 entrants = yield from _best(entrants, champion, until, n_best)
                 rates = [(each.configuration, each.rate) for each in entrants]
             at = until
         model = model_of(champion.learners)
-        if bench.scores_test:
-            bench.submit(model.predict(base.test))
-        bench.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
+        if env.scores_test:
+            env.submit(model.predict(base.test))
+        env.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
         return model
 
     def _passes(
         self, learner: MonomialLearner, rows: Rows, target: Floats, left: int
     ) -> Iterator[Chunk]:
-        """The chunks of `left` examples, pass after pass."""
+        """Yield the chunks of `left` examples, pass after pass."""
         first_pass = min(len(target), left)
         while left > 0:
             n = min(left, len(target))
@@ -301,7 +299,7 @@ class OnlineLearner(HoldoutAlgorithm):
 
 
 def _race(
-    bench: HoldoutBench,
+    env: HoldoutEnvironment,
     entrants: Sequence[Entrant],
     targets: Targets,
     names: Sequence[str],
@@ -313,7 +311,7 @@ def _race(
     Raises DivergedError if no entrant is left.
     """
     champion = entrants[0]
-    while bench.at < until:
+    while env.at < until:
         learned: list[tuple[Entrant, list[Chunk]]] = []
         failures: dict[int, str] = {}
         for entrant in entrants:
@@ -325,21 +323,19 @@ def _race(
             raise DivergedError(failures.popitem()[1])
         entrants = [entrant for entrant, _ in learned]
         answer, step = next((e for e in learned if e[0] is champion), learned[0])
-        new = answer.learned - bench.at
+        new = answer.learned - env.at
         if new > 0:  # a number for each example, or of many classes one for each class
             said = [chunk.predictions for chunk in step]
             predictions = said[0] if len(said) == 1 else np.column_stack(said)
-            yield from bench.record(predictions[-new:])
+            yield from env.record(predictions[-new:])
         for entrant, its_step in learned:
-            yield from entrant.expanded(bench.at, names, its_step)
+            yield from entrant.expanded(env.at, names, its_step)
         best = min(entrants, key=lambda entrant: entrant.loss_sum)
         if best is not champion:
             was, champion = champion.configuration, best
-            yield events.ChampionChanged(
-                at=bench.at, configuration=best.configuration, previous=was
-            )
+            yield events.ChampionChanged(at=env.at, configuration=best.configuration, previous=was)
         for i, reason in failures.items():
-            yield events.ConfigurationFailed(at=bench.at, configuration=i, reason=reason)
+            yield events.ConfigurationFailed(at=env.at, configuration=i, reason=reason)
     return champion
 
 
@@ -365,7 +361,7 @@ def _best(
 
 
 def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
-    """What a run says of its champion beside the score; of many classes for all of them."""
+    """Return the metrics of a champion next to its score, of many classes for all of them."""
     return {
         "features_per_example": sum(learner.features_per_example for learner in learners),
         "nonzeros_per_example": learners[0].mean_nonzeros,
@@ -376,7 +372,7 @@ def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
 
 
 class ClassLearners:
-    """The learners of all classes as one model, in the order of the classes."""
+    """Learners of all classes as one model, in the order of the classes."""
 
     def __init__(self, learners: Sequence[MonomialLearner]) -> None:
         self.learners = tuple(learners)
@@ -384,7 +380,7 @@ class ClassLearners:
             raise ValueError("no learners: there is one for each class")
 
     def predict(self, rows: Rows) -> Floats:
-        """What each class's learner says, shape (n_examples, n_classes); the largest wins."""
+        """Return each class's number, shape (n_examples, n_classes); the largest wins."""
         return np.column_stack([learner.predict(rows) for learner in self.learners])
 
 
@@ -392,5 +388,5 @@ Model: TypeAlias = Union["MonomialLearner", ClassLearners]
 
 
 def model_of(learners: Sequence[MonomialLearner]) -> Model:
-    """One learner is itself the model."""
+    """Return one learner is itself the model."""
     return learners[0] if len(learners) == 1 else ClassLearners(learners)

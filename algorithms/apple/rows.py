@@ -3,19 +3,17 @@
 The update does not mind a column's unit, since it divides by the largest magnitude. It does mind
 an outlier, which is that magnitude and leaves nothing of all other values, and an offset, which
 makes a product of two columns a copy of them. So a column is clipped at high and low percentiles,
-and its mean taken away. A column that is mostly zeros keeps them: what is rare there is no
+and its mean taken away. A column that is mostly zeros keeps them: a rare value there is not an
 outlier, and without its zeros it would cost a feature in every row.
 
 Texts may have pairs of neighbouring words as features: the `bigram` baseline, and apple on top.
 
-Three and more classes have a target each, which tells the class from all others, and a learner
-each, which grows its own features. The monomials that tell one class from the rest tell another
-one little, so that shared ones would have to be as many as all classes need together, and every
-class would learn the others' as well. What sharing would save is the product that makes a feature,
-one multiplication of the dozen that its update takes.
+Three and more classes have a target each, which separates the class from all others, and a learner
+each, which grows its own features. The monomials that separate one class from the rest are of
+little use to another, so that shared ones would have to be as many as all classes need together,
+and every class would learn the others' as well. Sharing would save only the product that makes a
+feature, one multiplication of the dozen that its update takes.
 """
-
-from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.benches.holdout import Floats, Holdout, Part, Rows, Unlabelled
+from leaseboard.algorithms.environments.holdout import Floats, Holdout, Part, Rows, Unlabelled
 from leaseboard.algorithms.errors import DataError, SkipError
 
 DENSE_ENOUGH = 1 / 3
@@ -36,7 +34,7 @@ LARGEST_LABEL = 1e15
 
 
 def as_rows(matrix: Any, density: float = DENSE_ENOUGH) -> Rows:
-    """`matrix` in the form that the kernels read, dense where it is fuller than `density`.
+    """Return `matrix` in the form that the kernels read, dense where it is fuller than `density`.
 
     Parameters
     ----------
@@ -65,7 +63,7 @@ def as_rows(matrix: Any, density: float = DENSE_ENOUGH) -> Rows:
 
 
 def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
-    """`labels` as float32.
+    """Return `labels` as float32.
 
     Raises
     ------
@@ -104,7 +102,7 @@ Values = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class ColumnScale:
-    """A value is clipped to `low` and `high`, then `shift` taken away, then divided by `spread`.
+    """Scale of a value: clipped to `low` and `high`, less `shift`, divided by `spread`.
 
     Examples
     --------
@@ -122,7 +120,7 @@ class ColumnScale:
 
     @classmethod
     def fitted(cls, values: Values, clip: float, scale: bool) -> Self:
-        """What becomes of a column with these values in the training rows.
+        """Return what becomes of a column with these values in the training rows.
 
         Parameters
         ----------
@@ -149,13 +147,13 @@ class ColumnScale:
         return cls(float(low), float(high), mean, spread if spread > 0 else 1.0)
 
     def of(self, values: Values) -> NDArray[np.float64]:
-        """The values, treated so."""
+        """Return the values, treated so."""
         clipped = np.clip(values.astype(np.float64), self.low, self.high)
         return np.asarray((clipped - self.shift) / self.spread)
 
 
 class RowScale:
-    """The scales of all columns of rows; sparse rows keep their zeros, and are not clipped."""
+    """Scales of all columns of rows; sparse rows keep their zeros, and are not clipped."""
 
     def __init__(self, rows: Rows, clip: float, scale: bool) -> None:
         if sparse.issparse(rows):
@@ -166,7 +164,7 @@ class RowScale:
             self.columns = [ColumnScale.fitted(column, clip, scale) for column in rows.T]
 
     def of(self, rows: Rows) -> Rows:
-        """The rows, treated so, as float32."""
+        """Return the rows, treated so, as float32."""
         if sparse.issparse(rows):
             spreads = np.array([column.spread for column in self.columns])
             return sparse.csr_array(rows / spreads, dtype=np.float32)
@@ -181,7 +179,7 @@ Targets: TypeAlias = Floats
 
 
 def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Targets:
-    """The labels as they are; of three and more classes 1 for each class's own, -1 for others.
+    """Return the labels; of three and more classes 1 for each class's own, -1 for others.
 
     Examples
     --------
@@ -224,7 +222,7 @@ class PairNames(Sequence[str]):
 
 
 def with_bigrams(holdout: Holdout) -> Base:
-    """The rows with a count for each pair of neighbouring words of the training texts.
+    """Return the rows with a count for each pair of neighbouring words of the training texts.
 
     Raises
     ------
@@ -240,7 +238,7 @@ def with_bigrams(holdout: Holdout) -> Base:
 
 
 def pairs_of(tokens: NDArray[np.int32], n_words: int) -> NDArray[np.int64]:
-    """A number for each pair of neighbouring known words, ``first * n_words + second``.
+    """Return a number for each pair of neighbouring known words, ``first * n_words + second``.
 
     Examples
     --------

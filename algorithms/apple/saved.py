@@ -4,8 +4,6 @@ The kernels trust their arrays. So a learner is built by its own constructor, an
 of slots and variables is checked before a kernel sees it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any
@@ -25,7 +23,7 @@ _WEIGHTS = ("w", "inverse")
 
 
 def state_of(learner: MonomialLearner) -> dict[str, Any]:
-    """Everything that predictions depend on; what only learning needs is left out."""
+    """Return all that predictions depend on, without what only learning needs."""
     state = {
         "n_variables": learner.n_variables,
         "learning": dataclasses.asdict(learner.learning),
@@ -44,11 +42,11 @@ def state_of(learner: MonomialLearner) -> dict[str, Any]:
         slots = {name: getattr(learner, name)[used_slots] for name in _WEIGHTS}
         more = {"degree": learner.full_degree, "indicators": learner.indicators}
         return state | {"kernel": "full", "used": used_slots, **slots, **more}
-    raise TypeError(f"a {type(learner).__name__} is no learner of apple's kernels")
+    raise TypeError(f"a {type(learner).__name__} is not a learner of apple's kernels")
 
 
 def learner_of(state: Mapping[str, Any]) -> MonomialLearner:
-    """A learner that predicts as the one that `state_of` was told of; it is not to learn more.
+    """Return a learner that predicts as that of `state_of`; it must not learn more.
 
     Raises
     ------
@@ -114,7 +112,7 @@ def _same(values: Any, length: int) -> NDArray[Any]:
 
 
 def _check_slots(learner: GrowingLearner, used: int) -> None:
-    """Every slot's source comes before it, and its variable is one; ValueError otherwise."""
+    """Raise ValueError unless each slot's source is before it, and its variable exists."""
     d = learner.n_variables
     products = np.arange(d + 1, used)
     source, variable = learner.source[products], learner.variable[products]

@@ -11,7 +11,6 @@ from abc import abstractmethod
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -27,8 +26,9 @@ from leaseboard.algorithms.apple.update import (
     learn_adaptive,
     learn_sgd,
 )
-from leaseboard.algorithms.benches.arrays import sealed
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import read_only
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import SkipError
 
 Records = NDArray[np.void]
@@ -56,23 +56,23 @@ class Scratch(NamedTuple):
 
 
 def csr_of(rows: Rows) -> CSR:
-    """The arrays of sparse rows, or of dense ones made sparse.
+    """Return the arrays of sparse rows, or of dense ones made sparse.
 
-    They are read-only, whoever owns the rows, so that the kernels are compiled once.
+    They are read-only, for any owner of the rows, so that the kernels are compiled once.
     """
     rows = rows if sparse.issparse(rows) else sparse.csr_array(rows)
     indices = rows.indices.astype(np.int32, copy=False)
-    return CSR(sealed(rows.indptr.astype(np.int64)), sealed(indices), sealed(rows.data))
+    return CSR(read_only(rows.indptr.astype(np.int64)), read_only(indices), read_only(rows.data))
 
 
 def new_scratch(n_features: int) -> Scratch:
-    """Room for so many emitted features, and one that is written but not counted."""
+    """Return room for so many emitted features, and one that is written but not counted."""
     v, z, w, g, inverse = (np.empty(n_features + 1, dtype=np.float32) for _ in range(5))
     slots = np.empty(n_features + 1, dtype=np.uint32)
     return Scratch(slots, v, z, w, g, inverse, np.empty(n_features + 1, dtype=np.uint64))
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def emit_base(
     csr: CSR,
     row: int,
@@ -97,7 +97,7 @@ def emit_base(
     return base
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def learn_emitted(
     records: Records, scratch: Scratch, size: int, base: int, y: Real, h: Real, update: Update
 ) -> Real:
@@ -132,9 +132,9 @@ def learn_emitted(
     return p
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float) -> Real:
-    """The raw prediction; `fixed` stands for 1 / N under SGD and is 0 otherwise."""
+    """Return the raw prediction; `fixed` replaces 1 / N under SGD and is 0 otherwise."""
     unseen = np.float32(1 / UNSEEN)
     p = np.float32(0.0)
     for i in range(size):
@@ -146,7 +146,7 @@ def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float)
 
 
 RECORD = np.dtype(
-    [("w", np.float32), ("g", np.float32), ("inverse", np.float32), ("stamp", np.uint32)],
+    [("w", np.float32), ("g", np.float32), ("inverse", np.float32), ("last_row", np.uint32)],
     align=True,
 )
 """A slot: ω, γ, 1 / N, and the number of the last row that emitted it, where anyone asks."""
@@ -156,7 +156,7 @@ LINE = 64
 
 
 class RecordLearner(MonomialLearner):
-    """A learner whose slots are records: a look-up costs one cache line, whatever it asks.
+    """Learner whose slots are records: any look-up costs one cache line.
 
     Attributes
     ----------
@@ -168,10 +168,10 @@ class RecordLearner(MonomialLearner):
     """What learns rows and what predicts them, compiled."""
 
     records: Records
-    stamp: NDArray[np.uint32]
+    last_row: NDArray[np.uint32]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the views, which would come back as copies."""
+        """Return the state without the views, which would come back as copies."""
         fields = self.records.dtype.names or ()
         return {name: value for name, value in vars(self).items() if name not in fields}
 
@@ -194,22 +194,22 @@ class RecordLearner(MonomialLearner):
             setattr(self, name, self.records[name])
 
     @abstractmethod
-    def _room(self, csr: CSR) -> tuple[Any, ...]:
-        """Room for the expansion of any of the rows."""
+    def _scratch(self, csr: CSR) -> tuple[Any, ...]:
+        """Return room for the expansion of any of the rows."""
 
     @abstractmethod
     def _table(self, n_rows: int = 0) -> Any:
-        """The slots as the kernels see them, for so many rows to come."""
+        """Return the slots as the kernels see them, for so many rows to come."""
 
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         csr = csr_of(rows)
-        table, room = self._table(len(labels)), self._room(csr)
-        bad: int = self.kernels[0](csr, labels, weights, table, *room, self._update, out)
+        table, longest_row = self._table(len(labels)), self._scratch(csr)
+        bad: int = self.kernels[0](csr, labels, weights, table, *longest_row, self._update, out)
         return bad
 
     def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
         csr = csr_of(rows)
-        self.kernels[1](csr, self._table(len(out)), *self._room(csr), fixed, low, high, out)
+        self.kernels[1](csr, self._table(len(out)), *self._scratch(csr), fixed, low, high, out)
 
 
 MOST_PRODUCTS = 2**25
@@ -217,7 +217,7 @@ MOST_PRODUCTS = 2**25
 
 
 class Products(NamedTuple):
-    """The slots of a `FullLearner` as its kernels see them, and what it multiplies."""
+    """Slots of a `FullLearner` as its kernels see them, and what it multiplies."""
 
     records: Records
     scale: NDArray[np.float64]
@@ -227,7 +227,7 @@ class Products(NamedTuple):
     degree: int
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def _emit(
     csr: CSR, row: int, products: Products, scratch: Scratch, last: NDArray[np.int32]
 ) -> tuple[int, int]:
@@ -257,7 +257,7 @@ def _emit(
     return size, base
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _learn(
     csr: CSR,
     labels: Floats,
@@ -277,7 +277,7 @@ def _learn(
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy", fastmath=FAST)
 def _predict(
     csr: CSR,
     products: Products,
@@ -298,7 +298,7 @@ class FullLearner(RecordLearner):
 
     Every product of up to `degree` features of a row is emitted once and lives in the bucket of
     its key. Products that hash to the same bucket share its weight: at these numbers no table
-    could tell them apart, and no one needs their names.
+    could separate them, and their names are not needed.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class FullLearner(RecordLearner):
         return self.full_degree
 
     def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """The scale is that of the first rows: N of a shared bucket cannot follow a new one."""
+        """Take the scale of the first rows: N of a shared bucket cannot follow a new one."""
         if not self.totals[EXAMPLES]:
             self.magnitude = magnitude
 
@@ -342,13 +342,13 @@ class FullLearner(RecordLearner):
             self.full_degree,
         )  # fmt: skip
 
-    def _room(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
-        """Room for the expansion of the fullest row, and for the place each feature extends."""
+    def _scratch(self, csr: CSR) -> tuple[Scratch, NDArray[np.int32]]:
+        """Return room for the expansion of the fullest row and its places."""
         longest = int(np.diff(csr.indptr).max(initial=0))
-        room = math.comb(longest + self.full_degree, self.full_degree)
-        if room > MOST_PRODUCTS:
+        longest_row = math.comb(longest + self.full_degree, self.full_degree)
+        if longest_row > MOST_PRODUCTS:
             raise SkipError(
-                f"a row of {longest} features has {room:.3g} products of up to"
+                f"a row of {longest} features has {longest_row:.3g} products of up to"
                 f" {self.full_degree}, more than {MOST_PRODUCTS}: lower the degree"
             )
-        return new_scratch(room), np.empty(room + 1, dtype=np.int32)
+        return new_scratch(longest_row), np.empty(longest_row + 1, dtype=np.int32)

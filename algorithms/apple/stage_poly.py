@@ -5,8 +5,6 @@ parents is counted once for each path to it, deeper monomials give way to shallo
 hash collision, and its parallel mode has not merged the nodes' parents since 2014.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import weakref
@@ -21,7 +19,12 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.rates import Rate, listed
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.holdout import HoldoutAlgorithm, HoldoutBench, Part, Unlabelled
+from leaseboard.algorithms.environments.holdout import (
+    HoldoutAlgorithm,
+    HoldoutEnvironment,
+    Part,
+    Unlabelled,
+)
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, LeaseGranted
 
@@ -46,12 +49,12 @@ class StagePoly(HoldoutAlgorithm):
     Features are named by strings: for integer names VW's default hash is the identity, and
     products of parents then land on the base features.
 
-    It learns in one pass, however many the bench allows: in later ones VW's schedule goes on
+    It learns in one pass, however many the environment allows: in later ones VW's schedule goes on
     growing the features.
     """
 
     may_stop: ClassVar[bool] = True
-    """It learns in one pass, however many the bench allows."""
+    """It learns in one pass, however many the environment allows."""
 
     expansion: Literal["stage_poly", "linear", "quadratic", "cubic"] = "stage_poly"
     alpha: Annotated[float, Field(ge=0, le=2)] = 1.0
@@ -65,21 +68,21 @@ class StagePoly(HoldoutAlgorithm):
         """One model for each learning rate."""
         return max(1, len(self.rates))
 
-    def prepare(self, bench: HoldoutBench) -> None:
+    def prepare(self, env: HoldoutEnvironment) -> None:
         """Write the rows as VW's text, and let VW make its cache of them."""
-        bench.once(written, bench, self.bits)
+        env.once(written, env, self.bits)
 
-    def run(self, bench: HoldoutBench, seed: int) -> Run:
+    def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Learn with each rate; the one with the lowest progressive squared loss answers."""
-        n = _examples(bench)
-        text, questions = bench.once(written, bench, self.bits)
+        n = _examples(env)
+        text, questions = env.once(written, env, self.bits)
         rates = self.rates or (self.learning_rate,)
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate}
             yield ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
-            yield LeaseGranted(at=0, configuration=i, amount=bench.budget, slot=i)
+            yield LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
         learners = [
-            _workspace(f"-d {text} --cache_file {text}.cache {self.options(bench, rate)}")
+            _workspace(f"-d {text} --cache_file {text}.cache {self.options(env, rate)}")
             for rate in rates
         ]
         for learner in learners:
@@ -90,19 +93,19 @@ class StagePoly(HoldoutAlgorithm):
                 )
         losses = [learner.get_sum_loss() for learner in learners]
         champion = int(np.argmin(losses))
-        bench.skip(n, losses[champion] / max(n, 1))
-        yield ChampionChanged(at=bench.at, configuration=champion, previous=None)
-        if bench.scores_test:
+        env.skip(n, losses[champion] / max(n, 1))
+        yield ChampionChanged(at=env.at, configuration=champion, previous=None)
+        if env.scores_test:
             predictions = [learners[champion].predict(line) for line in questions]
-            bench.submit(np.array(predictions, dtype=np.float32))
+            env.submit(np.array(predictions, dtype=np.float32))
         for learner in learners:
             learner.finish()
 
-    def options(self, bench: HoldoutBench, rate: float) -> str:
-        """VW's command line."""
+    def options(self, env: HoldoutEnvironment, rate: float) -> str:
+        """Return VW's command line."""
         common = f"-b {self.bits} -l {rate!r}"
         if self.expansion == "stage_poly":
-            epoch = -(-_examples(bench) // self.epochs)
+            epoch = -(-_examples(env) // self.epochs)
             return (
                 f"{common} --stage_poly --sched_exponent {self.alpha!r}"
                 f" --batch_sz {epoch} --batch_sz_no_doubling"
@@ -111,25 +114,25 @@ class StagePoly(HoldoutAlgorithm):
         return common + product[self.expansion]
 
 
-def written(bench: HoldoutBench, bits: int) -> tuple[Path, list[str]]:
-    """The training rows as a file with VW's cache beside it, and the test rows, line by line."""
+def written(env: HoldoutEnvironment, bits: int) -> tuple[Path, list[str]]:
+    """Write the training rows and VW's cache of them; return the file, and the test rows."""
     folder = Path(tempfile.mkdtemp(prefix="stage-poly-"))
-    weakref.finalize(bench, shutil.rmtree, folder)
+    weakref.finalize(env, shutil.rmtree, folder)
     text = folder / "train.txt"
     with text.open("w", encoding="ascii") as out:
-        for line in lines(bench.holdout.train, _examples(bench)):
+        for line in lines(env.holdout.train, _examples(env)):
             out.write(line + "\n")
     _workspace(f"-d {text} --cache_file {text}.cache -k -b {bits} --noop").finish()
-    return text, list(lines(bench.holdout.test))
+    return text, list(lines(env.holdout.test))
 
 
-def _examples(bench: HoldoutBench) -> int:
-    """How many examples one pass of the budget has."""
-    return min(bench.budget, bench.n_train)
+def _examples(env: HoldoutEnvironment) -> int:
+    """Return how many examples one pass of the budget has."""
+    return min(env.budget, env.n_train)
 
 
 def lines(part: Part | Unlabelled, n: int | None = None) -> Iterator[str]:
-    """The first `n` examples of `part` as VW's text, with their labels if it has any.
+    """Yield the first `n` examples of `part` as VW's text, with their labels if it has any.
 
     Zeros are left out.
 

@@ -3,7 +3,7 @@ r"""The weight updates of line 4: VW's adaptive, normalized and invariant one, a
 VW keeps for every feature i a weight w_i, the sum G_i of squared gradients and the largest
 magnitude N_i seen. The kernels keep the same state free of scale: :math:`ω_i = w_i N_i` and
 :math:`γ_i = G_i / N_i^2` for the value :math:`z_i = x_i / N_i`. Then :math:`w x = ω z`, a new
-maximum leaves ω as it is (VW multiplies w by N_old / N_new), and nothing overflows float32,
+maximum leaves ω unchanged (VW multiplies w by N_old / N_new), and nothing overflows float32,
 where a raw monomial of degree six does.
 
 `leaseboard.algorithms.online.kernel` computes the same update for streams in VW's own order and
@@ -11,7 +11,7 @@ units, bit for bit. This one gives up the last bits for sums in vector lanes and
 finite. The two learning steps are inlined: called, a kernel fresh from the compiler and the same
 one from Numba's cache would link to differently ordered sums, and their last bits would differ.
 Numba's own cache of a kernel does not notice an edit here;
-`leaseboard.algorithms.caches.kernel_cache` does.
+`leaseboard.algorithms.compilation` does.
 
 =========  =====================================================================
 symbol     meaning
@@ -36,8 +36,9 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from leaseboard.algorithms.compilation import compiled
 
 STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED = range(8)
 """Places in a learner's `totals`: Σ h and Σ h z² of μ; the labels' range, which VW starts at
@@ -54,7 +55,7 @@ FAST = {"contract", "reassoc", "nsz"}
 
 
 class Update(NamedTuple):
-    """How an example is learned, and what it changes besides its features' state.
+    """Way of learning an example, and what it changes in addition to its features' state.
 
     `rate` is η, or λ under SGD. The moments are the sums of the SSM heuristic for each slot, or
     empty.
@@ -67,21 +68,21 @@ class Update(NamedTuple):
     sgd: bool
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clamp(p: Real, low: Real, high: Real) -> Real:
-    """`p` within the range of the labels; a NaN stays one."""
+    """Return `p` within the range of the labels; a NaN stays one."""
     return low if p < low else (high if p > high else p)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gradient_square(p: Real, y: Real) -> Real:
-    """The squared derivative of VW's squared loss :math:`(p - y)^2`."""
+    """Return the squared derivative of VW's squared loss :math:`(p - y)^2`."""
     return 4.0 * (p - y) * (p - y)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def invariant_step(p: Real, y: Real, eta: Real, ppu: Real) -> Real:
-    """The step of the importance-invariant update: it never passes the label.
+    """Return the step of the importance-invariant update: it never passes the label.
 
     :math:`(y - p)(1 - e^{-2 η ppu}) / ppu`, and its limit :math:`2 η (y - p)` for small ppu. An
     example of weight h has h η for η: as if its gradient had been followed for h times as long.
@@ -91,11 +92,11 @@ def invariant_step(p: Real, y: Real, eta: Real, ppu: Real) -> Real:
     return (y - p) * (1.0 - math.exp(-2.0 * eta * ppu)) / ppu
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def normalized_step(
     totals: NDArray[np.float64], p: Real, y: Real, h: Real, eta: float, ppu: Real, norm: Real
 ) -> Real:
-    r"""The multiplier of :math:`z_i / \sqrt{γ_i}` in ω's update; adds the example to μ.
+    r"""Return the multiplier of :math:`z_i / \sqrt{γ_i}` in ω's update; adds the example to μ.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def normalized_step(
     return invariant_step(p, y, h * eta, ppu * mu) * mu
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def learn_adaptive(
     w: NDArray[np.float32],
     g: NDArray[np.float32],
@@ -189,7 +190,7 @@ def learn_adaptive(
     return prediction
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", fastmath=FAST, inline="always")
 def learn_sgd(
     w: NDArray[np.float32],
     inverse: NDArray[np.float32],

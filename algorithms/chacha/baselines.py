@@ -1,8 +1,5 @@
-"""What ChaCha is compared with: one configuration, or a fixed set of them, without a schedule."""
+"""Baselines of ChaCha: one configuration, or a fixed set of them, without a schedule."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -10,24 +7,23 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.stream import (
-    StreamAlgorithm,
-    StreamBench,
-    one_model,
-    require_finite,
-)
 from leaseboard.algorithms.chacha.oracle import Tune, make_oracle
 from leaseboard.algorithms.chacha.published.presets import Published, Tuning
 from leaseboard.algorithms.chacha.safe.naming import words_of
+from leaseboard.algorithms.environments.stream import (
+    StreamAlgorithm,
+    StreamEnvironment,
+    one_model,
+    require_finite,
+)
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationScored,
-    Event,
     LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.learner import EngineName, VwOptions, make_learner
+from leaseboard.algorithms.online.engines import EngineName, VwOptions, make_learner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
@@ -43,33 +39,33 @@ class Vanilla(Published):
 
     @property
     def capacity(self) -> int:
-        """One model."""
+        """The most live models: 1."""
         return 1
 
-    def live_at_most(self, bench: StreamBench) -> int:
-        """One model of all classes."""
+    def live_at_most(self, env: StreamEnvironment) -> int:
+        """Return 1, for a model of all classes."""
         return self.capacity
 
-    def run(self, bench: StreamBench, seed: int) -> Run:
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
         """See `Racing.run`."""
-        stream = bench.stream
-        if not stream.classes or bench.budget == 0:
-            return (yield from super().run(bench, seed))
+        stream = env.stream
+        if not stream.classes or env.budget == 0:
+            return (yield from super().run(env, seed))
         configuration, n_classes = VWConfiguration(), len(stream.classes)
         learn = make_one_against_all(
             self.engine, stream_schema(stream), configuration, n_classes, self.vw_options
         )
         parameters = {**configuration.parameters(), "oaa": n_classes}
-        yield from one_model(bench, lambda x, y: learn(x, y.astype(np.int64)), parameters)
+        yield from one_model(env, lambda x, y: learn(x, y.astype(np.int64)), parameters)
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class RandomConfigurations(Tuning):
-    """The default configuration and b - 1 random ones of its frontier, all the time.
+    """Race of the default configuration and b - 1 random ones of its frontier, all the time.
 
     The paper's baseline ``Random``, as its authors ran it: the live model of least upper bound
-    predicts, leases never end, and nobody is tested.
+    predicts, leases never end, and none is tested.
 
     Parameters
     ----------
@@ -83,20 +79,20 @@ class RandomConfigurations(Tuning):
 
     @property
     def capacity(self) -> int:
-        """At most b models are live."""
+        """The most live models: b."""
         return self.b
 
 
 @dataclass(frozen=True, kw_only=True)
 class Exhaustive(Tuning):
-    """The default configuration and all of its frontier live at once.
+    """Race of the default configuration and all of its frontier, live at once.
 
     As the paper's authors ran ``Exhaustive``: the model of least upper bound predicts. For the
     best single configuration see `BestInHindsight`.
     """
 
     def slots(self, schema: Schema) -> int:
-        """One for every configuration."""
+        """Return one for every configuration."""
         return 1 + len(frontier(self.tune, schema))
 
 
@@ -119,30 +115,32 @@ class Offline(StreamAlgorithm):
     engine: EngineName = "auto"
     vw_options: VwOptions = ""
 
-    def run(self, bench: StreamBench, seed: int) -> Run:
-        """Progressive predictions while it learns, plain ones afterwards."""
-        if bench.budget == 0:
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Predict progressively while it learns, then with the frozen model."""
+        if env.budget == 0:
             return None
-        stream = bench.stream
-        require_finite(stream, bench.budget)
+        stream = env.stream
+        require_finite(stream, env.budget)
         learner = make_learner(
             self.engine, stream_schema(stream), VWConfiguration(), stream.task, self.vw_options
         )
-        cut = max(1, round(self.share * bench.budget))
-        yield ConfigurationAdmitted(at=0, configuration=0, parameters=learner.parameters())
+        cut = max(1, round(self.share * env.budget))
+        yield ConfigurationAdmitted(
+            at=0, configuration=0, parameters=VWConfiguration().parameters()
+        )
         yield LeaseGranted(at=0, configuration=0, amount=cut, slot=0)
         yield ChampionChanged(at=0, configuration=0, previous=None)
-        yield from bench.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
-        rest = stream.features[cut : bench.budget]
-        yield from bench.record(learner.predict_many(rest), live=0)
-        score = float(bench.score().value)
-        yield ConfigurationScored(at=bench.at, configuration=0, value=score, units=cut)
+        yield from env.record(learner.learn_many(stream.features[:cut], stream.labels[:cut]))
+        rest = stream.features[cut : env.budget]
+        yield from env.record(learner.predict_many(rest), live=0)
+        score = float(env.score().value)
+        yield ConfigurationScored(at=env.at, configuration=0, value=score, units=cut)
         return learner
 
 
 @dataclass(frozen=True, kw_only=True)
 class BestInHindsight(StreamAlgorithm):
-    """The predictions of the one configuration that turned out best, known only afterwards.
+    """Predictions of the one configuration that proved best, known only afterwards.
 
     Every configuration of the default's frontier learns the whole stream; no online method can
     know which one to follow, so this is a mark to measure by, not a competitor.
@@ -153,61 +151,51 @@ class BestInHindsight(StreamAlgorithm):
         See `Tuning`.
     """
 
-    hindsight: ClassVar[bool] = True
+    oracle_baseline: ClassVar[bool] = True
 
     tune: Tune | None = None
     engine: EngineName = "auto"
     vw_options: VwOptions = ""
 
-    def run(self, bench: StreamBench, seed: int) -> Run:
-        """One model after the other over the whole stream; the best one's predictions count."""
-        if bench.budget == 0:
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Run one model after the other over the whole stream; take the best one's predictions."""
+        if env.budget == 0:
             return None
-        require_finite(bench.stream, bench.budget)
-        schema = stream_schema(bench.stream)
-        examples = bench.stream.features[: bench.budget]
-        labels = bench.stream.labels[: bench.budget]
+        stream, schema = env.stream, stream_schema(env.stream)
+        words = words_of(schema)
+        require_finite(stream, env.budget)
+        block = stream.features[: env.budget], stream.labels[: env.budget]
         configurations = [VWConfiguration(), *frontier(self.tune, schema)]
-        best, least, champion = 0, np.inf, None
-        predictions = np.zeros(bench.budget, dtype=np.float32)
-        scores = []
+        best, scores = 0, list[float]()
         for number, configuration in enumerate(configurations):
             learner = make_learner(
-                self.engine, schema, configuration, bench.stream.task, self.vw_options
+                self.engine, schema, configuration, stream.task, self.vw_options
             )
-            own = learner.learn_many(examples, labels)
-            loss = bench.loss(own)
-            scores.append(loss)
-            if champion is None or loss < least:
-                best, least, champion, predictions = number, loss, learner, own
-        yield from _admissions(configurations, schema, bench.budget)
-        yield from bench.record(predictions, live=len(configurations))
-        yield ChampionChanged(at=bench.budget, configuration=best, previous=None)
+            own = learner.learn_many(*block)
+            scores.append(env.loss(own))
+            if number == 0 or scores[number] < scores[best]:
+                best, champion, predictions = number, learner, own
+        for number, configuration in enumerate(configurations):
+            yield ConfigurationAdmitted(
+                at=0,
+                configuration=number,
+                parameters=words.parameters(configuration),
+                parent=0 if number else None,
+                origin="oracle" if number else "initial",
+            )
+            yield LeaseGranted(at=0, configuration=number, amount=env.budget, slot=number)
+            if number == 0:
+                yield from words.group_events(number)
+        yield from env.record(predictions, live=len(configurations))
+        yield ChampionChanged(at=env.budget, configuration=best, previous=None)
         for number, score in enumerate(scores):
             yield ConfigurationScored(
-                at=bench.budget, configuration=number, value=score, units=bench.budget
+                at=env.budget, configuration=number, value=score, units=env.budget
             )
         return champion
 
 
 def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:
-    """What the oracle proposes for the default configuration, in the order of its generation."""
+    """Return what the oracle proposes for the default configuration, in this order."""
     oracle = make_oracle(tune, combined=False, adaptive=False)
     return oracle(VWConfiguration(), schema.namespaces, np.random.RandomState(0))
-
-
-def _admissions(
-    configurations: list[VWConfiguration], schema: Schema, budget: int
-) -> Iterator[Event]:
-    words = words_of(schema)
-    for number, configuration in enumerate(configurations):
-        yield ConfigurationAdmitted(
-            at=0,
-            configuration=number,
-            parameters=words.told(configuration),
-            parent=0 if number else None,
-            origin="oracle" if number else "initial",
-        )
-        yield LeaseGranted(at=0, configuration=number, amount=budget, slot=number)
-        if number == 0:
-            yield from words.tell(number)

@@ -1,4 +1,4 @@
-"""Chances of three and more classes: what races and softmax regressions say, and their pool."""
+"""Chances of three and more classes: those of races, of softmax regressions, and their pool."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import math
 from typing import Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.arrays import uniform
+from leaseboard.algorithms.chacha.members.trees import soften
 from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.online.handles import quick
 from leaseboard.algorithms.online.kernel import Doubles, Floats
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.ridge import add_moments, standardise
 
 Integers = NDArray[np.int64]
@@ -23,19 +25,22 @@ FORGETTING = 0.999
 PRIOR = 5.0
 """The curvature of each weight at first, and what it would go back to without examples."""
 
+LARGEST_WEIGHT = 5.0
+"""Bound of the weights of a pool, on both sides of 0."""
 
-class LogPool:
+
+class LogPool(Saved):
     """Chances in proportion to Π_m p_m(k)^w_m, with weights w that learn online.
 
-    A forecaster who is less sure than right has a weight above 1, one who repeats another none.
+    A predictor that is less sure than right has a weight above 1, one that repeats another none.
     Each label is a step of Newton's method on the log loss, whose gradient is the difference
     between the logarithms of the class that came and their mean, and whose curvature is their
-    covariance, both under the pool's own chances; the curvature forgets. At first the pool is its
-    first forecaster.
+    covariance, both under the pool's own probabilities; the curvature forgets. At first the pool
+    is its first predictor.
 
     Parameters
     ----------
-    n_forecasters : int
+    n_predictors : int
 
     References
     ----------
@@ -44,84 +49,82 @@ class LogPool:
     Examples
     --------
     >>> pool = LogPool(2)
-    >>> chances = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    >>> pool.chances(np.log(chances)).round(2).tolist()
+    >>> probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
+    >>> pool.probabilities(np.log(probabilities)).round(2).tolist()
     [0.5, 0.3, 0.2]
-    >>> _ = pool.learn(np.log([chances] * 20), np.full(20, 2), np.ones(20))
-    >>> bool(pool.chances(np.log(chances))[2] > 0.7)
+    >>> _ = pool.learn(np.log([probabilities] * 20), np.full(20, 2), np.ones(20))
+    >>> bool(pool.probabilities(np.log(probabilities))[2] > 0.7)
     True
     """
 
     kept: ClassVar[tuple[str, ...]] = ("weights", "curvature")
 
-    def __init__(self, n_forecasters: int) -> None:
-        self.weights = np.eye(n_forecasters)[0].copy()
-        self.curvature = PRIOR * np.eye(n_forecasters)
+    def __init__(self, n_predictors: int) -> None:
+        self.weights = np.eye(n_predictors)[0].copy()
+        self.curvature = PRIOR * np.eye(n_predictors)
 
-    def chances(self, logs: Doubles) -> Doubles:
-        """Return the pool's chances.
+    def probabilities(self, logs: Doubles) -> Doubles:
+        """Return the pool's probabilities.
 
         Parameters
         ----------
-        logs : ndarray of float64, shape (n_forecasters, n_classes)
+        logs : ndarray of float64, shape (n_predictors, n_classes)
             The logarithms of theirs.
         """
         exponents = self.weights @ logs
-        chances = np.exp(exponents - exponents.max())
-        return np.asarray(chances / chances.sum())
+        # As `max` and `sum`, in half their time.
+        probabilities = np.exp(exponents - np.maximum.reduce(exponents))
+        return np.asarray(probabilities / np.add.reduce(probabilities))
 
     def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
-        """Take a block into the weights; its progressive chances, shape (n, n_classes).
+        """Learn a block; return its progressive probabilities, shape (n, n_classes).
 
         Parameters
         ----------
-        logs : ndarray of float64, shape (n, n_forecasters, n_classes)
+        logs : ndarray of float64, shape (n, n_predictors, n_classes)
         classes : ndarray of int64, shape (n,)
             Those that came.
         worths : ndarray of float64, shape (n,)
             At most 1; an example that is worth 0 teaches nothing.
         """
-        told = np.empty((len(logs), logs.shape[2]))
+        found = np.empty((len(logs), logs.shape[2]))
         for t, worth in enumerate(worths.tolist()):
-            told[t] = self.chances(logs[t])
+            found[t] = self.probabilities(logs[t])
             if worth > 0.0:
-                _step_pool(logs[t], told[t], classes[t], worth, self.weights, self.curvature)
-        return told
-
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned, as plain values."""
-        return values_of(self, self.kept)
+                _step_pool(logs[t], found[t], classes[t], worth, self.weights, self.curvature)
+        return found
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if no pool has it."""
-        fill(self, state, self.kept)
+        """See `Saved.fill`."""
+        super().fill(state)
         sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
         if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
-            raise ValueError(f"{self.curvature} is no curvature")
+            raise ValueError(f"{self.curvature} is not a curvature")
 
 
-@njit(cache=True, nogil=True)
+@quick
+@compiled
 def _step_pool(
     logs: Doubles,
-    chances: Doubles,
+    probabilities: Doubles,
     number: int,
     worth: float,
     weights: Doubles,
     curvature: Doubles,
 ) -> None:
-    """Take into the weights that the class called `number` came, which had these `chances`."""
-    # Means and deviations of the logarithms under the pool's own chances.
-    means = np.dot(logs, chances)
+    """Learn that the class called `number` came, which had these `probabilities`."""
+    # Means and deviations of the logarithms under the pool's own probabilities.
+    means = np.dot(logs, probabilities)
     away = logs - means.reshape(-1, 1)
     prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
     # Take their covariance into the curvature, which forgets towards the prior.
-    curvature[:] = FORGETTING * curvature + np.dot(worth * (away * chances), away.T) + prior
+    curvature[:] = FORGETTING * curvature + np.dot(worth * (away * probabilities), away.T) + prior
     # A step of Newton's method.
     step = np.linalg.solve(curvature, worth * (logs[:, number] - means))
-    weights[:] = np.minimum(np.maximum(weights + step, -5.0), 5.0)
+    weights[:] = np.minimum(np.maximum(weights + step, -LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
-class OnlineSoftmax:
+class OnlineSoftmax(Saved):
     """Multinomial logistic regression [1]_ that learns each example once, by AdaGrad [2]_.
 
     Features are standardised by the mean and deviation of the rows before and clipped at ±10
@@ -151,7 +154,7 @@ class OnlineSoftmax:
     --------
     >>> model = OnlineSoftmax(n_features=1, n_classes=3, rate=0.3)
     >>> numbers = np.arange(300) % 3
-    >>> chances = model.learn(np.float32(numbers)[:, None], numbers, np.ones(300, np.float32))
+    >>> found = model.learn(np.float32(numbers)[:, None], numbers, np.ones(300, np.float32))
     >>> model.predict(np.array([2], np.float32)).argmax()
     np.int64(2)
     """
@@ -164,14 +167,16 @@ class OnlineSoftmax:
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
 
     def predict(self, example: Floats) -> Doubles:
-        """Return the chances of the classes, shape (n_classes,); nothing is learned."""
+        """Return the probabilities of the classes, shape (n_classes,); nothing is learned."""
         row = np.ones(self.weights.shape[1])
-        chances = np.empty(len(self.weights))
-        _chances(uniform(example), self.weights, self.moments, self.seen[0], row, chances)
-        return chances
+        probabilities = np.empty(len(self.weights))
+        _probabilities(
+            uniform(example), self.weights, self.moments, self.seen[0], row, probabilities
+        )
+        return probabilities
 
     def learn(self, examples: Floats, classes: Integers, importances: Floats) -> Doubles:
-        """Learn a block; the progressive chances of the classes, shape (n, n_classes).
+        """Learn a block; return progressive probabilities, shape (n, n_classes).
 
         Parameters
         ----------
@@ -180,12 +185,12 @@ class OnlineSoftmax:
         importances : ndarray of float32, shape (n,)
             What gradients are multiplied by; at most 1 counts.
         """
-        chances = np.empty((len(classes), len(self.weights)))
+        probabilities = np.empty((len(classes), len(self.weights)))
         _step_softmax(
             uniform(examples), classes, uniform(importances), self.rate, self.weights,
-            self.squares, self.moments, self.seen, chances,
+            self.squares, self.moments, self.seen, probabilities,
         )  # fmt: skip
-        return chances
+        return probabilities
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more features, which were 0 until now, and more classes."""
@@ -195,44 +200,33 @@ class OnlineSoftmax:
             getattr(grown, name)[tuple(map(slice, old.shape))] = old
         self.weights, self.squares, self.moments = grown.weights, grown.squares, grown.moments
 
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned, as plain values."""
-        return values_of(self, self.kept)
-
     def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if it is of another size or not finite."""
-        fill(self, state, self.kept)
+        """See `Saved.fill`; nothing may be infinite or NaN."""
+        super().fill(state)
         if not all(np.isfinite(getattr(self, name)).all() for name in self.kept):
             raise ValueError("a weight is not finite")
 
 
-@njit(cache=True, nogil=True)
-def _chances(
+@compiled
+def _probabilities(
     example: Floats,
     weights: Doubles,
     moments: Doubles,
     seen: float,
     row: Doubles,
-    chances: Doubles,
+    probabilities: Doubles,
 ) -> None:
-    """Write the standardised row, after its constant, and the chances."""
+    """Write the standardised row, after its constant, and the probabilities."""
     # Logits of the standardised features.
     standardise(example, moments, seen, row[1:])
-    largest, total = -math.inf, 0.0
-    for k in range(len(chances)):
-        chances[k] = 0.0
+    for k in range(len(probabilities)):
+        probabilities[k] = 0.0
         for j in range(len(row)):
-            chances[k] += weights[k, j] * row[j]
-        largest = max(largest, chances[k])
-    # Their chances, scaled to 1.
-    for k in range(len(chances)):
-        chances[k] = math.exp(chances[k] - largest)
-        total += chances[k]
-    for k in range(len(chances)):
-        chances[k] /= total
+            probabilities[k] += weights[k, j] * row[j]
+    soften(probabilities, probabilities)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _step_softmax(
     examples: Floats,
     classes: Integers,
@@ -242,15 +236,16 @@ def _step_softmax(
     squares: Doubles,
     moments: Doubles,
     seen: Doubles,
-    chances: Doubles,
+    probabilities: Doubles,
 ) -> None:
+    """Learn a block; write its progressive probabilities."""
     row = np.ones(weights.shape[1])
     for t in range(len(classes)):
-        _chances(examples[t], weights, moments, seen[0], row, chances[t])
+        _probabilities(examples[t], weights, moments, seen[0], row, probabilities[t])
         # A step of AdaGrad on each weight of each class.
         importance = min(np.float64(importances[t]), 1.0)
         for k in range(len(weights)):
-            error = importance * (chances[t, k] - (1.0 if k == classes[t] else 0.0))
+            error = importance * (probabilities[t, k] - (1.0 if k == classes[t] else 0.0))
             for j in range(len(row)):
                 gradient = error * row[j]
                 squares[k, j] += gradient * gradient
@@ -273,12 +268,12 @@ LEAST = 1e-3
 """No expert but frequencies gives a class less than this, divided by the number of classes."""
 
 
-class ClassMixture:
+class ClassMixture(Saved):
     """An average of experts by Bayes' rule (`leaseboard.algorithms.chacha.safe.bayes`).
 
     A race of each class against the rest knows what its own models found; a softmax regression
-    weighs all classes at once, and is what one tries first; a logarithmic pool of them
-    (`leaseboard.algorithms.chacha.class_mixture`) is calibrated and mostly the best.
+    weighs all classes at once, and is a naive baseline; a logarithmic pool of them (`LogPool`) is
+    calibrated and mostly the best.
 
     Parameters
     ----------
@@ -293,7 +288,7 @@ class ClassMixture:
         How often each class came, at all and after each other.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("last", "bayes")
+    kept: ClassVar[tuple[str, ...]] = ("last", "bayes", "counts", "regressions", "pool")
 
     def __init__(self, n_features: int) -> None:
         self.n_classes, self.last = 0, -1
@@ -310,25 +305,25 @@ class ClassMixture:
         for regression in self.regressions:
             regression.grow(n_features, n_classes)
 
-    def chances(self, own: Doubles, example: Floats) -> Doubles:
+    def probabilities(self, own: Doubles, example: Floats) -> Doubles:
         """Return the average; nothing is learned.
 
         Parameters
         ----------
         own : ndarray of float64, shape (n_classes,)
-            The races' chances.
+            The races' probabilities.
         example : ndarray of float32, shape (n_features,)
         """
         said = [one.predict(example)[None] for one in self.regressions]
         logs = self._logs(own[None], said)
         counts = self.counts[None, [0, 1 + self.last]]
-        experts = self._experts(logs, self.pool.chances(logs[0])[None], counts)
+        experts = self._experts(logs, self.pool.probabilities(logs[0])[None], counts)
         return np.asarray(self.bayes[1:] @ experts[0])
 
     def learn(
         self, own: Doubles, examples: Floats, classes: Integers, importances: Floats
     ) -> Doubles:
-        """Learn a block; its progressive `chances`.
+        """Learn a block; return its progressive `probabilities`.
 
         Parameters
         ----------
@@ -339,22 +334,22 @@ class ClassMixture:
         """
         logs = self._logs(own, self.train(examples, classes, importances))
         counts, every = self.count(classes, importances), np.arange(len(classes))
-        came = counts[every, 0, classes] > 0  # of a class that is new nothing was told
+        came = counts[every, 0, classes] > 0  # a new class had no chance before
         worths = np.where(came, np.minimum(importances.astype(np.float64), 1.0), 0.0)
         experts = self._experts(logs, self.pool.learn(logs, classes, worths), counts)
         shown = experts[every, :, classes]
         for t in np.flatnonzero(worths < 1.0).tolist():
             shown[t] = shown[t] ** float(worths[t])
-        told = np.empty_like(own)
-        _weigh(experts, shown, worths, self.bayes, told)
-        return told
+        found = np.empty_like(own)
+        _weigh(experts, shown, worths, self.bayes, found)
+        return found
 
     def train(self, examples: Floats, classes: Integers, importances: Floats) -> list[Doubles]:
-        """Let the regressions alone learn; the progressive chances of each."""
+        """Let the regressions alone learn; return the progressive probabilities of each."""
         return [one.learn(examples, classes, importances) for one in self.regressions]
 
     def count(self, classes: Integers, importances: Floats) -> Doubles:
-        """Let the frequencies alone learn; what they were of before each example.
+        """Let the frequencies alone learn; return what they were of before each example.
 
         Returns
         -------
@@ -365,44 +360,40 @@ class ClassMixture:
         self.last = _count(classes, importances, self.last, self.counts, before)
         return before
 
+    def count_one(self, number: int, importance: float) -> None:
+        """Let the frequencies alone learn one class."""
+        self.counts[0, number] += importance
+        if self.last >= 0:
+            self.counts[1 + self.last, number] += importance
+        self.last = number
+
     def _logs(self, own: Doubles, said: list[Doubles]) -> Doubles:
-        """Logarithms of what is pooled, shape (n, N_POOLED, n_classes)."""
-        chances = np.maximum(np.stack((own, *said), axis=1), LEAST / self.n_classes)
-        return np.asarray(np.log(chances / chances.sum(axis=2, keepdims=True)))
+        """Return the logarithms of what is pooled, shape (n, N_POOLED, n_classes)."""
+        probabilities = np.maximum(np.stack((own, *said), axis=1), LEAST / self.n_classes)
+        return np.asarray(np.log(probabilities / probabilities.sum(axis=2, keepdims=True)))
 
     def _experts(self, logs: Doubles, pooled: Doubles, counts: Doubles) -> Doubles:
-        """Return what each expert thinks of each class, shape (n, N_EXPERTS, n_classes)."""
+        """Return each expert's probability of each class, shape (n, N_EXPERTS, n_classes)."""
         pooled, counts = np.maximum(pooled, LEAST / self.n_classes), counts + 0.5
         pooled = (pooled / pooled.sum(axis=1, keepdims=True))[:, None]
         frequencies = counts / counts.sum(axis=2, keepdims=True)
         return np.concatenate((np.exp(logs), pooled, frequencies), axis=1)
 
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned, as plain values."""
-        return values_of(self, self.kept) | {
-            "counts": self.counts,
-            "regressions": [one.state() for one in self.regressions],
-            "pool": self.pool.state(),
-        }
-
     def fill(self, state: Any) -> None:
-        """Go on from `state`, with as many classes; ValueError if none has it."""
-        fill(self, state, (*self.kept, "counts"))
-        for one, its in zip(self.regressions, state["regressions"], strict=True):
-            one.fill(its)
-        self.pool.fill(state["pool"])
-        weights: NDArray[np.float64] = self.bayes[1:]
+        """See `Saved.fill`; of as many classes."""
+        super().fill(state)
+        weights = self.bayes[1:]
         if not (self.bayes[0] >= 0 and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
-            raise ValueError(f"{self.bayes} are no weights")
+            raise ValueError(f"{self.bayes} are not weights")
         if not (-1 <= self.last < self.n_classes and (self.counts >= 0).all()):
-            raise ValueError(f"{self.last} is none of {self.n_classes} classes")
+            raise ValueError(f"{self.last} is not one of {self.n_classes} classes")
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(
     classes: Integers, importances: Floats, last: int, counts: Doubles, before: Doubles
 ) -> int:
-    """See `ClassMixture.count`; returns the class that is now the last."""
+    """Write what `ClassMixture.count` returns; return the class that is now the last."""
     for t in range(len(classes)):
         number, importance = classes[t], np.float64(importances[t])
         # What was known before, then the class itself.
@@ -414,12 +405,13 @@ def _count(
     return last
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _weigh(
-    experts: Doubles, shown: Doubles, worths: Doubles, bayes: Doubles, told: Doubles
+    experts: Doubles, shown: Doubles, worths: Doubles, bayes: Doubles, found: Doubles
 ) -> None:
     """Write the experts' average of each example, then weigh them by what they had `shown`."""
-    for t in range(len(told)):
-        told[t] = np.dot(bayes[1:], experts[t])
+    for t in range(len(found)):
+        # Average by what was known before.
+        found[t] = np.dot(bayes[1:], experts[t])
         if worths[t] > 0.0:
             update(shown[t], bayes)

@@ -1,25 +1,23 @@
-"""Many classes: a race of each against the rest, and a mixture near simple forecasts."""
+"""Many classes: a race of each against the rest, and a mixture near simple predictions."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.stream import MOST_CLASSES
 from leaseboard.algorithms.chacha.class_mixture import ClassMixture
+from leaseboard.algorithms.chacha.last_rows import REMEMBERED, LastRows
+from leaseboard.algorithms.chacha.members.class_pool import ClassPool
 from leaseboard.algorithms.chacha.race import Race
-from leaseboard.algorithms.events import ColumnsGrouped, Event, of
+from leaseboard.algorithms.environments.stream import MOST_CLASSES
+from leaseboard.algorithms.events import ColumnsGrouped, Event
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.plain import fill, values_of
-
-REMEMBERED = 256
-"""Examples that a race of a class that comes late learns first, as ones of the rest."""
+from leaseboard.algorithms.plain import Saved, fill
 
 BLOCK = 512
 """Examples that each race learns before the next one does, at most: longer than a round, so that
@@ -28,24 +26,24 @@ few rounds are torn, and not so long that much has to be kept of each class."""
 STRIDE = 1_000_000
 """Configurations of the race of class 1 + k are called k times so many, and on."""
 
-FIRST = {"share": "what the others leave"}
-"""What is told of the first class, which has no race."""
+FIRST = {"probability": "implied by the others"}
+"""Parameters of the first class, which has no race."""
 
 NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
 
 
-class OneVsRest:
-    """A race of each class but the first, whose share is what the others leave.
+class OneVsRest(Saved):
+    """Races of each class but the first, whose probability the others imply.
 
-    Two classes are one race, and its chances. From three on the races' chances, scaled to 1, are
-    one of the experts of a mixture (`leaseboard.algorithms.chacha.class_mixture`). Over the
-    examples from there on, but for those on which a class is new, the log loss is at no time more
-    than ln 6 + 1.6 nats above the best of: the races, two softmax regressions (none of these is
-    surer than .001 over the number of classes), the pool of the three, the classes' frequencies,
-    and those after the class before.
+    Two classes are one race, and its probabilities. From three on the races' probabilities, scaled
+    to 1, are one of the experts of a mixture (`leaseboard.algorithms.chacha.class_mixture`). Over
+    the examples from there on, but for those on which a class is new, the log loss is at no time
+    more than ln 6 + 1.6 nats above the best of: the races, two softmax regressions (none of these
+    is surer than .001 over the number of classes), the pool of the three, the classes'
+    frequencies, and those after the class before.
 
-    Examples of importance 0 are forecast, and teach nothing.
+    Examples of importance 0 are predicted, and teach nothing.
 
     Parameters
     ----------
@@ -66,6 +64,9 @@ class OneVsRest:
         Classes that came so far; they are called 0, 1, 2, ... in that order.
     races : list of Race
         Of the classes 1, 2, ...; the first is there from the beginning.
+    last : LastRows
+        The last examples; a race of a class that comes late learns them first, as ones of the
+        rest.
     arrived : list of int
         How many examples had been learned when each race began. Of these it learned the last
         `REMEMBERED` at once.
@@ -73,7 +74,9 @@ class OneVsRest:
         Models times the examples that they have learned here.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("at", "n_classes")
+    kept: ClassVar[tuple[str, ...]] = (
+        "at", "n_classes", "races", "mixture", "pool", "last", "arrived",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -88,9 +91,8 @@ class OneVsRest:
         self.races[0].share(n_classes + 1)
         self.mixture = ClassMixture(schema.n_features)
         self.mixture.grow(schema.n_features, declared)
-        self.rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
-        self.weights = np.zeros(REMEMBERED, dtype=np.float32)
-        self.classes = np.zeros(REMEMBERED, dtype=np.int64)
+        self.pool: ClassPool | None = None
+        self.last = LastRows(schema.n_features)
         self.arrived = [0]
         self.model_examples = 0
         self._events: list[Event] = []
@@ -99,11 +101,11 @@ class OneVsRest:
 
     def open(self) -> Iterator[Event]:
         """See `Race.open`."""
-        self._teller(0)(self.races[0].open())
+        self._recorder(0)(self.races[0].open())
         return self.decide()
 
     def predict(self, example: Floats) -> Doubles:
-        """Return the chances of the classes that came so far; nothing is learned.
+        """Return the probabilities of the classes that came so far; nothing is learned.
 
         Parameters
         ----------
@@ -115,7 +117,10 @@ class OneVsRest:
         """
         margins = np.array([[race.predict(example) for race in self.races]])
         own: Doubles = self._own(margins)[0]
-        return own if self.n_classes <= 2 else self.mixture.chances(own, example)
+        if self.n_classes <= 2:
+            return own
+        found = self.mixture.probabilities(own, example)
+        return found if self.pool is None else self.pool.predict(found, example)
 
     def learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
         """Learn a block.
@@ -130,14 +135,14 @@ class OneVsRest:
         Returns
         -------
         ndarray of float64, shape (n, n_classes)
-            Progressive chances; a class had none before it came.
+            Progressive probabilities; a class had none before it came.
 
         Raises
         ------
         ValueError
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
-        told = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
+        found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
         alike = np.where(importances > 0, np.maximum(classes - self.n_classes + 1, 0), -1)
         start = 0
         while start < len(classes):
@@ -158,28 +163,51 @@ class OneVsRest:
                 self._learn(examples[start:stop], classes[start:stop], importances[start:stop])
                 late = classes[stop:] - self.n_classes + 1
                 alike[stop:] = np.where(importances[stop:] > 0, np.maximum(late, 0), -1)
-            told[start:stop, :known] = rows
+            found[start:stop, :known] = rows
             start = stop
-        return told[:, : self.n_classes]
+        return found[:, : self.n_classes]
+
+    def notes(self) -> dict[str, float]:
+        """Return metrics of the members, where three and more classes share them."""
+        return {} if self.pool is None else self.pool.notes()
 
     def single_calls(
         self, row: Floats
     ) -> tuple[Callable[[], Doubles], Callable[[float, float], bool]]:
-        """See `Race.single_calls`; what learns says whether there are events to be told."""
+        """See `Race.single_calls`; what learns returns whether there are events to report."""
+        predict_margin, learn_label = self.races[0].single_calls(row)
+
+        def predict() -> Doubles:
+            # As `_own`, for two classes in a third of its time.
+            if self.n_classes != 2:
+                return self.predict(row)
+            margin = min(max(predict_margin(), -500.0), 500.0)
+            second = 1.0 / (1.0 + np.exp(-margin))
+            first = max(1.0 - second, 0.0)
+            return np.array((first / (first + second), second / (first + second)))
 
         def learn(number: float, importance: float) -> bool:
-            weight = np.array([importance], dtype=np.float32)
-            self.learn(row[None], np.array([number], dtype=np.int64), weight)
-            return self.is_due()
+            k, race = int(number), self.races[0]
+            if self.n_classes != 2 or k > 1:
+                weight = np.array([importance], dtype=np.float32)
+                self.learn(row[None], np.array([k]), weight)
+                return self.is_due()
+            self.model_examples += len(race.live)
+            self.last.add_one(self.at, row, k, importance)
+            self.at += 1
+            if learn_label(2.0 * k - 1.0, importance):
+                self._events.extend(race.decide())
+            self.mixture.count_one(k, float(np.float32(importance)))
+            return bool(self._events)
 
-        return partial(self.predict, row), learn
+        return predict, learn
 
     def is_due(self) -> bool:
-        """Return whether there are events to be told."""
+        """Return whether there are events to report."""
         return bool(self._events)
 
     def decide(self) -> Iterator[Event]:
-        """Yield the events since the last call; decisions were taken as they were due."""
+        """Yield the events since the last call; decisions were taken when they were due."""
         events, self._events = sorted(self._events, key=lambda event: event.at), []
         return iter(events)
 
@@ -191,12 +219,12 @@ class OneVsRest:
     def grow(self, schema: Schema) -> Iterator[Event]:
         """See `Race.grow`."""
         for k, race in enumerate(self.races):
-            self._teller(k)(race.grow(schema))
+            self._recorder(k)(race.grow(schema))
         self.schema = schema
-        rows = np.zeros((REMEMBERED, schema.n_features), dtype=np.float32)
-        rows[:, : self.rows.shape[1]] = self.rows
-        self.rows = rows
+        self.last.grow(schema.n_features, self.at)
         self.mixture.grow(schema.n_features, self.n_classes)
+        if self.pool is not None:
+            self.pool.grow(schema.n_features, self.n_classes)
         return self.decide()
 
     def _learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:
@@ -204,17 +232,17 @@ class OneVsRest:
         margins = np.empty((len(classes), len(self.races)))
         for k, race in enumerate(self.races):
             labels = np.where(classes == 1 + k, 1, -1).astype(np.float32)
-            margins[:, k] = self._advance(race, examples, labels, importances, self._teller(k))
+            margins[:, k] = self._advance(race, examples, labels, importances, self._recorder(k))
+        self.last.add(self.at, examples, classes, importances)
         self.at += len(classes)
-        late = slice(-REMEMBERED, None)
-        places = np.arange(self.at - len(classes[late]), self.at) % REMEMBERED
-        self.rows[places], self.classes[places] = examples[late], classes[late]
-        self.weights[places] = importances[late]
         own = self._own(margins)
         if self.n_classes <= 2:
             self.mixture.count(classes, importances)
             return own
-        return self.mixture.learn(own, examples, classes, importances)
+        found = self.mixture.learn(own, examples, classes, importances)
+        if self.pool is None:
+            return found
+        return self.pool.learn(found, examples, classes.astype(np.float64), importances)
 
     def _advance(
         self,
@@ -222,73 +250,82 @@ class OneVsRest:
         examples: Floats,
         labels: Floats,
         importances: Floats,
-        tell: Callable[[Iterable[Event]], None],
+        record: Callable[[Iterable[Event]], None],
     ) -> Floats:
-        """Let a race learn a block; tell what it decides. Its progressive forecasts."""
-        forecasts, done = np.empty(len(labels), dtype=np.float32), 0
+        """Let a race learn a block and record what it decides; return progressive predictions."""
+        predictions, done = np.empty(len(labels), dtype=np.float32), 0
         while done < len(labels):
             rest, live = slice(done, None), len(race.live)
-            n = race.learn(examples[rest], labels[rest], importances[rest], forecasts[rest])
+            n = race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
             self.model_examples += live * n
             done += n
             if race.is_due():
-                tell(race.decide())
-        return forecasts
+                record(race.decide())
+        return predictions
 
     def _welcome(self, number: int) -> None:
         """Make room for the next class; from the third on with a race of its own."""
         if number != self.n_classes or number >= MOST_CLASSES:
             raise ValueError(
                 f"class {number} after {self.n_classes} others: each new one is the next number,"
-                f" and at most {MOST_CLASSES} are learned; is the label a number to be forecast,"
+                f" and at most {MOST_CLASSES} are learned; is the label a number to be predicted,"
                 " or an id?"
             )
         if number >= 2:
-            race, n = self.new_race(self.schema), min(self.at, REMEMBERED)
+            race, (rows, classes, weights) = self._race_of_one(), self.last.after(self.at)
             race.share(max(self.expected, 1 + number) + 1)
-            places = np.arange(self.at - n, self.at) % REMEMBERED
-            # The first race has told the groups of columns, which are the same for all.
-            events = list(race.open())
-            for told in of(events, ColumnsGrouped):
-                events.remove(told)
-            labels = np.full(n, -1, dtype=np.float32)
-            self._advance(race, self.rows[places], labels, self.weights[places], events.extend)
+            # The first race has reported the groups of columns, which are the same for all.
+            events: list[Event] = []
+            events += (each for each in race.open() if not isinstance(each, ColumnsGrouped))
+            labels = np.full(len(rows), -1, dtype=np.float32)
+            self._advance(race, rows, labels, weights, events.extend)
             # Nothing was changed until here.
             self.races.append(race)
             self.arrived.append(self.at)
-            self._teller(len(self.races) - 1)(events)
+            self._recorder(len(self.races) - 1)(events)
         self.n_classes = 1 + number
         self.mixture.grow(self.schema.n_features, self.n_classes)
         if number == 2:
-            self.mixture.train(self.rows[places], self.classes[places], self.weights[places])
+            self.pool = self.races[0].release_pool()
+        if self.pool is not None:
+            self.pool.grow(self.schema.n_features, self.n_classes)
+        if number == 2:
+            self.mixture.train(rows, classes.astype(np.int64), weights)
 
-    # -- chances ------------------------------------------------------------------------------
+    def _race_of_one(self) -> Race:
+        """Return a race of one class of many, which share the members."""
+        race = self.new_race(self.schema)
+        race.release_pool()
+        return race
+
+    # -- probabilities
+    # ------------------------------------------------------------------------------
 
     def _own(self, margins: Doubles) -> Doubles:
-        """Return the races' chances, shape (n, n_classes), scaled to 1."""
+        """Return the races' probabilities, shape (n, n_classes), scaled to 1."""
         if self.n_classes < 2:
             return np.ones((len(margins), self.n_classes))
-        chances = np.empty((len(margins), self.n_classes))
-        chances[:, 1:] = 1.0 / (1.0 + np.exp(-np.clip(margins, -500.0, 500.0)))
-        chances[:, 0] = 1.0 - chances[:, 1:].sum(axis=1)
-        chances = np.maximum(chances, 0.0)  # the first class has what the others leave
-        return np.asarray(chances / chances.sum(axis=1, keepdims=True))
+        probabilities = np.empty((len(margins), self.n_classes))
+        probabilities[:, 1:] = 1.0 / (1.0 + np.exp(-np.clip(margins, -500.0, 500.0)))
+        probabilities[:, 0] = 1.0 - probabilities[:, 1:].sum(axis=1)
+        probabilities = np.maximum(probabilities, 0.0)  # the first class has what the others leave
+        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
 
     # -- inspection ---------------------------------------------------------------------------
 
     def champions(self, names: Sequence[Any]) -> dict[Any, dict[str, Any]]:
-        """What the champion of each class chose, by the class's name; of the first, `FIRST`."""
+        """Return what the champion of each class chose, by its name; of the first, `FIRST`."""
         chosen = [race.parameters(race.configurations[race.champion]) for race in self.races]
         return dict(zip(names, [dict(FIRST), *chosen], strict=False))
 
-    def _teller(self, k: int) -> Callable[[Iterable[Event]], None]:
-        """What keeps the events of race `k`, with times and numbers that all races understand."""
+    def _recorder(self, k: int) -> Callable[[Iterable[Event]], None]:
+        """Return what records the events of race `k`, with times and numbers of all races."""
         if k == 0:
             return self._events.extend
         arrived = self.arrived[k]
         began = arrived - min(arrived, REMEMBERED)
 
-        def tell(events: Iterable[Event]) -> None:
+        def record(events: Iterable[Event]) -> None:
             for event in events:
                 named = {
                     name: STRIDE * k + value
@@ -298,33 +335,24 @@ class OneVsRest:
                 at = max(arrived, began + event.at)
                 self._events.append(dataclasses.replace(event, at=at, **named))
 
-        return tell
-
-    def state(self) -> dict[str, Any]:
-        """Everything that a fresh one needs to go on as this one does, as plain values."""
-        return values_of(self, self.kept) | {
-            "races": [race.state() for race in self.races],
-            "mixture": self.mixture.state(),
-            "rows": self.rows,
-            "classes": self.classes,
-            "weights": self.weights,
-            "arrived": self.arrived,
-        }
+        return record
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`, where nothing was seen so far; ValueError if none has it."""
+        """See `Saved.fill`."""
         arrived = state["arrived"]
         if len(state["races"]) != len(arrived) or len(arrived) != max(1, state["n_classes"] - 1):
             raise ValueError(f"{len(arrived)} races of {state['n_classes']} classes")
-        fill(self, state, self.kept)
-        self.races += [self.new_race(self.schema) for _ in arrived[1:]]
-        for race, one, at in zip(self.races, state["races"], arrived, strict=True):
-            race.fill(one)
+        fill(self, state, ("n_classes",))
+        if state["pool"] is not None:
+            self.pool = self.races[0].release_pool()
+            assert self.pool is not None
+            self.pool.grow(self.schema.n_features, self.n_classes)
+        self.races += [self._race_of_one() for _ in arrived[1:]]
+        self.mixture.grow(self.schema.n_features, self.n_classes)
+        super().fill(state)
+        for race, at in zip(self.races, arrived, strict=True):
             if type(at) is not int or race.at != self.at - at + min(at, REMEMBERED):
                 raise ValueError(f"a race of {race.at} examples came after {at} of {self.at}")
-        self.arrived = list(arrived)
-        fill(self, state, ("rows", "classes", "weights"))
-        self.mixture.grow(self.schema.n_features, self.n_classes)
-        self.mixture.fill(state["mixture"])
-        if not ((self.classes >= 0) & (self.classes < max(1, self.n_classes))).all():
-            raise ValueError(f"{self.classes} are not {self.n_classes} classes")
+        classes = self.last.labels
+        if not np.isin(classes, np.arange(max(1, self.n_classes))).all():
+            raise ValueError(f"{classes} are not {self.n_classes} classes")

@@ -8,10 +8,9 @@ References
        https://arxiv.org/abs/2005.01571
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, Protocol
 
@@ -36,7 +35,7 @@ SMALLEST_STEP = 0.005
 
 
 def to_unit(rate: float) -> float:
-    """Return place of a learning rate in the searched range: 0 is the lowest, 1 the highest.
+    """Return the place of a learning rate in the searched range: 0 is the lowest, 1 the highest.
 
     Examples
     --------
@@ -61,7 +60,7 @@ def from_unit(place: float) -> float:
 def shrunk_step(step: float, best_round: int, rounds: int) -> float:
     """Return the step after `rounds` rounds of which `best_round` was the last to improve.
 
-    ``δ sqrt((k' + 1) / (k + 1))`` (paper [1]_, section "step size"), with a floor.
+    ``δ sqrt((k' + 1) / (k + 1))``, as in the section "step size" of FLOW2's paper, with a floor.
 
     Examples
     --------
@@ -71,8 +70,8 @@ def shrunk_step(step: float, best_round: int, rounds: int) -> float:
     return max(step * math.sqrt((best_round + 1) / (rounds + 1)), SMALLEST_STEP)
 
 
-class LearningRateSearch:
-    """Proposes a step up and a step down from each champion's learning rate.
+class LearningRateOracle:
+    """Proposer of one FLOW2 step up and one down from each champion's learning rate.
 
     A round is a change of champion. If the champion's learning rate moved, the direction was
     right and the step stays; if the champion won by something else, both proposals of the last
@@ -91,8 +90,11 @@ class LearningRateSearch:
         self.best_round = 0
         self.incumbent: float | None = None
 
-    def propose(self, rate: float) -> list[float]:
-        """One step up and one step down from `rate`, as far as the range allows."""
+    def __call__(
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
+    ) -> list[VWConfiguration]:
+        """Return the champion with a higher and with a lower rate, as far as the range allows."""
+        rate = champion.learning_rate
         if self.incumbent is not None and self.adaptive:
             self.rounds += 1
             if rate == self.incumbent:
@@ -102,7 +104,7 @@ class LearningRateSearch:
         self.incumbent = rate
         place = to_unit(rate)
         proposals = [from_unit(place + self.step), from_unit(place - self.step)]
-        return [proposal for proposal in proposals if proposal != rate]
+        return [replace(champion, learning_rate=one) for one in proposals if one != rate]
 
 
 Tune = (
@@ -114,7 +116,7 @@ Tune = (
 
 
 class ConfigOracle(Protocol):
-    """Anything callable that maps a champion to candidates; users may supply their own.
+    """Callable that maps a champion to candidates; users may supply their own.
 
     It may keep state of a run (a learning-rate search does), so each run gets a fresh one.
     """
@@ -135,7 +137,7 @@ class ConfigOracle(Protocol):
 
 
 class InteractionOracle:
-    """Adds one interaction to the champion's (the paper's task ``NI``).
+    """Proposer of one more interaction than the champion's (the paper's task ``NI``).
 
     The candidates' new interactions are the crosses of two of the champion's interactions and
     the raw namespaces, without repeated namespaces: ``k (k - 1) / 2`` pairs of ``k`` namespaces
@@ -154,27 +156,20 @@ class InteractionOracle:
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """Return the champion with each possible interaction added; with one it has, itself."""
-        units = (*champion.interactions, *((name,) for name in namespaces))
         max_order = len(namespaces) if self.max_order is None else self.max_order
-        crosses = sorted(crossed(units, max_order))
-        random.shuffle(crosses)
-        return [
-            replace(champion, interactions=(*champion.interactions, cross)) for cross in crosses
-        ]
+        found = list(_extended(champion, namespaces, max_order))
+        random.shuffle(found)  # type: ignore[arg-type]
+        return found
 
 
-class LearningRateOracle:
-    """Moves the champion's learning rate by one FLOW2 step in either direction."""
-
-    def __init__(self, *, adaptive: bool = True) -> None:
-        self.search = LearningRateSearch(adaptive=adaptive)
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return the champion with a higher and with a lower learning rate."""
-        rates = self.search.propose(champion.learning_rate)
-        return [VWConfiguration(champion.interactions, rate) for rate in rates]
+@lru_cache(maxsize=64)  # a thousand streams begin alike
+def _extended(
+    champion: VWConfiguration, namespaces: Namespaces, max_order: int
+) -> tuple[VWConfiguration, ...]:
+    """Return the champion with each cross added, in the order of these."""
+    units = (*champion.interactions, *((name,) for name in namespaces))
+    more = ((*champion.interactions, cross) for cross in sorted(crossed(units, max_order)))
+    return tuple(replace(champion, interactions=interactions) for interactions in more)
 
 
 class JointOracle:
@@ -182,31 +177,25 @@ class JointOracle:
 
     Parameters
     ----------
-    interactions, learning_rate
-        The oracles that are joined.
     combined : bool
         Whether a candidate may change both at once. The authors' code changes one or the other.
+    adaptive : bool
+        See `LearningRateOracle`.
     """
 
-    def __init__(
-        self,
-        interactions: InteractionOracle,
-        learning_rate: LearningRateOracle,
-        *,
-        combined: bool = True,
-    ) -> None:
-        self.interactions = interactions
-        self.learning_rate = learning_rate
+    def __init__(self, *, combined: bool = True, adaptive: bool = True) -> None:
+        self.interactions = InteractionOracle()
+        self.learning_rate = LearningRateOracle(adaptive=adaptive)
         self.combined = combined
 
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
-        """First what changes both, then interactions alone, then the learning rate alone."""
+        """Return what changes both, then interactions alone, then the learning rate alone."""
         crossed_configurations = self.interactions(champion, namespaces, random)
         rated = self.learning_rate(champion, namespaces, random)
         both = [
-            VWConfiguration(crossed.interactions, other.learning_rate)
+            replace(crossed, learning_rate=other.learning_rate)
             for crossed in crossed_configurations
             for other in rated
             if self.combined
@@ -217,7 +206,7 @@ class JointOracle:
 def no_candidates(
     champion: VWConfiguration, namespaces: Namespaces, random: Random
 ) -> list[VWConfiguration]:
-    """Return the oracle of who has nothing to try."""
+    """Return no candidates: the oracle of a fixed set of models."""
     return []
 
 
@@ -254,14 +243,12 @@ def make_oracle(
     if tune == "learning-rate":
         return LearningRateOracle(adaptive=adaptive)
     if tune == "interactions+learning-rate":
-        return JointOracle(
-            InteractionOracle(), LearningRateOracle(adaptive=adaptive), combined=combined
-        )
+        return JointOracle(combined=combined, adaptive=adaptive)
     return load_oracle(tune)
 
 
 def load_oracle(reference: str) -> ConfigOracle:
-    """An oracle of the class that ``path/to/file.py:Class`` names, built without arguments."""
+    """Return an oracle of the class that ``path/to/file.py:Class`` names, without arguments."""
     file, _, name = reference.rpartition(":")
     module = import_file(Path(file), "oracle")
     if not hasattr(module, name):
@@ -278,24 +265,11 @@ past its label. So rates far above 0.5 are safe, and often better.
 """
 
 
-class RateLadder:
-    """The champion at every rate of a ladder, from the highest to the lowest."""
-
-    def __init__(self, rates: tuple[float, ...] = RATES) -> None:
-        self.rates = tuple(sorted(rates, reverse=True))
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """As many candidates as rates; the champion itself may be among them."""
-        return [replace(champion, learning_rate=rate) for rate in self.rates]
-
-
 class FrontierOracle:
-    """The champion with one more pair of namespaces, shuffled, then at the other rates.
+    """Proposer of the champion with one more pair of namespaces, shuffled, then at other rates.
 
     A rate costs no further terms and is judged after fewer examples than an interaction, so
-    the rates come last, which is where the most promising candidates are.
+    the rates come last, which is where the best candidates are expected.
 
     Parameters
     ----------
@@ -304,22 +278,15 @@ class FrontierOracle:
     """
 
     def __init__(self, tune: Tune | None = None) -> None:
-        oracles: dict[str, ConfigOracle] = {
-            "interactions": InteractionOracle(max_order=2),
-            "learning-rate": RateLadder(),
-        }
-        self.oracles = [oracle for name, oracle in oracles.items() if tune is None or name in tune]
+        self.tune: str = tune or "interactions+learning-rate"
 
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
-        """The candidates, the most promising last; the champion itself may be among them."""
-        proposals = [oracle(champion, namespaces, random) for oracle in self.oracles]
-        return [candidate for batch in proposals for candidate in batch]
-
-
-def make_frontier_oracle(tune: Tune | None) -> ConfigOracle:
-    """Return the default's oracle for the task `tune`, or the user's own."""
-    if tune is not None and ".py:" in tune:
-        return load_oracle(tune)
-    return FrontierOracle(tune)
+        """Return the candidates, the likely best last; one may be the champion itself."""
+        found = []
+        if "interactions" in self.tune:
+            found += InteractionOracle(max_order=2)(champion, namespaces, random)
+        if "learning-rate" in self.tune:
+            found += [replace(champion, learning_rate=rate) for rate in reversed(RATES)]
+        return found

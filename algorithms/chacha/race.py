@@ -1,32 +1,33 @@
-"""A race: configurations compete for live slots while examples come; its state as plain values."""
+"""Race of configurations for live slots while examples come."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.benches.stream import next_log_point
+from leaseboard.algorithms.chacha.members.class_pool import ClassPool
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
 from leaseboard.algorithms.chacha.safe.naming import words_of
+from leaseboard.algorithms.environments.stream import next_log_point
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationScored,
     Eliminated,
     Event,
+    LeaseGranted,
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats, Slots
-from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.live import LiveModels, SingleCalls
+from leaseboard.algorithms.online.learner import Learner, LiveModels, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.plain import fill, fill_array, values_of
+from leaseboard.algorithms.plain import Saved, fill_array
 
 State = dict[str, Any]
 
@@ -35,32 +36,17 @@ _KEY_WORDS = 624
 
 
 def require_numbers(numbers: Any, stop: int) -> None:
-    """Refuse what is not a number of one of `stop` configurations; ValueError."""
+    """Raise ValueError for what is not a number of one of `stop` configurations."""
     for number in numbers:
         if type(number) is not int or not 0 <= number < stop:
             raise ValueError(f"no configuration has the number {number!r}")
 
 
-def configuration_state(configuration: VWConfiguration) -> list[Any]:
-    """Return a configuration as plain values."""
-    return [configuration.interactions, configuration.learning_rate, configuration.namespaces]
-
-
-def configuration_of(state: Any) -> VWConfiguration:
-    """Return the inverse of `configuration_state`."""
-    return _configuration(*state)
-
-
 @lru_cache(maxsize=4096)  # models of streams with the same columns share most
-def _configuration(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
+def configuration_of(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
+    """Return the configuration of the values that `Race.state` has of it."""
     kept = None if kept is None else tuple(map(str, kept))
     return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
-
-
-def random_state(random: np.random.RandomState) -> State:
-    """Return a generator's state."""
-    state: State = dict(random.get_state(legacy=False))
-    return state
 
 
 def fill_random(random: np.random.RandomState, state: Any) -> None:
@@ -73,12 +59,12 @@ def fill_random(random: np.random.RandomState, state: Any) -> None:
 
 
 def oracle_state(oracle: object) -> dict[tuple[str | int, ...], Any]:
-    """The attributes of an oracle, and of the objects that it consists of, by their path."""
+    """Return the attributes of an oracle and of the objects that it consists of, by their path."""
     return dict(_attributes(oracle, ()))
 
 
 def fill_oracle(oracle: object, state: Any) -> None:
-    """Set the attributes of a fresh oracle; ValueError if it is built otherwise."""
+    """Set the attributes of a fresh oracle, see `oracle_state`."""
     for (*path, name), value in state.items():
         part: Any = oracle
         for step in path:
@@ -116,8 +102,8 @@ EMPTY = -1
 """What `Race.holders` says of a slot without a model."""
 
 
-class Race(ABC):
-    """Live models learn until a decision is due; decisions say who is live from then on.
+class Race(Saved, ABC):
+    """Live models learn until a decision is due; decisions determine which are live from then on.
 
     ``open``, then `learn` and `decide` in turns until the examples end, then `conclude`.
 
@@ -142,13 +128,11 @@ class Race(ABC):
         The number of the champion.
     holders : ndarray of int64, shape (b,)
         The number of the configuration in each slot, or `EMPTY`.
-    live : ndarray of int64
-        The occupied slots.
     words : Words
-        What configurations are called.
+        Descriptions of the configurations, in the names of columns.
     tallies : dict of int to (float, float)
-        Examples that each configuration consumed in ended stays, and what it lost in the bench's
-        own metric.
+        Examples that each configuration learned in slots that it has left, and the sum of its
+        losses there, as the environment scores them.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "tallies", "_log_point")
@@ -170,8 +154,15 @@ class Race(ABC):
         self.holders = np.full(b, EMPTY)
         self.tallies: dict[int, tuple[float, float]] = {}
         self._numbers: dict[VWConfiguration, int] = {}
-        self.live: Slots = np.zeros(0, dtype=np.int64)
+        self._live: Slots | None = None
         self._log_point = 1
+
+    @property
+    def live(self) -> Slots:
+        """The occupied slots."""
+        if self._live is None:  # a race holds and vacates slots all the time
+            self._live = (self.holders != EMPTY).nonzero()[0]
+        return self._live
 
     # -- the stream ---------------------------------------------------------------------------
 
@@ -181,11 +172,11 @@ class Race(ABC):
 
     @abstractmethod
     def predict(self, example: Floats) -> float:
-        """Return the forecast for one example of shape (n_features,); nothing is learned."""
+        """Return the prediction for one example of shape (n_features,); nothing is learned."""
 
     @abstractmethod
     def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn until a decision is due or the examples end; return how many were learned.
 
@@ -193,22 +184,30 @@ class Race(ABC):
         ----------
         examples : ndarray of float32, shape (n, n_features)
         labels, importances : ndarray of float32, shape (n,)
-        forecasts : ndarray of float32, shape (n,)
-            Filled with the progressive forecasts of what was learned.
+        predictions : ndarray of float32, shape (n,)
+            Filled with the progressive predictions of what was learned.
         """
 
-    @abstractmethod
     def single_calls(self, row: Floats) -> SingleCalls:
-        """For examples that come one at a time, each written into `row` of shape (n_features,).
+        """Return functions for examples that come one at a time, each written into `row`.
 
         Returns
         -------
         predict : callable
-            Forecast the example in the row; nothing is learned.
+            Predict the example in the row, of shape (n_features,); nothing is learned.
         learn : callable
-            Learn it, of a label and an importance; say whether a decision is due.
+            Learn it, of a label and an importance; return whether a decision is due.
             Both are for the race with this schema, and for as long as the row is kept.
         """
+        examples = row[None]
+        labels, importances, predictions = np.zeros((3, 1), dtype=np.float32)
+
+        def learn(label: float, importance: float) -> bool:
+            labels[0], importances[0] = label, importance
+            self.learn(examples, labels, importances, predictions)
+            return self.is_due()
+
+        return partial(self.predict, row), learn
 
     @abstractmethod
     def is_due(self) -> bool:
@@ -219,28 +218,32 @@ class Race(ABC):
         """Take the decisions that are due."""
 
     def notes(self) -> dict[str, float]:
-        """Return what the race has to tell next to its score."""
+        """Return metrics of the race in addition to its score."""
         return {}
+
+    def release_pool(self) -> ClassPool | None:
+        """Return the nonlinear members, if there are any; the race goes on without them."""
+        return None
 
     def share(self, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
 
     @abstractmethod
     def require_fit(self, schema: Schema) -> None:
-        """ValueError if live models cannot have the columns of `schema`.
+        """Raise ValueError if live models cannot have the columns of `schema`.
 
         One would have too many terms, or the engine would take a new namespace for another.
         """
 
     @abstractmethod
     def grow(self, schema: Schema) -> list[Event]:
-        """Go on with a schema of more columns, see `require_fit`; what follows from that.
+        """Go on with a schema of more columns, see `require_fit`; return the events.
 
         S grows by what new namespaces make possible.
         """
 
     def conclude(self) -> Iterator[Event]:
-        """Yield what everyone achieved; nothing may follow."""
+        """Yield what each configuration achieved; nothing may follow."""
         for slot in self.live.tolist():
             self._bank(slot)
         for number, (units, total) in sorted(self.tallies.items()):
@@ -256,7 +259,7 @@ class Race(ABC):
         return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
 
     def model(self) -> Learner | Race | None:
-        """Return what forecasts on when the examples have ended: the champion's model."""
+        """Return what predicts on when the examples have ended: the champion's model."""
         return self.champion_learner()
 
     def champion_learner(self) -> Learner | None:
@@ -266,7 +269,7 @@ class Race(ABC):
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """Return what a configuration chose as plain values, in the names of columns."""
-        return self.words.told(configuration)
+        return self.words.parameters(configuration)
 
     def standings(self) -> list[dict[str, Any]]:
         """Return the live models by slot: hyperparameters, examples learned, lease, loss."""
@@ -285,12 +288,12 @@ class Race(ABC):
 
     @abstractmethod
     def _achieved(self, slot: int) -> tuple[float, float]:
-        """Examples that the model in `slot` has learned, and its sum of the bench's losses."""
+        """Return how much the model in `slot` has learned, and its sum of the scored losses."""
 
     def admit(
         self, configuration: VWConfiguration, parent: int | None
     ) -> Generator[Event, None, int]:
-        """Number a configuration, unless it is known; return its number."""
+        """Admit a configuration, unless it is known; return its number."""
         known = len(self.configurations)
         number = self._number(configuration)
         if number == known:
@@ -310,38 +313,49 @@ class Race(ABC):
             self.configurations.append(configuration)
         return number
 
+    def _granted(
+        self, slot: int, amount: float, *, fresh: bool = True, source: int | None = None
+    ) -> LeaseGranted:
+        """Return the event of a lease for the model in `slot`."""
+        number = int(self.holders[slot])
+        return LeaseGranted(
+            at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh, source=source
+        )
+
     def _start(self, slot: int, number: int, parent: int | None = None) -> None:
         """Put a new model into `slot`, a branch of the one in slot `parent` if that is named."""
         self.models.start(slot, self.configurations[number], parent)
         self._hold(slot, number)
 
-    def _vacate(self, slot: int) -> None:
-        self._bank(slot)
+    def _vacate(self, slot: int) -> float:
+        """Empty the slot; return how much its model had learned."""
+        units = self._bank(slot)
         self.models.stop(slot)
         self._hold(slot, EMPTY)
+        return units
 
     def _hold(self, slot: int, number: int) -> None:
         self.holders[slot] = number
-        self.live = np.flatnonzero(self.holders != EMPTY)
+        self._live = None
 
-    def _pause(self, slot: int, reason: str) -> Iterator[Event]:
-        number, (units, _) = int(self.holders[slot]), self._achieved(slot)
-        self._vacate(slot)
-        yield Paused(at=self.at, configuration=number, units=units, reason=reason)
+    def _pause(self, slot: int, reason: str) -> Paused:
+        number, units = int(self.holders[slot]), self._vacate(slot)
+        return Paused(at=self.at, configuration=number, units=units, reason=reason)
 
-    def _eliminate(self, slot: int, reason: str) -> Iterator[Event]:
+    def _eliminate(self, slot: int, reason: str) -> Eliminated:
         number = int(self.holders[slot])
         self._vacate(slot)
-        yield Eliminated(at=self.at, configuration=number, reason=reason)
+        return Eliminated(at=self.at, configuration=number, reason=reason)
 
-    def _bank(self, slot: int) -> None:
+    def _bank(self, slot: int) -> float:
         """Put what the model in `slot` achieved to its configuration's account."""
         number, (units, total) = int(self.holders[slot]), self._achieved(slot)
         units_before, total_before = self.tallies.get(number, (0, 0.0))
         self.tallies[number] = units_before + units, total_before + total
+        return units
 
     def _passes_log_point(self) -> bool:
-        """Return whether everyone's bounds are to be told, which is seldom and seldomer."""
+        """Return whether the bounds of all live models are due, which is ever more seldom."""
         passed = self.at >= self._log_point
         while self._log_point <= self.at:
             self._log_point = next_log_point(self._log_point)
@@ -350,26 +364,29 @@ class Race(ABC):
     # -- state --------------------------------------------------------------------------------
 
     def state(self) -> State:
-        """Everything that a fresh race needs to go on as this one does, as plain values."""
+        """See `Saved.state`."""
         return {
-            "race": values_of(self, self.kept),
-            "configurations": list(map(configuration_state, self.configurations)),
+            "race": super().state(),
+            "configurations": [
+                [one.interactions, one.learning_rate, one.namespaces]
+                for one in self.configurations
+            ],
             "models": [self.models.state(slot) for slot in self.live.tolist()],
-            "random": random_state(self.random),
+            "random": dict(self.random.get_state(legacy=False)),
             "oracle": oracle_state(self.oracle),
         }
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`, where nothing was seen so far; ValueError if no race has that."""
-        configurations = list(map(configuration_of, state["configurations"]))
+        """See `Saved.fill`."""
+        configurations = [configuration_of(*one) for one in state["configurations"]]
         for configuration in configurations:
             self._number(configuration)
-        fill(self, state["race"], self.kept)
-        self.live = np.flatnonzero(self.holders != EMPTY)
+        super().fill(state["race"])
+        self._live = None
         numbers = self.holders[self.live].tolist()
         require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
         if len({*numbers}) < len(numbers) or self.configurations != configurations:
-            raise ValueError("a configuration stands twice")
+            raise ValueError("a configuration is there twice")
         for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
             self.models.restore(slot, self.configurations[number], one)
         fill_random(self.random, state["random"])

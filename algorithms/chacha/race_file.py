@@ -1,92 +1,59 @@
-"""What files hold of a race: plain values, from which it is built anew without executing any."""
-
-from __future__ import annotations
+"""Races as plain values, from which they are built again without executing any of them."""
 
 from collections.abc import Mapping
-from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
-from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.chacha.one_vs_rest import OneVsRest
 from leaseboard.algorithms.chacha.race import Race
 from leaseboard.algorithms.chacha.racing import Racing
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.user_files import file_of
-
-FORMAT = "leaseboard-chacha-18"
-"""The mark of a file with a race; the number changes with what is saved."""
-
-UNFIT = (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TokenError,
-         TypeError, ValueError)  # fmt: skip
-"""What building a race from values that no race has can raise."""
 
 
 def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
-    """The registered race called `algorithm`; UsageError if it is none, or in a file."""
-    if file_of(algorithm) is None:  # no file: what is saved must not name code
+    """Return the registered race called `algorithm`; UsageError for others, and for files."""
+    if registry.file_of(algorithm) is None:  # no file: what is saved must not name code
         built = registry.build(algorithm, settings)
         if isinstance(built, Racing):
             return built
+    names = [entry.name for entry in registry.ENTRIES if ".chacha." in entry.target]
+    races = [name for name in names if issubclass(registry.algorithm_class(name), Racing)]
     raise UsageError(
-        f"algorithm {algorithm!r} is no race of models on a stream, which alone learns on from"
-        f" table to table: name one of {', '.join(_races())}"
+        f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
+        f" table to table: name one of {', '.join(races)}"
     )
 
 
-def _races() -> list[str]:
-    """The registered races."""
-    places = (each for each in registry.ENTRIES if ".chacha." in each.target)
-    return [
-        each.name for each in places if issubclass(registry.algorithm_class(each.name), Racing)
-    ]
-
-
 def file_in(settings: Mapping[str, Any]) -> str | None:
-    """The oracle in a file of the user's that the settings name."""
+    """Return the oracle in a file of the user's that the settings name."""
     tune = settings.get("tune") or ""
     return tune if ".py:" in tune else None
 
 
-def write_race(
-    path: Path, algorithm: str, settings: Mapping[str, Any], seed: int, race: Race | OneVsRest
-) -> None:
-    """Write a race, or those of many classes, with the registered algorithm and its settings."""
-    racing = racing_of(algorithm, settings)
-    state = {
-        "algorithm": algorithm,
-        "settings": settings_of(racing),
-        "seed": seed,
-        "race": race.state(),
-    }
-    plain.write(path, state, FORMAT)
+def race_state(
+    algorithm: str, settings: Mapping[str, Any], seed: int, race: Race | OneVsRest
+) -> dict[str, Any]:
+    """Return a race, or those of many classes, with algorithm and settings, as plain values."""
+    every = settings_of(racing_of(algorithm, settings))
+    return {"algorithm": algorithm, "settings": every, "seed": seed, "race": race.state()}
 
 
-def read_race(path: Path, schema: Schema, task: str) -> Race | OneVsRest:
-    """What `write_race` wrote, for examples of `schema`.
+def restored_race(state: Mapping[str, Any], schema: Schema, task: str) -> Race | OneVsRest:
+    """Return the race of which `race_state` made `state`, for examples of `schema`.
 
-    Raises
-    ------
-    UsageError
-        If the file holds none of this version. Nothing that it holds is executed.
+    Nothing that the state holds is executed. Raises one of `leaseboard.algorithms.plain.UNFIT` for
+    a state that no race has.
     """
-    try:
-        state = plain.read(path, FORMAT)
-        if file_in(state["settings"]) is not None:
-            raise ValueError("it names an oracle in a file")
-        racing, seed = racing_of(state["algorithm"], state["settings"]), state["seed"]
+    if file_in(state["settings"]) is not None:
+        raise ValueError("it names an oracle in a file")
+    racing, seed = racing_of(state["algorithm"], state["settings"]), state["seed"]
 
-        def new_race(schema: Schema) -> Race:
-            return racing.race(schema, seed, task)
+    def new_race(schema: Schema) -> Race:
+        return racing.race(schema, seed, task)
 
-        many = "races" in state["race"]
-        race = OneVsRest(new_race, schema) if many else new_race(schema)
-        race.fill(state["race"])
-    except (OSError, *UNFIT) as error:
-        raise UsageError(
-            f"{str(path)!r} holds no race of this version ({FORMAT}), or a damaged one:"
-            " register the model anew"
-        ) from error
+    many = "races" in state["race"]
+    race = OneVsRest(new_race, schema) if many else new_race(schema)
+    race.fill(state["race"])
     return race

@@ -1,6 +1,4 @@
-"""What runs a race over a bench's stream, whichever rules it follows."""
-
-from __future__ import annotations
+"""Algorithms that are races, which run over an environment's stream."""
 
 import heapq
 import math
@@ -14,10 +12,14 @@ import numpy as np
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.stream import StreamAlgorithm, StreamBench, require_finite
 from leaseboard.algorithms.chacha.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
 from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.environments.stream import (
+    StreamAlgorithm,
+    StreamEnvironment,
+    require_finite,
+)
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ClassChampionChanged,
@@ -26,13 +28,13 @@ from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
 )
-from leaseboard.algorithms.online.learner import EngineName, VwOptions
+from leaseboard.algorithms.online.engines import EngineName, VwOptions
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 
 @dataclass(frozen=True, kw_only=True)
 class Racing(StreamAlgorithm):
-    """An algorithm that is a race.
+    """Algorithm that is a race.
 
     Parameters
     ----------
@@ -54,7 +56,7 @@ class Racing(StreamAlgorithm):
         oracle: ConfigOracle | None = None,
         horizon: float = math.inf,
     ) -> Race:
-        """The state of a run that has seen nothing; for streams that do not come from a bench.
+        """Return a race that has seen nothing; also for streams without an environment.
 
         Parameters
         ----------
@@ -63,27 +65,27 @@ class Racing(StreamAlgorithm):
         task : "regression" or "classification"
             Classes are labelled -1 and 1.
         oracle : ConfigOracle, optional
-            In the place of that of the settings.
+            Replaces that of the settings.
         horizon : float
             Length of the stream where it is known.
         """
 
-    def live_at_most(self, bench: StreamBench) -> int | None:
-        """`capacity`, for each race that may come."""
-        n_races = max(1, len(bench.stream.classes) - 1)
+    def live_at_most(self, env: StreamEnvironment) -> int | None:
+        """Return `capacity`, for each race that may come."""
+        n_races = max(1, len(env.stream.classes) - 1)
         return None if self.capacity is None else n_races * self.capacity
 
-    def run(self, bench: StreamBench, seed: int) -> Run:
-        """Race over the stream; what forecasts on is the model."""
-        stream, budget = bench.stream, bench.budget
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Race over the stream; what predicts on is the model."""
+        stream, budget = env.stream, env.budget
         if budget == 0:
             return None
         require_finite(stream, budget)
         if stream.classes:
-            made = race_classes(bench, lambda schema: self.race(schema, seed, stream.task))
+            made = race_classes(env, lambda schema: self.race(schema, seed, stream.task))
             return (yield from made)
         importances = np.ones(budget, dtype=np.float32)
-        forecasts = np.empty(budget, dtype=np.float32)
+        predictions = np.empty(budget, dtype=np.float32)
         race: Race | None = None
         for rows, features in stream.stretches(budget):
             schema = stream_schema(stream, features.shape[1])
@@ -91,7 +93,7 @@ class Racing(StreamAlgorithm):
                 race = self.race(schema, seed, stream.task, horizon=budget)
                 yield from race.open()
             else:
-                # What is new with an example has no part in the forecast of it.
+                # What is new with an example has no part in the prediction of it.
                 first = race.predict(features[0, : race.schema.n_features])
                 race.require_fit(schema)
                 yield from race.grow(schema)
@@ -99,67 +101,69 @@ class Racing(StreamAlgorithm):
                 rest = slice(race.at, rows.stop)
                 learned = race.learn(
                     features[rest.start - rows.start :], stream.labels[rest],
-                    importances[rest], forecasts[rest],
+                    importances[rest], predictions[rest],
                 )  # fmt: skip
                 if rest.start and rest.start == rows.start:
-                    forecasts[rest.start] = first
-                block = forecasts[rest.start : rest.start + learned]
-                yield from bench.record(block, live=len(race.live))
+                    predictions[rest.start] = first
+                block = predictions[rest.start : rest.start + learned]
+                yield from env.record(block, live=len(race.live))
                 if race.at < budget and race.is_due():
                     yield from race.decide()
         assert race is not None
-        bench.note(race.notes())
+        env.note(race.notes())
         yield from race.conclude()
         return race.model()
 
 
-def race_classes(bench: StreamBench, new_race: Callable[[Schema], Race]) -> Run:
+def race_classes(env: StreamEnvironment, new_race: Callable[[Schema], Race]) -> Run:
     """Run `OneVsRest` over a stream of classes.
 
     The champion is the whole: a configuration that is admitted last, with the champion of each
-    class. What a race's own configurations lose is counted against the rest, no score that could
-    stand next to the job's; so none is told.
+    class. What a race's own configurations lose is counted against the rest, which is not a score
+    to compare with the job's; so none is reported.
 
     Parameters
     ----------
-    bench : StreamBench
+    env : StreamEnvironment
     new_race : callable
         See `OneVsRest`, which is the model.
     """
-    stream, budget = bench.stream, bench.budget
+    stream, budget = env.stream, env.budget
     whole: OneVsRest | None = None
     for stretch, features in stream.stretches(budget):
         schema = stream_schema(stream, features.shape[1])
         if whole is None:
             whole = OneVsRest(new_race, schema, len(stream.classes))
-            teller = _Teller(whole, stream.classes)
-            yield from teller.told(whole.open())
+            numbering = _Numbering(whole, stream.classes)
+            yield from numbering.renamed(whole.open())
         else:
             first = whole.predict(features[0, : whole.schema.n_features])
             whole.require_fit(schema)
-            yield from teller.told(whole.grow(schema))
+            yield from numbering.renamed(whole.grow(schema))
         for start in range(stretch.start, stretch.stop, BLOCK):
             rows = slice(start, min(start + BLOCK, stretch.stop))
             classes = stream.labels[rows].astype(np.int64)
             importances = np.ones(len(classes), dtype=np.float32)
             before = whole.model_examples
             block = features[start - stretch.start : rows.stop - stretch.start]
-            chances = whole.learn(block, classes, importances)
+            probabilities = whole.learn(block, classes, importances)
             if start and start == stretch.start:
-                chances[0] = np.pad(first, (0, chances.shape[1] - len(first)))
-            measured = bench.record(chances, (whole.model_examples - before) / len(classes))
-            yield from heapq.merge(measured, teller.told(whole.decide()), key=attrgetter("at"))
+                probabilities[0] = np.pad(first, (0, probabilities.shape[1] - len(first)))
+            measured = env.record(probabilities, (whole.model_examples - before) / len(classes))
+            decided = numbering.renamed(whole.decide())
+            yield from heapq.merge(measured, decided, key=attrgetter("at"))
     assert whole is not None
-    number, parameters = len(teller.numbers), whole.champions(stream.classes)
+    env.note(whole.notes())
+    number, parameters = len(numbering.numbers), whole.champions(stream.classes)
     yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
     yield ChampionChanged(at=budget, configuration=number, previous=None)
-    score = float(bench.score().value)
+    score = float(env.score().value)
     yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
     return whole
 
 
-class _Teller:
-    """Tells events of all races as those of one run.
+class _Numbering:
+    """Numbering by which the events of all races are those of one run.
 
     Attributes
     ----------
@@ -172,15 +176,14 @@ class _Teller:
         self.classes = (*classes, "")  # the first race is there before a second class came
         self.numbers: dict[int, int] = {}
 
-    def told(self, events: Iterable[Event]) -> Iterator[Event]:
-        """Yield the events in the order of their times."""
-        return map(self._renamed, sorted(map(self._in_time, events), key=attrgetter("at")))
-
-    def _in_time(self, event: Event) -> Event:
-        """Return a race of a class that comes late begins after its first example."""
-        k = _race_of(event)
-        begin = self.races.arrived[k] + 1
-        return replace(event, at=begin) if k and event.at < begin else event
+    def renamed(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Return the events in the order of their times."""
+        timed = []
+        for event in events:
+            # The race of a class that comes late begins after its first example.
+            k, begin = _race_of(event), self.races.arrived[_race_of(event)] + 1
+            timed.append(replace(event, at=begin) if k and event.at < begin else event)
+        return map(self._renamed, sorted(timed, key=attrgetter("at")))
 
     def _renamed(self, event: Event) -> Event:
         k, changes = _race_of(event), dict[str, Any]()
@@ -200,6 +203,6 @@ class _Teller:
 
 
 def _race_of(event: Event) -> int:
-    """Return the race whose configuration the event speaks of."""
+    """Return the number of the race whose configuration the event is about."""
     number: int = attrgetter("configuration")(event)  # all events of races have one
     return number // STRIDE

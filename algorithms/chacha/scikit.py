@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -20,24 +21,18 @@ if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 
 
+@dataclass(eq=False, repr=False)
 class _ScikitStream(BaseEstimator):
-    """What both estimators share; their docstrings document it."""
+    """Base of both estimators; their docstrings document it."""
 
-    _kind: str
-    model_: Any
+    _kind: ClassVar[str]
+    model_: Any = field(init=False)
 
-    def __init__(
-        self,
-        algorithm: str = "chacha",
-        *,
-        settings: Mapping[str, Any] | None = None,
-        namespaces: Mapping[str, list[str]] | None = None,
-        random_state: int | np.random.RandomState | None = 0,
-    ) -> None:
-        self.algorithm = algorithm
-        self.settings = settings
-        self.namespaces = namespaces
-        self.random_state = random_state
+    algorithm: str = "chacha"
+    _: KW_ONLY
+    settings: Mapping[str, Any] | None = None
+    namespaces: Mapping[str, list[str]] | None = None
+    random_state: int | np.random.RandomState | None = 0
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from nothing.
@@ -48,6 +43,11 @@ class _ScikitStream(BaseEstimator):
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
             Importances.
+
+        Returns
+        -------
+        StreamRegressor or StreamClassifier
+            The estimator itself.
         """
         X, y = self._checked(X, y, reset=True)
         return self._learn(self._fresh(), X, y, sample_weight)
@@ -64,6 +64,14 @@ class _ScikitStream(BaseEstimator):
             seed = check_random_state(seed).randint(2**31 - 1)
         return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
 
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """By how much the loss grows without each column, see `model_`; in the columns' order."""
+        check_is_fitted(self, "model_")
+        found = self.model_.feature_importances_
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return np.array([found[str(name)] for name in names])
+
     def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
         X, y = validate_data(self, numbers_alone(X), y, dtype=np.float32, reset=reset, **how)
         return self._named(X), y
@@ -74,7 +82,7 @@ class _ScikitStream(BaseEstimator):
         return self._named(X)
 
     def _named(self, X: NDArray[np.float32]) -> Any:
-        """`X` with the names that its columns came with, by which the model knows them."""
+        """Return `X` with the names that its columns came with, by which the model knows them."""
         names = getattr(self, "feature_names_in_", None)
         return X if names is None else pd.DataFrame(X, columns=names)
 
@@ -87,7 +95,7 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
     algorithm : str
         The registered name of a race, such as ``"chacha"`` or ``"chacha-paper"``.
     settings : mapping of str to value, optional
-        Of the algorithm, as in ``{"b": 10}``.
+        Of the algorithm, as in ``{"b": 10}``, see `ChaChaRegressor`.
     namespaces : mapping of str to list of str, optional
         Which columns belong to which namespace.
     random_state : int, RandomState instance or None
@@ -97,7 +105,10 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
     ----------
     model_ : ChaChaRegressor
         The model itself, for its `champion`, `live`, `save` and so on.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        By how much the loss grows when a column is permuted among the last rows.
     n_features_in_ : int
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features,)
         Where X had names that are all strings.
 
@@ -121,13 +132,32 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
     _kind = "ChaChaRegressor"
 
     def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Go on with some more examples; parameters as for `fit`."""
+        """Learn some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        StreamRegressor
+        """
         first = not hasattr(self, "model_")
         X, y = self._checked(X, y, reset=first)
         return self._learn(self._fresh() if first else self.model_, X, y, sample_weight)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Forecasts, an ndarray of float64 of shape (n_samples,)."""
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+        """
         X = self._seen(X)
         return np.asarray(self.model_.predict_many(X), dtype=np.float64)
 
@@ -147,12 +177,33 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
 class StreamClassifier(ClassifierMixin, _ScikitStream):
     """`ChaChaClassifier` for scikit-learn's loops and tools.
 
-    Parameters, attributes and notes are those of `StreamRegressor`, and:
+    Parameters
+    ----------
+    algorithm : str
+        The registered name of a race, such as ``"chacha"`` or ``"chacha-paper"``.
+    settings : mapping of str to value, optional
+        Of the algorithm, as in ``{"b": 10}``, see `ChaChaClassifier`.
+    namespaces : mapping of str to list of str, optional
+        Which columns belong to which namespace.
+    random_state : int, RandomState instance or None
+        An integer makes the model reproducible.
 
     Attributes
     ----------
     model_ : ChaChaClassifier
+        The model itself, for its `champion`, `live`, `save` and so on.
     classes_ : ndarray of shape (n_classes,)
+        In sorted order.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        By how much the loss grows when a column is permuted among the last rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
+
+    Notes
+    -----
+    The order of the rows counts: the model learns them one after the other, once.
 
     Examples
     --------
@@ -173,7 +224,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         classes: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
-        """Go on with some more examples.
+        """Learn some more examples.
 
         Parameters
         ----------
@@ -181,6 +232,10 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
             As for `fit`.
         classes : array-like, optional
             All classes; needed in the first call if `y` does not hold them all.
+
+        Returns
+        -------
+        StreamClassifier
         """
         first = not hasattr(self, "model_")
         X, y = self._checked(X, y, reset=first)
@@ -194,14 +249,32 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         return self._learn(model, X, y, sample_weight, known)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probability of each class, in the order of `classes_`."""
+        """Return the probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
         X = self._seen(X)
         shares = self.model_.predict_proba_many(X)
         every = shares.reindex(columns=self.classes_.tolist(), fill_value=0.0)
         return np.asarray(every, dtype=np.float64)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the likeliest class of each row, an ndarray of shape (n_samples,)."""
+        """Predict the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
@@ -225,7 +298,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
 
 
 def _some(weights: ArrayLike | None) -> ArrayLike | None:
-    """`weights`; ValueError if there is nothing to learn by them."""
+    """Return `weights`; ValueError if there is nothing to learn by them."""
     if weights is not None and not np.asarray(weights).any():
         raise ValueError("all sample weights are zero: weigh at least one row more")
     return weights

@@ -1,6 +1,6 @@
 """Prediction intervals that keep their level on any stream: adaptive conformal inference.
 
-An interval around a forecast ŷ_t misses with probability α if its half width is the (1 - α)
+An interval around a prediction ŷ_t misses with probability α if its half width is the (1 - α)
 quantile of |y - ŷ|. Errors drift, so the level that is asked of the quantile is steered by the
 misses themselves [1]_, here on its logarithm: with α_1 = α,
 
@@ -10,17 +10,17 @@ misses themselves [1]_, here on its logarithm: with α_1 = α,
 Below α_t = 1 / (n + 1), where n scores say nothing, the largest score is multiplied by
 ((n + 1) α_t)^-TAIL: misses in a row widen the interval exponentially, and it stays bounded.
 
-Scores are the errors as they are, or the errors over a *local level*, exp(w·φ): w regresses the
-logarithm of the error on where the forecast lies among those before and on the errors just before.
+Scores are the raw errors, or the errors over a *local level*, exp(w·φ): w regresses the
+logarithm of the error on where the prediction lies among those before and on the last errors.
 Whichever of the two had the smaller interval score lately is taken. So an interval is wider where
-forecasts are worse, if that can be learned.
+predictions are worse, if that can be learned.
 
-**Theorem 1.** For any labels and forecasts, of every 1,000 consecutive examples at most
+**Theorem 1.** For any labels and predictions, of every 1,000 consecutive examples at most
 M = 1000 α + 50 are missed.
 
 *Proof.* Where M of the last 999 were missed, the interval is unbounded. ∎
 
-**Theorem 2.** For any labels and forecasts, if no score is above R times the largest of the W
+**Theorem 2.** For any labels and predictions, if no score is above R times the largest of the W
 before it, the misses among every n consecutive examples with an interval lie between
 
     n α + B  and  n α - B - α E,    B = (ln(W + 1) + ln(R) / TAIL) / C + 1,
@@ -38,8 +38,8 @@ the quantile may hold more than 1 - α of them, and no quantile holds less: then
 coverage is above its level. A constant label has intervals of width 0 and coverage 1. No interval
 is made empty in order to miss.
 
-A label that comes D forecasts later is held against the interval that its forecast was given. C is
-then C_D = C / (1 + 2 C α D) with D the longest delay so far, so that misses do not come in waves.
+A label that comes D predictions later is held against the interval that its prediction was given.
+C is then C_D = C / (1 + 2 C α D) with D the longest delay, so that misses do not come in waves.
 Theorem 2 holds with the last C_D, and D more for B: while a miss waits, D others may follow. For
 1/C rises only, and with ln α_t ≤ 0 Abel's summation of (ln α_t - ln α_{t+1}) / C_t is at most
 -ln α_end / C_end. One rate for all matters: a delay that depends on the label, with a rate of its
@@ -47,7 +47,7 @@ own, would make misses that come late count less. Theorem 1 is given up.
 
 Gibbs and Candès steer α_t itself, and have an unbounded interval whenever it falls below 0: at
 99 % after two misses. Steps on the quantile in the place of α_t [2]_ need the scale of errors;
-steps that decrease [3]_ settle better where nothing changes, and lose the bound for windows. Of
+steps that decrease [3]_ converge better where nothing changes, and lose the bound for windows. Of
 what one rate costs, see Zaffran et al. [4]_; on the logarithm one rate serves all levels.
 
 References
@@ -68,21 +68,18 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.handles import quick
-from leaseboard.algorithms.plain import fill, fill_array, values_of
-
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
+from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.plain import Saved, fill, values_of
 
 WINDOW, EXTRA = 1000, 50
 """Of theorem 1: consecutive examples, and how many more misses than expected they may have."""
 
 SCORES = 250
-"""W, which is also the memory of the mean forecast and of the interval scores."""
+"""W, which is also the memory of the mean prediction and of the interval scores."""
 
 C = 0.1
 """How far a miss moves ln α_t."""
@@ -91,7 +88,7 @@ TAIL = 0.5
 """How fast an interval grows beyond the largest score, as a power of 1 / α_t."""
 
 N_LOCAL = 4
-"""What the local level is regressed on: a constant, where the forecast lies and its square, and
+"""What the local level is regressed on: a constant, where the prediction lies and its square, and
 the errors just before over the median error."""
 
 RATE, RECENT = 0.003, 20.0
@@ -101,7 +98,7 @@ FARTHEST, MOST = 3.0, 2.0
 """Bounds of what is regressed on and learned there, and of the logarithm of the local level."""
 
 AT, MEAN, VARIANCE, ERRORS, MASS = range(5)
-"""The running values: examples, mean and variance of forecasts, sum and mass of recent errors."""
+"""The running values: examples, mean and variance of predictions, sum, mass of recent errors."""
 
 STEERED, PLAIN_LOSS, LOCAL_LOSS, MISSED, COVERED, WIDTHS, BOUNDED, MOST_MISSED = range(8)
 """The fields of a level: α_t, interval scores of both kinds of scores, misses among the last 999;
@@ -114,10 +111,10 @@ GIVEN, PLAIN, LOCAL = 0, PLAIN_LOSS, LOCAL_LOSS
 LEAST_STEERED = 1e-250
 """Below it α_t does not go, so that every number stays finite."""
 
-TOLD = 0.9
-"""The level that boards tell of, which is always kept."""
+REPORTED = 0.9
+"""The level that leaderboards report, which is always kept."""
 
-LEVELS = (0.5, 0.8, TOLD, 0.95, 0.99)
+LEVELS = (0.5, 0.8, REPORTED, 0.95, 0.99)
 
 _OUTWARD = np.array([-np.inf, np.inf], dtype=np.float32)
 
@@ -126,7 +123,7 @@ HIGHEST = SCORES / (SCORES + 1.0)
 
 
 def allowed_misses(alpha: float) -> int:
-    """M of theorem 1.
+    """Return M of theorem 1.
 
     Examples
     --------
@@ -137,7 +134,7 @@ def allowed_misses(alpha: float) -> int:
 
 
 def rates_after(alphas: Doubles, delay: int) -> Doubles:
-    """What α_t is multiplied by if a label was held, and if not, so many forecasts after its own.
+    """Return what α_t is multiplied by if a label was held, and if not, after such a delay.
 
     It is C_D of the module, for the longest delay.
 
@@ -152,7 +149,7 @@ def rates_after(alphas: Doubles, delay: int) -> Doubles:
     return np.exp(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def quantile(ordered: Doubles, n: int, alpha: float) -> float:
     """Return the score that is exceeded with probability `alpha`, after n scores in order.
 
@@ -162,6 +159,7 @@ def quantile(ordered: Doubles, n: int, alpha: float) -> float:
     >>> [float(quantile(scores, 3, alpha)) for alpha in (1.0, 0.5, 0.375, 0.25, 0.0625)]
     [1.0, 2.0, 3.0, 4.0, 8.0]
     """
+    # Between two scores it is linear, beyond the largest it grows as a power.
     place = (1.0 - alpha) * (n + 1) - 1.0
     if place <= 0.0:
         return float(ordered[0])
@@ -171,9 +169,9 @@ def quantile(ordered: Doubles, n: int, alpha: float) -> float:
     return float(ordered[i] + (ordered[i + 1] - ordered[i]) * (place - i))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
-    """Put `new` among n scores in order; where there is no room left, in the place of `old`.
+    """Put `new` among n scores in order, in place of `old` if they are full.
 
     Examples
     --------
@@ -201,7 +199,7 @@ def exchange(ordered: Doubles, n: int, old: float, new: float) -> None:
 
 
 class Conformal(NamedTuple):
-    """The state of intervals at several levels around one forecaster.
+    """State of intervals at several levels around one predictor.
 
     Attributes
     ----------
@@ -229,13 +227,13 @@ class Conformal(NamedTuple):
     weights: Doubles
 
 
-@njit(cache=True, nogil=True, inline="always")
-def ask(forecast: float, state: Conformal, regressed: Doubles, halves: Doubles) -> None:
-    """Write half the width of the interval of each level, and what `settle` needs beside it.
+@compiled(inline="always")
+def ask(prediction: float, state: Conformal, regressed: Doubles, halves: Doubles) -> None:
+    """Write half the width of the interval of each level, and what else `update` needs.
 
     Parameters
     ----------
-    forecast, state
+    prediction, state
         Only read.
     regressed : ndarray of float64, shape (N_LOCAL + 1,)
         Written: what the local level is regressed on, and the level.
@@ -245,12 +243,12 @@ def ask(forecast: float, state: Conformal, regressed: Doubles, halves: Doubles) 
     """
     running, ordered, alphas = state.running, state.ordered, state.alphas
     n = int(min(running[AT], SCORES))
-    # Where the forecast lies among those before, and how large the errors just before were.
+    # Where the prediction lies among those before, and how large the errors just before were.
     regressed[0] = 1.0
     for i in range(1, N_LOCAL):
         regressed[i] = 0.0
     if running[VARIANCE] > 0.0:
-        place = (forecast - running[MEAN]) / math.sqrt(running[VARIANCE])
+        place = (prediction - running[MEAN]) / math.sqrt(running[VARIANCE])
         regressed[1] = min(max(place, -FARTHEST), FARTHEST)
         regressed[2] = regressed[1] * regressed[1]
     middle = ordered[0, n // 2]
@@ -275,23 +273,23 @@ def ask(forecast: float, state: Conformal, regressed: Doubles, halves: Doubles) 
         halves[k, GIVEN] = math.inf if level[MISSED] >= state.most[k] else halves[k, kind]
 
 
-@njit(cache=True, nogil=True, inline="always")
-def settle(
+@compiled(inline="always")
+def update(
     error: float,
-    forecast: float,
+    prediction: float,
     regressed: Doubles,
     halves: Doubles,
     rates: Doubles,
     state: Conformal,
 ) -> None:
-    """Take the error of a forecast whose intervals were asked for, now or earlier.
+    """Learn the error of a prediction whose intervals were asked for, now or earlier.
 
     Parameters
     ----------
     error : float
-        |y - forecast|.
+        |y - prediction|.
     regressed, halves
-        What `ask` wrote when the forecast was made.
+        What `ask` wrote when the prediction was made.
     rates : ndarray of float64, shape (n_levels, 2)
         What α_t is multiplied by if the label was held, and if it was missed.
     state : Conformal
@@ -323,13 +321,13 @@ def settle(
         if at >= 2 * WINDOW - 1:
             level[MOST_MISSED] = max(level[MOST_MISSED], level[MISSED])
         level[MISSED] -= misses[k, following]
-    # Put the error among the scores, as it is and over the local level.
+    # Put the error among the scores, raw and over the local level.
     n, place, near = min(at, SCORES), at % SCORES, error / regressed[N_LOCAL]
     middle = ordered[0, n // 2]
     exchange(ordered[0], n, scores[0, place], error)
     exchange(ordered[1], n, scores[1, place], near)
     scores[0, place], scores[1, place] = error, near
-    # Learn the local level, and where forecasts lie.
+    # Learn the local level, and where predictions lie.
     if middle > 0.0:
         _learn_level(error, middle, state.weights, regressed)
         kept = 1.0 - 1.0 / RECENT
@@ -337,38 +335,39 @@ def settle(
         running[MASS] = kept * running[MASS] + 1.0
     running[AT] += 1.0
     part = max(share, 1.0 / running[AT])
-    difference = forecast - running[MEAN]
+    difference = prediction - running[MEAN]
     running[MEAN] += part * difference
     running[VARIANCE] += part * ((1.0 - part) * difference**2 - running[VARIANCE])
 
 
-@quick
-@njit(cache=True, nogil=True)
+@compiled
 def follow(
-    labels: Floats, importances: Floats, forecasts: Floats, rates: Doubles, state: Conformal
+    labels: Floats, importances: Floats, predictions: Floats, rates: Doubles, state: Conformal
 ) -> None:
-    """`ask` for the intervals of each forecast of a block, then `settle` it by its label.
+    """Do `ask` for the intervals of each prediction of a block, then `update` it by its label.
 
     Parameters
     ----------
-    labels, importances, forecasts : ndarray of float32, shape (n,)
+    labels, importances, predictions : ndarray of float32, shape (n,)
         An example of importance 0 teaches nothing.
     rates
-        See `settle`.
+        See `update`.
     """
     regressed, halves = np.empty(N_LOCAL + 1), np.empty((len(state.alphas), 3))
     for t in range(len(labels)):
         if importances[t] <= 0.0:
             continue
-        forecast = np.float64(forecasts[t])
-        error = abs(np.float64(labels[t]) - forecast)
-        ask(forecast, state, regressed, halves)
-        settle(error, forecast, regressed, halves, rates, state)
+        # The intervals before the label, then the label.
+        prediction = np.float64(predictions[t])
+        error = abs(np.float64(labels[t]) - prediction)
+        ask(prediction, state, regressed, halves)
+        update(error, prediction, regressed, halves, rates, state)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _learn_level(error: float, middle: float, weights: Doubles, regressed: Doubles) -> None:
-    """One normalised gradient step of the regression on ln(error / median error)."""
+    """Take a normalised gradient step of the regression on ln(error / median error)."""
+    # The error of the regression, then a step along what it is on.
     target = math.log(error / middle) if error > 0.0 else -FARTHEST
     rest, length = min(max(target, -FARTHEST), FARTHEST), 0.0
     for i in range(N_LOCAL):
@@ -378,22 +377,23 @@ def _learn_level(error: float, middle: float, weights: Doubles, regressed: Doubl
         weights[i] += RATE * rest * regressed[i] / length
 
 
-class Intervals:
-    """The state of adaptive conformal inference, see the module.
+class Intervals(Saved):
+    """State of adaptive conformal inference, see the module.
 
     Parameters
     ----------
     levels : sequence of float
-        Between 0 and `HIGHEST`, beside `TOLD`.
+        Between 0 and `HIGHEST`, in addition to `REPORTED`.
     later : bool
         Labels come later. Then theorem 1 is given up: misses that are not known yet cannot be
         counted, and to answer old ones by unbounded intervals would make misses come in waves.
     """
 
-    kept: ClassVar[tuple[str, ...]] = Conformal._fields[2:]  # what is learned
+    kept: ClassVar[tuple[str, ...]] = ("longest",)
+    learned: ClassVar[tuple[str, ...]] = Conformal._fields[2:]
 
     def __init__(self, levels: Sequence[float] = LEVELS, *, later: bool = False) -> None:
-        self.levels = tuple(sorted({TOLD, *levels}))
+        self.levels = tuple(sorted({REPORTED, *levels}))
         n, alphas = len(self.levels), np.round(1.0 - np.array(self.levels), 12)
         most = np.inf if later else 0.0
         self.conformal = Conformal(
@@ -403,98 +403,92 @@ class Intervals:
             ordered=np.zeros((2, SCORES)),
             misses=np.zeros((n, WINDOW), dtype=np.uint8),
             tracked=np.zeros((n, MOST_MISSED + 1)),
-            running=np.zeros(5),
+            running=np.zeros(MASS + 1),
             weights=np.zeros(N_LOCAL),
         )
         self.conformal.tracked[:, STEERED] = alphas
-        self.rates, self.longest = rates_after(alphas, 0), np.zeros(1)  # delay
+        self.rates = rates_after(alphas, 0)
+        self.longest = np.zeros(1)  # delay of a label so far
 
-    def learn(self, labels: Floats, importances: Floats, forecasts: Floats) -> None:
-        """Take the labels of forecasts that were made before them, in order."""
-        follow(labels, importances, forecasts, self.rates, self.conformal)
-
-    def ask(self, forecast: float) -> Doubles:
-        """Return what `settle` needs of the intervals that a forecast has, shape (n_asked,)."""
+    def ask(self, prediction: float) -> Doubles:
+        """Return what `update` needs of the intervals that a prediction has, shape (n_asked,)."""
         asked = np.empty(self.n_asked)
-        ask(forecast, self.conformal, *self._parts(asked))
+        ask(prediction, self.conformal, *self._parts(asked))
         return asked
 
-    def settle(self, label: float, forecast: float, asked: Doubles, delay: int) -> None:
-        """Take the label of a forecast whose intervals were asked for `delay` forecasts ago."""
+    def update(self, label: float, prediction: float, asked: Doubles, delay: int) -> None:
+        """Learn the label of a prediction whose intervals are `delay` predictions old."""
         self.longest[0] = max(self.longest[0], delay)
         rates = rates_after(self.conformal.alphas, int(self.longest[0]))
-        settle(abs(label - forecast), forecast, *self._parts(asked), rates, self.conformal)
+        update(abs(label - prediction), prediction, *self._parts(asked), rates, self.conformal)
 
     @property
     def n_asked(self) -> int:
-        """How many numbers `ask` answers with."""
+        """Number of values that `ask` returns."""
         return N_LOCAL + 1 + 3 * len(self.levels)
 
     def _parts(self, asked: Doubles) -> tuple[Doubles, Doubles]:
         return asked[: N_LOCAL + 1], asked[N_LOCAL + 1 :].reshape(-1, 3)
 
     def around(
-        self, forecast: float, level: float, asked: Doubles | None = None
+        self, prediction: float, level: float, asked: Doubles | None = None
     ) -> tuple[float, float]:
-        """Return the interval around a forecast; unbounded where there is too little evidence.
+        """Return the interval around a prediction; unbounded where there is too little evidence.
 
         Parameters
         ----------
-        forecast, level : float
+        prediction, level : float
         asked : ndarray of float64, shape (n_asked,), optional
-            What `ask` answered when the forecast was made.
+            What `ask` returned when the prediction was made.
 
         Raises
         ------
         UsageError
-            If the level is none of those that are kept.
+            If the level is not one of those that are kept.
         """
         if level not in self.levels:
             raise UsageError(
-                f"level {level!r} is none of {', '.join(map(str, self.levels))}, which are kept"
+                f"level {level!r} is not one of {', '.join(map(str, self.levels))}, which are kept"
                 f" from the first example on: name it there, as in levels=({level!r},)"
             )
-        _, halves = self._parts(self.ask(forecast) if asked is None else asked)
+        _, halves = self._parts(self.ask(prediction) if asked is None else asked)
         half = float(halves[self.levels.index(level), GIVEN])
-        # Labels are learned as float32: what rounds to one that is held is held.
+        # Labels are learned as float32: what rounds to one in the interval is in it.
         low, high = np.nextafter(
-            np.array([forecast - half, forecast + half], dtype=np.float32), _OUTWARD
+            np.array([prediction - half, prediction + half], dtype=np.float32), _OUTWARD
         )
         return float(low), float(high)
 
     def notes(self, deviation: float) -> dict[str, float]:
-        """Return what came of the intervals at `TOLD` after the first 1,000 examples.
+        """Return how the intervals at `REPORTED` did after the first 1,000 examples.
 
         ``coverage``; ``interval_width``, the mean width over the labels' `deviation`, of intervals
         that are bounded; ``unbounded_intervals``, the share of the others; and, where there are
         1,000 more, ``coverage_in_worst_window`` of 1,000.
         """
-        level = self.conformal.tracked[self.levels.index(TOLD)]
+        level = self.conformal.tracked[self.levels.index(REPORTED)]
         n = self.conformal.running[AT] - WINDOW
         if n <= 0:
             return {}
-        told = {
-            "coverage": level[COVERED] / n,
-            "unbounded_intervals": 1.0 - level[BOUNDED] / n,
-        }
+        found = {"coverage": level[COVERED] / n, "unbounded_intervals": 1.0 - level[BOUNDED] / n}
         if level[BOUNDED] and deviation:
-            told["interval_width"] = level[WIDTHS] / level[BOUNDED] / deviation
+            found["interval_width"] = level[WIDTHS] / level[BOUNDED] / deviation
         if n >= WINDOW:
-            told["coverage_in_worst_window"] = 1.0 - level[MOST_MISSED] / WINDOW
-        return {name: float(value) for name, value in told.items()}
+            found["coverage_in_worst_window"] = 1.0 - level[MOST_MISSED] / WINDOW
+        return {name: float(value) for name, value in found.items()}
 
     def state(self) -> dict[str, Any]:
-        """Return all that was learned, as plain values."""
-        return {**values_of(self.conformal, self.kept), "longest": self.longest}
+        """See `Saved.state`."""
+        return values_of(self.conformal, self.learned) | super().state()
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if no intervals have it."""
-        fill(self.conformal, state, self.kept)
-        fill_array(self.longest, state["longest"])
+        """See `Saved.fill`."""
+        super().fill(state)
+        fill(self.conformal, state, self.learned)
         steered, at = self.conformal.tracked[:, STEERED], self.conformal.running[AT]
         if not all(np.isfinite(array).all() for array in (*self.conformal[2:], self.longest)):
             raise ValueError("a value is not finite")
         if not ((steered >= LEAST_STEERED) & (steered <= 1.0)).all():
             raise ValueError(f"{steered} must be from {LEAST_STEERED} to 1")
         if not (0 <= at < 2.0**53 and at == int(at)):
-            raise ValueError(f"{at} is no number of examples")
+            raise ValueError(f"{at} is not a number of examples")

@@ -1,7 +1,7 @@
 """Many arrays handed to compiled code as one, which says where each is in memory.
 
 Python takes an array apart for compiled code in a tenth of a microsecond, so a dozen of them cost
-more than one example's arithmetic. Whoever makes a handle keeps its arrays, and makes a new one
+more than one example's arithmetic. The owner of a handle keeps its arrays, and makes a new one
 when they change. What is called for every example is called by its `entry`.
 """
 
@@ -23,21 +23,29 @@ Handle = NDArray[np.int64]
 _MOST_DIMENSIONS = 3
 
 
+def address_of(array: NDArray[Any]) -> int:
+    """Return where an array is in memory."""
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
 def handle_of(*arrays: NDArray[Any]) -> Handle:
-    """Where these arrays are, each of three dimensions at most; ValueError if one has gaps."""
+    """Return where these arrays are, of at most three dimensions; ValueError if one has gaps."""
     rows = np.zeros((len(arrays), 1 + _MOST_DIMENSIONS), dtype=np.int64)
     for row, array in zip(rows, arrays, strict=True):
         if not array.flags.c_contiguous:
             raise ValueError(f"an array of shape {array.shape} is not contiguous: copy it")
-        row[: 1 + array.ndim] = array.ctypes.data, *array.shape
+        row[: 1 + array.ndim] = address_of(array), *array.shape
     return rows
 
 
 def entry(function: Any, *arguments: Any) -> Callable[..., Any]:
     """Return what calls a compiled function with arguments of the same types as these.
 
-    It does not ask for them, which takes as long as the call: who calls it knows that every array
-    is of its type and contiguous.
+    It does not ask for them, which takes as long as the call: the caller knows that every array
+    is of its type and contiguous. An object that outlives the call holds it inside a function of
+    its own: what walks the references of a model, as River's measure of memory does, stops at
+    functions, and would go through all of numba otherwise.
     """
     called: Callable[..., Any] = function.compile(tuple(map(typeof, arguments)))
     return called
@@ -49,27 +57,17 @@ def quick(function: Any) -> Callable[..., Any]:
     For one that Python calls for every example, always with contiguous arrays of the same types:
     to find out types takes as long as the arithmetic.
     """
-    found: Callable[..., Any] | None = None  # for arrays that may be written, whichever come
+    found: Callable[..., Any] | None = None
 
     @functools.wraps(function.py_func)
     def call(*arguments: Any) -> Any:
         nonlocal found
         if found is None:
-            found = function.compile(tuple(map(_writable, map(typeof, arguments))))
+            found = function.compile(tuple(map(typeof, arguments)))
         return found(*arguments)
 
     call.py_func = function.py_func  # type: ignore[attr-defined]
     return call
-
-
-def _writable(kind: Any) -> Any:
-    """Return the type of the same arrays without the mark of those that are read only."""
-    if isinstance(kind, types.Array):
-        return kind.copy(readonly=False)
-    if isinstance(kind, types.NamedTuple):
-        named: Any = type(kind)
-        return named(list(map(_writable, kind.types)), kind.instance_class)
-    return kind
 
 
 def _pointer(typing_context: Any, address: Any) -> Any:

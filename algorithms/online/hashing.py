@@ -6,8 +6,6 @@ References
        https://arxiv.org/abs/0902.2206
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -23,7 +21,7 @@ _WORD = 0xFFFFFFFF
 
 
 def murmur3(data: bytes, seed: int) -> int:
-    """MurmurHash3 (x86, 32 bit) of `data`.
+    """Return the MurmurHash3 (x86, 32 bit) of `data`.
 
     Examples
     --------
@@ -46,7 +44,7 @@ def murmur3(data: bytes, seed: int) -> int:
 
 @functools.lru_cache(maxsize=1 << 14)
 def hash_name(name: str, seed: int) -> int:
-    """Return hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
+    """Return the hash of a namespace (`seed` 0) or of a feature (`seed` its namespace's hash).
 
     As VW's default ``--hash strings``: a name of digits only hashes to its number plus the
     seed, any other to its MurmurHash3.
@@ -62,9 +60,9 @@ def hash_name(name: str, seed: int) -> int:
 
 
 def cross(left: NDArray[np.int64], right: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return hashes of interactions of what hashes to `left` with features that hash to `right`.
+    """Return the hashes of interactions of terms and features with the hashes `left` and `right`.
 
-    To be masked in the end: what overflows is beyond any mask.
+    Mask them in the end: what overflows is beyond any mask.
 
     Examples
     --------

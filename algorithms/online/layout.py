@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,15 +26,15 @@ Terms = tuple[NDArray[np.int32], NDArray[np.int64]]
 """The columns that are multiplied into each term, as `Layout.factors`, and its hash."""
 
 MOST_KEPT = 1_000
-"""Products of an interaction that is kept for other layouts; a larger one is made anew."""
+"""Products of an interaction that is kept for other layouts; a larger one is computed again."""
 
-LATEST = 1_000
-"""Layouts over one schema that are kept though no model has them."""
+KEPT_TERMS = 1_000_000
+"""Terms of the layouts over one schema that are kept, the last that were asked for: 30 MB."""
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """The features of one configuration in the order in which VW sums them.
+    """Features of one configuration in the order in which VW sums them.
 
     A weight lives in a compact table instead of VW's ``2 ** bits`` cells; features whose hashes
     collide in VW share a cell here too, so predictions are the same.
@@ -49,25 +47,23 @@ class Layout:
         Each term's place in the compact table.
     indices : ndarray of int64, shape (n_cells,)
         Each cell's place in VW's own table.
-    order : ndarray of int64, shape (n_cells,)
+    by_index : ndarray of int64, shape (n_cells,)
         The cells by their place in VW's table.
     """
 
     factors: NDArray[np.int32]
     cells: NDArray[np.int32]
     indices: NDArray[np.int64]
-    order: NDArray[np.int64]
+    by_index: NDArray[np.int64]
 
-    def shared_with(self, other: Layout) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the cells here and in `other` that have the same place in VW's table."""
-        at = np.searchsorted(self.indices, other.indices, sorter=self.order)
-        nearest = self.order[np.minimum(at, len(self.order) - 1)]
-        shared = np.flatnonzero(self.indices[nearest] == other.indices)
-        return nearest[shared], shared
+    @property
+    def places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each cell's place in VW's table, and the cells by these."""
+        return self.indices, self.by_index
 
 
 def fits(schema: Schema, configuration: VWConfiguration) -> bool:
-    """Return whether the interactions of `configuration` keep within `MAX_TERMS`."""
+    """Return whether the interactions of `configuration` stay within `MAX_TERMS`."""
     return layouts(schema).fit(configuration.interactions)
 
 
@@ -79,8 +75,6 @@ def layouts(schema: Schema) -> Layouts:
 
 class Layouts:
     """Layouts over one schema; what they have in common is computed once.
-
-    Those that no model has any more are forgotten, less `LATEST` for models that come.
 
     Examples
     --------
@@ -98,18 +92,21 @@ class Layouts:
         self._generated = cache(partial(generated, full_names=schema.full_names))
         self._own = lru_cache(maxsize=16)(self._own_terms)
         self._units: dict[Interaction, Terms] = {}
-        self._layouts: WeakValueDictionary[Hashable, Layout] = WeakValueDictionary()
-        self._latest: deque[Layout] = deque(maxlen=LATEST)
+        self._layouts: dict[Hashable, Layout] = {}
+        self._kept_terms = 0
 
     def of(self, configuration: VWConfiguration) -> Layout:
         """Return the terms: namespaces in line order, the constant, then interactions."""
         key = configuration.interactions, configuration.namespaces
-        known = self._layouts.get(key)
+        known = self._layouts.pop(key, None)
         if known is None:
             factors, indices = self._terms(configuration)
-            known = self._layouts[key] = Layout(factors, *_compact(indices & self.schema.mask))
-            if len(factors) <= MOST_KEPT:
-                self._latest.append(known)
+            known = Layout(factors, *_compact(indices & self.schema.mask))
+            self._kept_terms += len(factors)
+        self._layouts[key] = known  # the last
+        while self._kept_terms > KEPT_TERMS and len(self._layouts) > 1:
+            first = self._layouts.pop(next(iter(self._layouts)))
+            self._kept_terms -= len(first.factors)
         return known
 
     def fit(self, interactions: Sequence[Interaction]) -> bool:
@@ -117,14 +114,14 @@ class Layouts:
         return sum(map(self._n_products, interactions)) <= MAX_TERMS
 
     def of_classes(self, configuration: VWConfiguration, n_classes: int) -> Layout:
-        """The same terms with a weight of each class, as VW lays out its ``--oaa`` in one table.
+        """Return the terms with a weight of each class, as VW lays out ``--oaa`` in one table.
 
         `Layout.cells` have shape (n_classes, n_terms). The classes of a term are neighbours in
-        VW's table, which is no larger for them: theirs may collide with those of other terms.
+        VW's table, which does not grow with them: theirs may collide with those of other terms.
         """
         factors, _ = self._terms(configuration)
-        room = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
-        first = _indices(factors, room * self._hashes)
+        width = 1 << (n_classes - 1).bit_length()  # VW shifts hashes: the next power of 2
+        first = _indices(factors, width * self._hashes)
         every = (first + np.arange(n_classes)[:, None]) & self.schema.mask
         return Layout(factors, *_compact(every))
 
@@ -142,7 +139,7 @@ class Layouts:
         return _joined([self._own(names), *map(self._unit, units)])
 
     def _own_terms(self, names: tuple[str, ...] | None) -> Terms:
-        """Return those of namespaces, all if none are named, and of the constant."""
+        """Return the terms of namespaces, all if none are named, and the constant."""
         chosen = {*(self._columns_of if names is None else names)}
         units = [*((name,) for name in self._columns_of if name in chosen), ()]
         return _joined(list(map(self._unit, units)))
@@ -170,7 +167,7 @@ def _joined(blocks: list[Terms]) -> Terms:
 
 
 def _padded(factors: NDArray[np.int32], order: int) -> NDArray[np.int32]:
-    """Return the same with -1 for the columns that there are not."""
+    """Return the factors with -1 for the columns that a term does not have, up to `order`."""
     n_terms, have = factors.shape
     if have == order:
         return factors
@@ -190,7 +187,7 @@ def _indices(factors: NDArray[np.int32], hashes: NDArray[np.int64]) -> NDArray[n
 def _compact(
     indices: NDArray[np.int64],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """`Layout`'s cells, indices and order, of the place of each term in VW's table.
+    """Return `Layout`'s cells, indices and by_index, of the place of each term in VW's table.
 
     Cells are numbered by first appearance: neighbouring terms are neighbours in memory.
     """

@@ -1,20 +1,18 @@
-"""How the columns of a block of examples are named in VW: namespaces and features."""
-
-from __future__ import annotations
+"""Names of the columns of a block of examples in VW: namespaces and features."""
 
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from leaseboard.algorithms.benches.stream import Origin, Stream
+from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.online.configuration import Interaction
 from leaseboard.algorithms.online.hashing import hash_name
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The columns of dense examples.
+    """Columns of dense examples.
 
     Attributes
     ----------
@@ -27,9 +25,9 @@ class Schema:
     bits : int
         VW's ``-b``: weights live in a table of ``2 ** bits`` cells.
     origins : tuple of Origin
-        For people: what each column is made of; empty where `features` say that.
+        For users: what each column is made of; empty where `features` say that.
     called : mapping of str to str
-        For people: how those have called a namespace who named it themselves.
+        For users: the names of namespaces that they named themselves.
     """
 
     namespaces: tuple[str, ...]
@@ -41,21 +39,21 @@ class Schema:
 
     @property
     def mask(self) -> int:
-        """What keeps the low `bits` bits of a hash."""
+        """Mask that keeps the low `bits` bits of a hash."""
         return (1 << self.bits) - 1
 
     @property
     def n_features(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self.features)
 
     @property
     def full_names(self) -> bool:
-        """Whether VW needs full names to tell the namespaces apart, not just first letters."""
+        """True if VW needs full names to distinguish the namespaces, not just first letters."""
         return len({name[:1] for name in self.namespaces}) < len(self.namespaces)
 
     def groups(self) -> list[tuple[str, tuple[int, ...]]]:
-        """Namespaces with their columns in the order in which VW sums them.
+        """Return namespaces with their columns in the order in which VW sums them.
 
         VW keeps the namespaces of one first letter together, where the first of them appears.
         """
@@ -64,25 +62,16 @@ class Schema:
         return sorted(pairs, key=lambda pair: letters.index(pair[0][:1]))
 
     def ordered(self, interactions: Sequence[Interaction]) -> list[Interaction]:
-        """`interactions` in the order in which VW generates them.
+        """Return `interactions` in the order in which VW generates them.
 
-        By length and letters; with full names, by letters and hashes whatever the length.
+        By length and letters; with full names, by letters and hashes alone.
         """
         full_names = self.full_names
         return [unit for _, unit in sorted(generated(i, full_names) for i in interactions)]
 
-    def namespace(self, name: str) -> int:
-        """The place of the namespace called `name`; KeyError if there is none."""
-        try:
-            return self.namespaces.index(name)
-        except ValueError:
-            raise KeyError(
-                f"unknown namespace {name!r}: the data have {', '.join(self.namespaces)}"
-            ) from None
-
     @functools.lru_cache(maxsize=16)  # noqa: B019 - frozen values, few and small
     def indices(self) -> tuple[int, ...]:
-        """The masked hash of every column, by column."""
+        """Return the masked hash of every column, by column."""
         found = [0] * self.n_features
         for name, columns in zip(self.namespaces, self.columns, strict=True):
             seed = hash_name(name.strip(), 0)
@@ -90,21 +79,16 @@ class Schema:
                 found[column] = hash_name(self.features[column], seed) & self.mask
         return tuple(found)
 
-    def dimension(
-        self, interactions: Sequence[Interaction] = (), kept: Sequence[str] | None = None
-    ) -> int:
-        """The number of features that `interactions` induce beside the `kept` namespaces', d_c."""
-        total = self.n_features
-        if kept is not None:
-            total = sum(len(self.columns[self.namespace(name)]) for name in kept)
+    def dimension(self, interactions: Sequence[Interaction] = ()) -> int:
+        """Return d_c: the number of features, those that `interactions` induce included."""
         sizes = {
             name: len(columns) for name, columns in zip(self.namespaces, self.columns, strict=True)
         }
-        return total + sum(n_products(interaction, sizes) for interaction in interactions)
+        return self.n_features + sum(n_products(each, sizes) for each in interactions)
 
 
 def n_products(interaction: Interaction, sizes: Mapping[str, int]) -> int:
-    """The number of features of one interaction of namespaces of these `sizes`.
+    """Return the number of features of one interaction of namespaces of these `sizes`.
 
     A namespace with itself has each combination once, as in VW.
 
@@ -121,7 +105,7 @@ def n_products(interaction: Interaction, sizes: Mapping[str, int]) -> int:
 
 
 def generated(interaction: Interaction, full_names: bool) -> tuple[tuple[Any, ...], Interaction]:
-    """Where VW generates an interaction among others, and the order of its namespaces."""
+    """Return where VW generates an interaction among others, and the order of its namespaces."""
     if not full_names:
         unit = tuple(sorted(interaction))
         return (len(unit), unit), unit
@@ -130,12 +114,12 @@ def generated(interaction: Interaction, full_names: bool) -> tuple[tuple[Any, ..
 
 
 def require_same_naming(old: Schema, new: Schema) -> None:
-    """Refuse a namespace that would make live workspaces mistake it for an earlier one."""
+    """Raise ValueError for a namespace that live workspaces would take for an earlier one."""
     if old.full_names != new.full_names:
         added = ", ".join(map(repr, new.namespaces[len(old.namespaces) :]))
         raise ValueError(
-            f"new namespace {added} begins like an earlier one: engine 'vw' tells namespaces"
-            " apart by their first letters once it runs, rename it"
+            f"new namespace {added} begins like an earlier one: engine 'vw' distinguishes"
+            " namespaces by their first letters once it runs, rename it"
         )
 
 

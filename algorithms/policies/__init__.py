@@ -1,1 +1,1 @@
-"""Policies over arms: the baselines of Rising Bandits and of ER-UCB, on one bench."""
+"""Policies over arms: the baselines of Rising Bandits and of ER-UCB, on one environment."""

@@ -3,14 +3,12 @@
 Other AutoML systems among them search by themselves, and their trials are replayed.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.pulls import PullsAlgorithm, PullsBench
+from leaseboard.algorithms.environments.pulls import PullsAlgorithm, PullsEnvironment
 from leaseboard.algorithms.policies.policy import Record
 
 
@@ -35,40 +33,40 @@ class JointSpace(PullsAlgorithm):
 
     optimiser: Literal["tpe", "random", "smac", "bohb"] = "tpe"
 
-    def run(self, bench: PullsBench, seed: int) -> Run:
+    def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Run the optimiser's trials in its own order until the budget ends."""
-        record = Record(bench)
+        record = Record(env)
         yield from record.arms()
-        while bench.at < bench.budget:
-            before = bench.at
-            trial = bench.pull_joint(self.optimiser)
-            yield record.lease(trial.arm, before, bench.pulls[trial.arm] - 1)
+        while env.at < env.budget:
+            before = env.at
+            trial = env.pull_joint(self.optimiser)
+            yield record.lease(trial.arm, before, env.pulls[trial.arm] - 1)
             yield from record.trial(trial)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Peer(PullsAlgorithm):
-    """A system with learners and an optimiser of its own, on the split and budget of all others.
+class Framework(PullsAlgorithm):
+    """System with learners and an optimiser of its own, on the split and budget of all others.
 
     Parameters
     ----------
     system : {"flaml", "hyperopt-sklearn", "tpot"}
-        Each runs in an environment of its own: ``leaseboard peers install flaml``.
+        Each runs in an environment of its own: ``leaseboard frameworks install flaml``.
 
     Notes
     -----
-    The bench shows it as one arm. It may stop before the budget is spent.
+    The environment shows it as one arm. It may stop before the budget is spent.
     """
 
     may_stop: ClassVar[bool] = True
 
     system: Literal["flaml", "hyperopt-sklearn", "tpot"] = "flaml"
 
-    def run(self, bench: PullsBench, seed: int) -> Run:
+    def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Take its trials in its own order."""
-        del seed  # the bench has told it the environment's
-        record = Record(bench)
+        del seed  # the environment has given it its own
+        record = Record(env)
         yield from record.arms()
-        while bench.at < bench.budget and not bench.exhausted(0):
-            yield record.lease(0, bench.at, bench.pulls[0])
-            yield from record.trial(bench.pull(0))
+        while env.at < env.budget and not env.exhausted(0):
+            yield record.lease(0, env.at, env.pulls[0])
+            yield from record.trial(env.pull(0))

@@ -1,12 +1,10 @@
 """What all policies over arms share: the loop, the events, and the round of first pulls."""
 
-from __future__ import annotations
-
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 import numpy as np
 import pydantic
@@ -15,15 +13,15 @@ from pydantic import Field
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.benches.pulls import (
+from leaseboard.algorithms.environments.pulls import (
     OVERRUN,
     UNAFFORDABLE,
     PullsAlgorithm,
-    PullsBench,
+    PullsEnvironment,
     Trial,
     Unit,
 )
-from leaseboard.algorithms.errors import BrokenPromiseError, LeaseboardError, UsageError, short
+from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, UsageError, short
 from leaseboard.algorithms.seeds import generator
 from leaseboard.algorithms.user_files import home
 
@@ -33,20 +31,20 @@ _NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+",
 
 
 def failure_of(trial: Trial) -> str:
-    """Why a trial failed, in one line; empty if it was completed.
+    """Return why a trial failed, in one line; empty if it was completed.
 
     Examples
     --------
-    >>> from leaseboard.algorithms.testing import Tiny, tiny_bench
-    >>> bench = tiny_bench("pulls", Tiny(broken=True))
-    >>> failure_of(bench.pull(0)), failure_of(bench.pull(0))
+    >>> from leaseboard.algorithms.testing import Tiny, tiny_environment
+    >>> env = tiny_environment("pulls", Tiny(broken=True))
+    >>> failure_of(env.pull(0)), failure_of(env.pull(0))
     ('', 'diverged: NaN in the loss')
     """
     return "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"
 
 
 def alike(one: str, other: str) -> bool:
-    """Whether two trials failed in the same way, whatever numbers their reasons tell.
+    """Return whether two trials failed in the same way but for numbers in their reasons.
 
     Examples
     --------
@@ -59,7 +57,7 @@ def alike(one: str, other: str) -> bool:
 
 
 class Failures:
-    """The failures of each arm's latest trials, in independent runs side by side.
+    """Failures of each arm's latest trials, in independent runs at once.
 
     Parameters
     ----------
@@ -79,7 +77,7 @@ class Failures:
         self.in_a_row: NDArray[np.intp] = np.zeros(shape, dtype=np.intp)
 
     def take(self, arm: NDArray[np.intp], failure: Texts | None) -> NDArray[np.bool_]:
-        """Which of the latest trials failed: that of `arm` in each run, `failure` says why."""
+        """Return whether the trial of `arm` failed in each run; `failure` says why."""
         runs = np.arange(len(arm))
         before = self.last[runs, arm]
         if failure is None:
@@ -100,14 +98,14 @@ RETIRE_AFTER = 3
 """Trials of an arm that fail alike in a row, after which it is retired."""
 
 RETIRED = "failed "
-"""How the reason begins for which an arm is retired, and none for which it is eliminated."""
+"""Beginning of the reason for which an arm is retired, and of none for which it is eliminated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a policy knows before the first pull.
+    """Problem as a policy knows it before the first pull.
 
-    Attributes
+    Parameters
     ----------
     n_arms : int
         K.
@@ -117,9 +115,11 @@ class Problem:
     tunable : tuple of bool
         Whether an arm has any hyperparameter at all.
     repeats : int
-        How many independent runs are played side by side.
+        How many independent runs are played at once.
     retire_after : int
         Failures alike in a row after which an arm is retired; 0 retires none.
+    names : tuple of str
+        Of the arms, where they have any.
     """
 
     n_arms: int
@@ -128,24 +128,36 @@ class Problem:
     tunable: tuple[bool, ...] = ()
     repeats: int = 1
     retire_after: int = RETIRE_AFTER
+    names: tuple[str, ...] = ()
 
 
 class Policy(ABC):
-    """The state of a policy in `repeats` independent runs played side by side.
+    """State of a policy in `repeats` independent runs played at once.
 
     All state has the shape (repeats, n_arms); a single job is one repeat. So the formulae of a
     paper are written once, over the last axis, and serve a job as well as a simulation.
 
-    An arm whose trials fail alike again and again is retired: no candidate any more, whatever the
-    policy thinks of it. Who has no candidate left has nothing to select.
+    An arm whose trials fail alike again and again is retired: no candidate any more, however much
+    the policy expects of it. A policy without a candidate has nothing to select.
+
+    Parameters
+    ----------
+    problem : Problem
+    settings : ArmPolicy, optional
+        The algorithm whose state it is.
+    rng : Generator, optional
+        Randomness comes only from it.
     """
 
     initial_round: ClassVar[bool] = True
     """Whether every arm is pulled once, in order, before the policy decides anything."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(
+        self, problem: Problem, settings: Any = None, rng: np.random.Generator | None = None
+    ) -> None:
         shape = (problem.repeats, problem.n_arms)
-        self.problem = problem
+        self.problem, self.settings = problem, settings
+        self.rng: Any = rng
         self.t = 0
         self.pulls: Ints = np.zeros(shape, dtype=np.intp)
         self.best: Floats = np.zeros(shape)
@@ -154,26 +166,25 @@ class Policy(ABC):
         self.failures = Failures(shape)
         self.failed: Bools = np.zeros(problem.repeats, dtype=np.bool_)
         self._runs: Ints = np.arange(problem.repeats)
+        self.order: list[int] = list(range(problem.n_arms))
 
     def select(self) -> Ints:
-        """The arm to pull next in each run, shape (repeats,)."""
+        """Return the arm to pull next in each run, shape (repeats,)."""
         if not self.candidates.any(axis=-1).all():
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
-            return np.full(self.problem.repeats, self.t, dtype=np.intp)
+            return np.full(self.problem.repeats, self.order[self.t], dtype=np.intp)
         repeats, n_arms = self.problem.repeats, self.problem.n_arms
         return chosen(self._choose(), repeats, n_arms, type(self))
 
     def certain(self) -> list[int]:
-        """Arms that the first run will pull next, each once, whatever the rewards will be."""
-        if self.initial_round:
-            return list(range(self.t, self.problem.n_arms))
-        return []
+        """Return arms that the first run will pull next, each once, for any rewards."""
+        return self.order[self.t :] if self.initial_round else []
 
     def update(
         self, arm: Ints, reward: Floats, cost: Floats, failure: Texts | None = None
     ) -> None:
-        """Learn what the chosen arms gave, and what it cost in the budget's unit.
+        """Learn the rewards of the chosen arms, and their cost in the budget's unit.
 
         `failure` says why each trial failed, and is empty where it was completed; None says that
         all were.
@@ -189,23 +200,23 @@ class Policy(ABC):
         self._learn(arm, reward, cost)
 
     def retire(self, arm: Ints, why: str) -> None:
-        """Make `arm` no candidate in any run, as it cannot be pulled any more."""
+        """Take `arm` from the candidates in all runs, as it cannot be pulled any more."""
         at = (self._runs, arm)
         self.failures.last[at] = why
         self.retired[at], self.candidates[at] = True, False
 
     def bounds(self) -> tuple[Floats, Floats] | None:
-        """Lower and upper bounds of every arm's final reward, if the policy keeps any."""
+        """Return lower and upper bounds of every arm's final reward, if the policy has any."""
         return None
 
     def standing(self) -> dict[str, Floats]:
-        """What the policy thinks of every arm by now, by name: shapes (repeats, n_arms)."""
+        """Return the policy's present values of every arm, by name: shapes (repeats, n_arms)."""
         bounds = self.bounds()
         return {} if bounds is None else {"lower": bounds[0], "upper": bounds[1]}
 
     @abstractmethod
     def _choose(self) -> Ints:
-        """The arm to pull next, one of `candidates`, shape (repeats,)."""
+        """Return the arm to pull next, one of `candidates`, shape (repeats,)."""
 
     @abstractmethod
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
@@ -215,11 +226,11 @@ class Policy(ABC):
         """
 
     def _largest(self, index: Floats) -> Ints:
-        """The candidate with the largest index in each run; the first of several."""
+        """Return the candidate with the largest index in each run; the first of several."""
         return np.asarray(np.where(self.candidates, index, -np.inf).argmax(axis=-1), dtype=np.intp)
 
     def _drawn(self, rng: np.random.Generator) -> Ints:
-        """A candidate drawn uniformly in each run."""
+        """Draw a candidate uniformly in each run."""
         arm = rng.integers(self.problem.n_arms, size=self.problem.repeats)
         while (out := np.logical_not(self.candidates[self._runs, arm])).any():
             arm[out] = rng.integers(self.problem.n_arms, size=int(out.sum()))
@@ -228,7 +239,7 @@ class Policy(ABC):
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
 class ArmPolicy(PullsAlgorithm):
-    """An algorithm that chooses which arm is tuned next.
+    """Algorithm that chooses which arm is tuned next.
 
     Parameters
     ----------
@@ -251,92 +262,93 @@ class ArmPolicy(PullsAlgorithm):
 
     retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
 
-    @abstractmethod
-    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
-        """A fresh state for `problem`; all chance comes from `rng`."""
+    state: ClassVar[type[Policy]]
+    """What decides; a policy that is made otherwise overrides `policy`."""
 
-    def checked(self, problem: Problem) -> Problem:
-        """`problem` if the policy can work on it; UsageError says why it cannot."""
+    def policy(self, problem: Problem, rng: np.random.Generator) -> Policy:
+        """Return a fresh state for `problem`; Randomness comes only from `rng`."""
+        return self.state(problem, self, rng)
+
+    def start(self, problem: Problem, seed: int) -> Policy:
+        """Return a fresh state for `problem`, whose randomness is that of `seed`.
+
+        Raises UsageError for a budget in a unit that the policy cannot work with.
+        """
         if problem.unit not in self.units:
             raise UsageError(
                 f"{type(self).__name__} needs a budget in {' or '.join(self.units)},"
-                f" not in {problem.unit}: change the bench's unit or take another policy"
+                f" not in {problem.unit}: change the environment's unit or take another policy"
             )
-        return problem
-
-    def start(self, problem: Problem, seed: int) -> Policy:
-        """A fresh state for `problem`, checked, whose chance is that of `seed`."""
-        problem = replace(self.checked(problem), retire_after=self.retire_after)
+        problem = replace(problem, retire_after=self.retire_after)
         made: object = self.policy(problem, generator(seed, "policy"))
         if not isinstance(made, Policy):
-            raise BrokenPromiseError(
+            raise RuleBrokenError(
                 f"`policy` of {home(type(self))} gave {short(repr(made), 60)}: return a Policy"
             )
         return made
 
-    def run(self, bench: PullsBench, seed: int) -> Run:
+    def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Pull arms until the budget ends or none is left; the answer is the best trial."""
-        problem = Problem(len(bench.arms), bench.budget, bench.unit, bench.tunable)
+        problem = Problem(len(env.arms), env.budget, env.unit, env.tunable, names=tuple(env.arms))
         policy = self.start(problem, seed)
-        record = Record(bench)
+        record = Record(env)
         yield from record.arms()
-        while bench.at < bench.budget and policy.candidates.any():
-            before = bench.at
-            bench.foresee(policy.certain())
+        while env.at < env.budget and policy.candidates.any():
+            before = env.at
+            env.prefetch(policy.certain())
             arm = policy.select()
-            yield record.lease(int(arm[0]), before, bench.pulls[int(arm[0])])
-            trial = bench.pull(int(arm[0]))
+            yield record.lease(int(arm[0]), before, env.pulls[int(arm[0])])
+            trial = env.pull(int(arm[0]))
             yield from record.trial(trial)
             if trial.reason == OVERRUN:  # which says nothing about the arm
                 break
             candidates = policy.candidates.copy()
             if trial.reason == UNAFFORDABLE:  # nor does this, but what is left only shrinks
                 policy.retire(arm, UNAFFORDABLE)
-                yield from _verdicts(policy, candidates, int(arm[0]), bench.at)
-                continue
-            failure = np.array([failure_of(trial)], dtype=object)
-            cost = np.array([bench.at - before])
-            policy.update(arm, np.array([trial.reward]), cost, failure)
-            yield from _verdicts(policy, candidates, int(arm[0]), bench.at)
-        bench.note({"retired_arms": float(policy.retired.sum())})
+            else:
+                failure = np.array([failure_of(trial)], dtype=object)
+                cost = np.array([env.at - before])
+                policy.update(arm, np.array([trial.reward]), cost, failure)
+            yield from _verdicts(policy, candidates, int(arm[0]), env.at)
+        env.note({"retired_arms": float(policy.retired.sum())})
         if policy.pulls.all():
             for name, values in policy.standing().items():
-                at_the_end = zip(bench.arms, values[0].tolist(), strict=True)
-                bench.note({f"{name}.{arm}": value for arm, value in at_the_end})
+                at_the_end = zip(env.arms, values[0].tolist(), strict=True)
+                env.note({f"{name}.{arm}": value for arm, value in at_the_end})
 
 
 class Record:
-    """Turns what happens on the bench into events: arms, leases, trials, champions."""
+    """Events of an environment of arms: admissions, leases, trials, champions."""
 
-    def __init__(self, bench: PullsBench) -> None:
-        self._bench = bench
-        self._next = len(bench.arms)
+    def __init__(self, env: PullsEnvironment) -> None:
+        self._env = env
+        self._next = len(env.arms)
         self._champion: int | None = None
-        self._best = bench.best
+        self._best = env.best
 
     def arms(self) -> Iterator[events.Event]:
-        """The arms enter consideration before any trial."""
-        for arm, name in enumerate(self._bench.arms):
+        """Admit the arms, before any trial."""
+        for arm, name in enumerate(self._env.arms):
             yield events.ConfigurationAdmitted(
                 at=0, configuration=arm, parameters={"arm": name}, origin="arm"
             )
 
     @staticmethod
     def lease(arm: int, at: float, pulled: int) -> events.LeaseGranted:
-        """One more trial for `arm`, which has had `pulled`."""
+        """Grant one more trial to `arm`, which has had `pulled`."""
         return events.LeaseGranted(at=at, configuration=arm, amount=pulled + 1, fresh=pulled == 0)
 
     def trial(self, trial: Trial, origin: str = "trial") -> Iterator[events.Event]:
-        """A trial that the bench has just run, and the change of champion it brought.
+        """Report a trial that the environment has just run, and a change of champion.
 
-        The test score, which no policy is told, is the bench's to add.
+        The environment adds the test score, which policies do not see.
         """
         configuration, self._next = self._next, self._next + 1
-        at = self._bench.at
+        at = self._env.at
         yield events.ConfigurationAdmitted(
             at=at,
             configuration=configuration,
-            parameters={"arm": self._bench.arms[trial.arm], **trial.parameters},
+            parameters={"arm": self._env.arms[trial.arm], **trial.parameters},
             parent=trial.arm,
             origin=origin,
         )
@@ -351,15 +363,15 @@ class Record:
             reason=trial.reason,
             seed=trial.seed,
         )
-        if self._bench.best is not self._best:
+        if self._env.best is not self._best:
             yield events.ChampionChanged(
                 at=at, configuration=configuration, previous=self._champion
             )
-            self._champion, self._best = configuration, self._bench.best
+            self._champion, self._best = configuration, self._env.best
 
 
 def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[events.Event]:
-    """The bounds of the arm just pulled, and the arms that are no candidates any more."""
+    """Report the bounds of the arm just pulled, and the arms that ceased to be candidates."""
     bounds = policy.bounds()
     if bounds is not None:
         lower, upper = bounds[0][0], bounds[1][0]
@@ -386,9 +398,9 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[ev
 
 
 def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[np.intp]:
-    """The arm that `policy` chose in each run.
+    """Return the arm that `policy` chose in each run.
 
-    Whatever has another form would be broadcast, taken for a mask, or fail far from here.
+    An answer of another form would be broadcast, taken for a mask, or fail far from here.
 
     Parameters
     ----------
@@ -401,8 +413,8 @@ def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[n
 
     Raises
     ------
-    BrokenPromiseError
-        If it is none: integers from 0 to K - 1, shape (repeats,).
+    RuleBrokenError
+        Unless it is integers from 0 to K - 1, shape (repeats,).
 
     Examples
     --------
@@ -410,7 +422,7 @@ def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[n
     array([2, 0])
     >>> chosen(np.array([2, 3]), 2, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
-    leaseboard.algorithms.errors.BrokenPromiseError: `_choose` of builtins:dict gave 3:
+    leaseboard.algorithms.errors.RuleBrokenError: `_choose` of builtins:dict gave 3:
     return integers of shape (2,), an arm of 0..2 for each run
     """
     try:
@@ -425,7 +437,7 @@ def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[n
     elif arms[arms.argmin()] < 0 or arms[arms.argmax()] >= n_arms:
         gave = str(arms.min() if arms.min() < 0 else arms.max())
     if gave:
-        raise BrokenPromiseError(
+        raise RuleBrokenError(
             f"`_choose` of {home(policy)} gave {gave}: return integers of shape ({repeats},),"
             f" an arm of 0..{n_arms - 1} for each run"
         )

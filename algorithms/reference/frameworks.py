@@ -7,21 +7,17 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms import events
+from leaseboard.algorithms import events, plugins
 from leaseboard.algorithms.base import Algorithm, Run, settings_of
-from leaseboard.algorithms.benches.samples import (
+from leaseboard.algorithms.environments.samples import (
     Decided,
     OutsideDecider,
     SamplesAlgorithm,
-    SamplesBench,
+    SamplesEnvironment,
 )
-from leaseboard.algorithms.benches.selecting import Probe
-from leaseboard.algorithms.benches.stream import (
-    OutsideForecasts,
-    StreamBench,
-    one_model,
-)
-from leaseboard.algorithms.benches.systems import SystemsAlgorithm, SystemsBench
+from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model
+from leaseboard.algorithms.environments.systems import SystemsAlgorithm, SystemsEnvironment
 from leaseboard.algorithms.errors import unknown
 
 LEARNERS: dict[str, dict[str, str]] = {
@@ -32,7 +28,7 @@ LEARNERS: dict[str, dict[str, str]] = {
         "soknl": "numbers",
     },
     "river": {
-        **dict.fromkeys(("linear", "linear-plain", "hat", "arf", "srp", "bandit"), "all"),
+        **dict.fromkeys(("linear", "linear-plain", "hat", "arf", "srp", "amf", "bandit"), "all"),
         "amrules": "numbers",
         "alma": "two classes",
     },
@@ -46,27 +42,28 @@ LEARNERS: dict[str, dict[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class StreamFramework(Algorithm[StreamBench]):
-    """A stream learner of another library, in an environment of its own.
+class StreamFramework(Algorithm[StreamEnvironment]):
+    """Stream learner of another library, in an environment of its own.
 
-    It runs where ``leaseboard peers install river`` has been, on the rows, the order and the loss
-    of all others, and is told a label when its prediction of it has come.
+    It runs where ``leaseboard frameworks install river`` has been, on the rows, the order and the
+    loss of all others, and gets a label when its prediction of it has come.
 
     Parameters
     ----------
-    system : {"river", "capymoa", "samlb", "autovw"}
-        River, set up as its documentation advises; CapyMOA 0.15 and SAMLB 0.6 at their defaults;
-        AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as its notebook has it, on the bench's groups of
-        columns as namespaces.
+    system : str
+        ``river``, set up as its documentation advises; ``capymoa`` 0.15 and ``samlb`` 0.6 at
+        their defaults; ``autovw``, AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as in its notebook,
+        on the dataset's groups of columns as namespaces; or the name of a plugin's framework.
     learner : str
         Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, or is not
         (``linear-plain``), or with a bandit over their learning rates; a Hoeffding adaptive tree
         (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``),
+        an aggregated Mondrian forest (``amf``),
         adaptive model rules (``amrules``), ALMA, OzaBoost (``boost``), leveraging bagging,
         self-optimising k nearest leaves (``soknl``); of SAMLB AutoStream (``asml``), EvOAutoML,
         AutoClass, OAML, and AutoVW as SAMLB calls it (``chacha``); of AutoVW the stock one, the
         one with the error of one number computed without scikit-learn (``patched``), and this
-        told that the squared error is what counts.
+        set to the squared error.
 
     Notes
     -----
@@ -75,99 +72,103 @@ class StreamFramework(Algorithm[StreamBench]):
     within.
 
     AutoVW goes through a set in the order of memory addresses, so two runs of one seed may differ.
-    Its page knows regressions alone. Unless it is told otherwise it chooses by the absolute error
-    of predictions within the labels seen so far; the bench scores the squared one. SAMLB writes
+    Its page knows regressions alone. By default it chooses by the absolute error
+    of predictions within the labels seen so far; it is scored by the squared one. SAMLB writes
     all features into one namespace, so that AutoVW, which tries interactions of namespaces, has
-    none to try: there it is no ChaCha but a choice of learning rates.
+    none to try: there it is not ChaCha but a choice of learning rates.
     """
 
-    bench: ClassVar[str] = "stream"
+    environment: ClassVar[str] = "stream"
 
-    system: Literal["autovw", "capymoa", "river", "samlb"] = "river"
-    learner: Literal[
-        "linear", "linear-plain", "hat", "arf", "srp", "bandit", "amrules", "alma", "boost",
-        "leveraging", "autoclass", "soknl", "asml", "evolutionary", "oaml", "chacha", "stock",
-        "patched", "squared",
-    ] = "linear"  # fmt: skip
+    system: str = "river"
+    learner: str = "linear"
 
     def __post_init__(self) -> None:
-        """Raise UsageError for a learner of another system."""
-        if self.learner not in LEARNERS[self.system]:
+        """Raise UsageError for an unknown system, or for a learner of another one of ours."""
+        if self.system in LEARNERS and self.learner not in LEARNERS[self.system]:
             raise unknown(f"learner of {self.system}", self.learner, LEARNERS[self.system])
+        added = plugins.names("frameworks")
+        if self.system not in LEARNERS and self.system not in added:
+            raise unknown("system on streams", self.system, [*LEARNERS, *added])
+
+    @property
+    def _predicts(self) -> str:
+        """Capabilities of the learner, as in `LEARNERS`; those of plugins predict all."""
+        return LEARNERS.get(self.system, {}).get(self.learner, "all")
 
     @property
     def many_classes(self) -> bool:  # type: ignore[override]
-        """Whether it predicts three and more classes."""
-        return LEARNERS[self.system][self.learner] in {"all", "classes"}
+        """True if it predicts three and more classes."""
+        return self._predicts in {"all", "classes"}
 
     @property
     def tasks(self) -> frozenset[str]:  # type: ignore[override]
-        """What it can do on a stream."""
-        predicts = LEARNERS[self.system][self.learner]
-        if predicts == "all":
+        """Capabilities on a stream."""
+        if self._predicts == "all":
             return Algorithm.tasks
-        return frozenset(("regression" if predicts == "numbers" else "classification",))
+        return frozenset(("regression" if self._predicts == "numbers" else "classification",))
 
     @property
     def capacity(self) -> int:
-        """One, whatever it keeps within."""
+        """One, for all that it holds within."""
         return 1
 
-    def run(self, bench: StreamBench, seed: int) -> Run:
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Record its predictions."""
-        if bench.budget == 0:
+        if env.budget == 0:
             return
-        with bench.outsider(OutsideForecasts(self.system, self.learner), seed) as session:
-            yield from one_model(bench, session.learn_many, settings_of(self))
+        with env.outsider(self.system, self.learner, seed) as session:
+            yield from one_model(env, session.learn_many, settings_of(self))
 
 
 class OutsideSearch(SamplesAlgorithm):
-    """A search that is asked, probe by probe, what it wants to know."""
+    """Search of another library, which asks for probes one by one and then chooses."""
 
     system: ClassVar[str]
 
-    def run(self, bench: SamplesBench, seed: int) -> Run:
-        """Probe what it asks for, and choose what it chooses.
+    def run(self, env: SamplesEnvironment, seed: int) -> Run:
+        """Probe what it asks for, and crown what it chooses.
 
-        When the budget ends before it does, the best on the most rows is the answer.
+        If the budget ends first, the best configuration on the most rows is the answer.
         """
-        distinct = yield from bench.admit()
+        distinct = yield from env.admit()
         which = OutsideDecider(
-            self.system, settings_of(self), len(distinct), bench.train_rows, bench.initial_rows
+            self.system, settings_of(self), len(distinct), env.train_rows, env.initial_rows
         )
         known: dict[int, tuple[int, float]] = {}
         failed: dict[int, Probe] = {}
         dropped: dict[int, str] = {}
-        with bench.decider(which, seed) as session:
+        ended = False
+        with env.decider(which, seed) as session:
             while not isinstance(said := session.hear(), Decided):
                 index = distinct[said.configuration]
                 if said.fold is None:
-                    probe = yield from bench.probe(index, said.rows, train=False)
+                    probe = yield from env.probe(index, said.rows, train=False)
                 else:
-                    probe = yield from bench.probe_fold(index, said.rows, said.fold, said.folds)
+                    probe = yield from env.probe_fold(index, said.rows, said.fold, said.folds)
                 if probe is None:
-                    said = Decided(None)
+                    said, ended = Decided(None), True
                     break
                 fine = probe.status == "ok"
-                session.tell(probe.test_accuracy if fine else None)
+                session.report(probe.test_accuracy if fine else None)
                 if not fine:
                     failed[index] = probe
                     continue
                 known[index] = max(known.get(index, (0, 0.0)), (probe.rows, probe.test_accuracy))
                 best = max(known, key=lambda each: known[each])
                 if index == best:
-                    yield events.Measured(at=bench.at, value=known[best][1])
+                    yield events.Measured(at=env.at, value=known[best][1])
         if said.chosen is not None:
-            yield from bench.crown(distinct[said.chosen])
+            yield from env.crown(distinct[said.chosen])
             dropped = {distinct[each]: why for each, why in said.dropped.items()}
-        elif probe is None:
+        elif ended:
             guess = max(known, key=lambda each: known[each], default=distinct[0])
-            yield from bench.crown(guess)
-        for index in sorted({*failed, *dropped} - {bench.champion}):
+            yield from env.crown(guess)
+        for index in sorted({*failed, *dropped} - {env.champion}):
             if index in failed:
-                yield from bench.fail(index, failed[index], None)
+                yield from env.fail(index, failed[index], None)
             else:
-                yield events.Eliminated(at=bench.at, configuration=index, reason=dropped[index])
+                yield events.Eliminated(at=env.at, configuration=index, reason=dropped[index])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,14 +176,14 @@ class HalvingSearch(OutsideSearch):
     """scikit-learn's successive halving over given configurations, the class itself.
 
     ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` runs in a process of its own and asks for
-    every fit, so it is charged what everybody is charged for it.
+    every fit, so it is charged as all others are.
 
     Parameters
     ----------
     search : {"grid", "random"}
         Of a given set the second draws as many candidates as there are: all of them.
     folds : int
-        Of cross-validation, 5 by default as there, of which the held-out rows are no part. With 1
+        Of cross-validation, 5 by default as there, without the held-out rows. With 1
         a fit is tested on held-out rows, as those of the others are.
     factor : int
         One of so many goes on, with so many times the rows.
@@ -202,8 +203,8 @@ class HalvingSearch(OutsideSearch):
 class PrunedStudy(OutsideSearch):
     """Optuna with a pruner over given configurations, in its own environment.
 
-    It runs where ``leaseboard peers install optuna`` has been. A trial is one configuration on
-    growing samples, each tested on held-out rows; it reports every accuracy and asks whether it
+    It runs where ``leaseboard frameworks install optuna`` has been. A trial is one configuration
+    on growing samples, each tested on held-out rows; it reports every accuracy and asks whether it
     is pruned. The best complete trial is the answer.
 
     Parameters
@@ -237,26 +238,26 @@ class OnTable(SystemsAlgorithm):
 
     system: str
 
-    def run(self, bench: SystemsBench, seed: int) -> Run:
+    def run(self, env: SystemsEnvironment, seed: int) -> Run:
         """Fit once, unless there is nothing to spend."""
         yield events.ConfigurationAdmitted(
             at=0, configuration=0, parameters={"system": self.system}, origin="system"
         )
-        if bench.at < bench.budget:
-            yield events.LeaseGranted(at=0, configuration=0, amount=bench.budget)
-            bench.fit(self.system, seed)
-            yield events.ChampionChanged(at=bench.at, configuration=0, previous=None)
+        if env.at < env.budget:
+            yield events.LeaseGranted(at=0, configuration=0, amount=env.budget)
+            env.fit(self.system, seed)
+            yield events.ChampionChanged(at=env.at, configuration=0, previous=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableSystem(OnTable):
-    """An AutoML system that is told the task, the metric, the seconds and a seed, no more.
+    """AutoML system that gets the task, the metric, the seconds and a seed, no more.
 
     Parameters
     ----------
     system : {"leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"}
-        ``leaseboard`` is `PolicyClassifier` or `PolicyRegressor`. The others run in an
-        environment of their own: ``leaseboard peers install flaml``. AutoGluon takes no seed.
+        ``leaseboard`` is `AutoMLClassifier` or `AutoMLRegressor`. The others run in an
+        environment of their own: ``leaseboard frameworks install flaml``. AutoGluon takes no seed.
         ``tpot-light`` is TPOT with its search space of fast pipelines.
     """
 
@@ -267,12 +268,12 @@ class TableSystem(OnTable):
 
 @dataclass(frozen=True, kw_only=True)
 class TableBaseline(OnTable):
-    """A learner at its library's defaults, which takes the seconds that it takes.
+    """Learner at its library's defaults, which takes the seconds that it takes.
 
     Parameters
     ----------
     system : {"lightgbm", "forest"}
-        LightGBM with nominal columns as they are, or scikit-learn's random forest with their
+        LightGBM with nominal columns, or scikit-learn's random forest with their
         codes; both take gaps.
     """
 

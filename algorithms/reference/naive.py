@@ -1,4 +1,4 @@
-"""The naive baselines of a stream: forecasts from earlier labels alone, and all of them together.
+"""Naive baselines of a stream: predictions from earlier labels alone, and all of them together.
 
 The running mean, the last label and the label a season ago are here, the ridge regression is in
 `leaseboard.algorithms.reference.ridge`. They are measured as any algorithm is, or go on next to a
@@ -8,25 +8,25 @@ model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.arrays import likeliest, uniform
-from leaseboard.algorithms.benches.measures import baseline_name, loss_of, of_numbers
-from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import likeliest, uniform
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.reference.forecaster import (
+from leaseboard.algorithms.reference.predictor import (
     Certain,
-    Doubles,
-    Floats,
-    Forecaster,
-    ReferenceForecast,
+    Predictor,
+    ReferencePrediction,
     Shares,
     linear_model,
 )
@@ -34,37 +34,38 @@ from leaseboard.algorithms.reference.ridge import OnlineRidge
 from leaseboard.algorithms.tables.column_features import Column, ColumnFeatures
 
 LONGEST = 1000
-"""Periods are looked for up to here: two days of minutes are beyond it, two years of days not."""
+"""The longest period that is looked for: two years of days are within it, two days of minutes
+beyond."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunningMean(ReferenceForecast):
-    """The mean of the labels so far; for classes the one seen most often.
+class RunningMean(ReferencePrediction):
+    """Mean of the labels so far; for classes the one seen most often.
 
     What every learner has to beat to have learned anything: its loss is the label's variance.
-    The first forecast is 0. Of two classes seen equally often it forecasts the first, of more the
+    The first prediction is 0. Of two classes seen equally often it predicts the first, of more the
     one that came first.
 
     Examples
     --------
-    >>> forecaster = RunningMean().forecaster(n_features=1, task="regression")
+    >>> predictor = RunningMean().predictor(n_features=1, task="regression")
     >>> nothing = np.zeros((3, 1), np.float32)
-    >>> forecaster.learn_many(nothing, np.array([4, 6, 1], np.float32)).tolist()
+    >>> predictor.learn_many(nothing, np.array([4, 6, 1], np.float32)).tolist()
     [0.0, 4.0, 5.0]
     """
 
-    forecast: ClassVar[str] = "mean of the labels"
+    prediction: ClassVar[str] = "mean of the labels"
 
-    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
-        """See `ReferenceForecast.forecaster`."""
+    def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
+        """See `ReferencePrediction.predictor`."""
         return _RunningMean() if n_classes is None else Shares()
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastLabel(ReferenceForecast):
-    """The label before: the no-change forecast, hard to beat where labels depend on time.
+class LastLabel(ReferencePrediction):
+    """Last label: the no-change prediction, hard to beat where labels depend on time.
 
-    The first forecast is 0. For classes it is the no-change classifier [1]_.
+    The first prediction is 0. For classes it is the no-change classifier [1]_.
 
     References
     ----------
@@ -73,85 +74,83 @@ class LastLabel(ReferenceForecast):
 
     Examples
     --------
-    >>> forecaster = LastLabel().forecaster(n_features=1, task="regression")
+    >>> predictor = LastLabel().predictor(n_features=1, task="regression")
     >>> nothing = np.zeros((3, 1), np.float32)
-    >>> forecaster.learn_many(nothing, np.array([4, 6, 1], np.float32)).tolist()
+    >>> predictor.learn_many(nothing, np.array([4, 6, 1], np.float32)).tolist()
     [0.0, 4.0, 6.0]
     """
 
-    forecast: ClassVar[str] = "last label"
+    prediction: ClassVar[str] = "last label"
 
-    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
-        """See `ReferenceForecast.forecaster`."""
+    def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
+        """See `ReferencePrediction.predictor`."""
         return _LastLabel() if n_classes is None else Certain(_LastLabel())
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeasonalLast(ReferenceForecast):
-    """The label one period before: the seasonal no-change forecast.
+class SeasonalLast(ReferencePrediction):
+    """Last label of the season: the seasonal no-change prediction.
 
     Parameters
     ----------
     period : int, optional
         Examples in a season. Without it, it is found online: each time, of all periods of which
-        two have passed, the one whose forecasts would have had the least mean loss so far.
+        two have passed, the one whose predictions would have had the least mean loss so far.
 
     Notes
     -----
-    Until a period has passed the forecast is the last label, and the first is 0. Periods up to
+    Until a period has passed the prediction is the last label, and the first is 0. Periods up to
     1,000 are looked for; longer ones must be given.
 
     Examples
     --------
-    >>> forecaster = SeasonalLast(period=2).forecaster(n_features=1, task="regression")
+    >>> predictor = SeasonalLast(period=2).predictor(n_features=1, task="regression")
     >>> nothing = np.zeros((4, 1), np.float32)
-    >>> forecaster.learn_many(nothing, np.array([4, 6, 1, 7], np.float32)).tolist()
+    >>> predictor.learn_many(nothing, np.array([4, 6, 1, 7], np.float32)).tolist()
     [0.0, 4.0, 4.0, 6.0]
     """
 
     period: Annotated[int, Field(ge=2)] | None = None
 
-    forecast: ClassVar[str] = "label one period before"
+    prediction: ClassVar[str] = "label one period before"
 
-    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
-        """See `ReferenceForecast.forecaster`."""
-        return (
-            _SeasonalLast(self.period)
-            if n_classes is None
-            else Certain(_SeasonalLast(self.period, classes=True))
-        )
+    def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
+        """See `ReferencePrediction.predictor`."""
+        if n_classes is None:
+            return _SeasonalLast(self.period)
+        return Certain(_SeasonalLast(self.period, classes=True))
 
 
-class _RunningMean(Forecaster):
+class _RunningMean(Predictor):
     def __init__(self) -> None:
         self.seen, self.total = 0, 0.0
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Forecaster.learn_many`."""
+        """See `Predictor.learn_many`."""
         totals = self.total + np.concatenate(([0.0], np.cumsum(labels, dtype=np.float64)))
         counts = self.seen + np.arange(len(labels))
         self.seen, self.total = self.seen + len(labels), float(totals[-1])
         return np.asarray(totals[:-1] / np.maximum(counts, 1), dtype=np.float32)
 
     def model(self, schema: Schema) -> Learner | None:
-        """See `Forecaster.model`."""
+        """See `Predictor.model`."""
         mean = self.total / max(self.seen, 1)
         return linear_model(schema, mean, np.zeros(schema.n_features), mean, mean)
 
 
-class _LastLabel(Forecaster):
+class _LastLabel(Predictor):
     def __init__(self) -> None:
         self.last = np.float32(0)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Forecaster.learn_many`."""
-        forecasts = np.concatenate(([self.last], labels[:-1]))
+        """See `Predictor.learn_many`."""
+        predictions = np.concatenate(([self.last], labels[:-1]))
         self.last = labels[-1]
-        return forecasts
+        return predictions
 
 
-class _SeasonalLast(Forecaster):
-    """See `learn_seasonal` for what it keeps."""
+class _SeasonalLast(Predictor):
+    """Predictor of the last label of the same season; see `learn_seasonal` for its state."""
 
     def __init__(self, period: int | None, *, classes: bool = False) -> None:
         longest = LONGEST if period is None else period
@@ -162,26 +161,26 @@ class _SeasonalLast(Forecaster):
         self.period = 1
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Forecaster.learn_many`."""
-        forecasts = np.empty(len(labels), dtype=np.float32)
+        """See `Predictor.learn_many`."""
+        predictions = np.empty(len(labels), dtype=np.float32)
         self.seen, self.period = learn_seasonal(
             uniform(labels), self.given or 0, self.classes, self.past, self.losses, self.seen,
-            forecasts,
+            predictions,
         )  # fmt: skip
-        return forecasts
+        return predictions
 
     def fill(self, state: Mapping[str, Any]) -> None:
-        """See `Forecaster.fill`; no period reaches the kernel that is longer than its arrays."""
+        """See `Predictor.fill`; no period reaches the kernel that is longer than its arrays."""
         super().fill(state)
         if self.seen < 0 or not 1 <= self.period < len(self.losses):
             raise ValueError(f"period {self.period} after {self.seen} labels")
 
     def notes(self) -> dict[str, float]:
-        """The period that the last forecast used."""
+        """Return the period that the last prediction used."""
         return {"period": float(self.period)}
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_seasonal(
     labels: Floats,
     given: int,
@@ -189,9 +188,9 @@ def learn_seasonal(
     past: Doubles,
     losses: Doubles,
     seen: int,
-    forecasts: Floats,
+    predictions: Floats,
 ) -> tuple[int, int]:
-    """Forecast each label by the one a period before, then learn it.
+    """Predict each label by the one a period before, then learn it.
 
     Parameters
     ----------
@@ -201,20 +200,20 @@ def learn_seasonal(
     classes : bool
         Labels are numbers of classes: any two differ by 1.
     past : ndarray of float64, shape (2 * longest,)
-        The labels before, the latest first, from ``past[-seen % longest]`` on: each stands twice,
-        so that all periods are neighbours wherever they begin. Updated.
+        The labels before, the latest first, from ``past[-seen % longest]`` on; updated. Each is
+        there twice, so that the labels of all periods are neighbours wherever they begin.
     losses : ndarray of float64, shape (longest + 1,)
         The sum of squared differences from the label so many examples before; updated.
     seen : int
         Labels learned before.
-    forecasts : ndarray of float32, shape (n,)
+    predictions : ndarray of float32, shape (n,)
         Written.
 
     Returns
     -------
     seen : int
     period : int
-        That of the last forecast.
+        That of the last prediction.
     """
     longest = len(losses) - 1
     period = 1
@@ -223,7 +222,7 @@ def learn_seasonal(
         period = given if given else next_period(losses, seen, period)
         if seen < period:
             period = 1
-        forecasts[t] = past[-seen % longest + period - 1] if seen else 0.0
+        predictions[t] = past[-seen % longest + period - 1] if seen else 0.0
         # What each period would have lost by this label.
         label = np.float64(labels[t])
         if not given:
@@ -236,32 +235,32 @@ def learn_seasonal(
     return seen, period
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def compare(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
-    """Add to `losses` what the label so many examples before would have lost as a forecast."""
+    """Add to `losses` what the label so many examples before would have lost as a prediction."""
     recent, sums = _by_lag(past, losses, seen)
     for k in range(len(sums)):
         difference = label - recent[k]
         sums[k] += difference * difference
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_others(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
-    """As `compare`, for numbers of classes: 1 for each that is another."""
+    """Add as `compare` does, for numbers of classes: 1 for each that is another."""
     recent, sums = _by_lag(past, losses, seen)
     for k in range(len(sums)):
         sums[k] += 1.0 if recent[k] != label else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_lag(past: Doubles, losses: Doubles, seen: int) -> tuple[Doubles, Doubles]:
-    """The labels 1, 2, ... before, and their sums: slices, whose loops are vectorised."""
+    """Return the labels 1, 2, ... before, and their sums: slices, whose loops are vectorised."""
     longest = len(losses) - 1
     start, n = -seen % longest, min(seen, longest)
     return past[start : start + n], losses[1 : 1 + n]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def remember(label: float, past: Doubles, seen: int) -> None:
     """Put a label before those that were learned."""
     longest = len(past) // 2
@@ -269,9 +268,9 @@ def remember(label: float, past: Doubles, seen: int) -> None:
     past[start] = past[start + longest] = label
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def least_period(losses: Doubles, seen: int) -> int:
-    """The period of least mean loss among those of which two have passed; 1 if none has."""
+    """Return the period of least mean loss among those of which two have passed; 1 if none has."""
     period, least = 1, np.inf
     for lag in range(2, min(seen // 2, len(losses) - 1) + 1):
         mean = losses[lag] / (seen - lag)
@@ -280,12 +279,12 @@ def least_period(losses: Doubles, seen: int) -> int:
     return period
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def next_period(losses: Doubles, seen: int, period: int) -> int:
-    """`least_period`, where `period` was it one label before: it seldom is another.
+    """Return `least_period`, which was `period` one label before and seldom changes.
 
-    Whether another's mean loss is as small is asked without a division. Who rounding could make
-    equal counts as such, and then all means are compared.
+    Periods of as small a mean loss, up to rounding, are counted without a division; where there
+    are others, all means are compared.
 
     Examples
     --------
@@ -303,7 +302,7 @@ def next_period(losses: Doubles, seen: int, period: int) -> int:
     return period if candidates == 1 else least_period(losses, seen)
 
 
-NAIVE_BASELINES: dict[str, type[ReferenceForecast]] = {
+NAIVE_BASELINES: dict[str, type[ReferencePrediction]] = {
     "running-mean": RunningMean,
     "last-label": LastLabel,
     "seasonal-last": SeasonalLast,
@@ -312,18 +311,24 @@ NAIVE_BASELINES: dict[str, type[ReferenceForecast]] = {
 """By their registered names."""
 
 
-def best_baseline(bench: StreamBench) -> tuple[str, float] | None:
-    """Whose loss is least on the stream and budget of `bench`, and that loss.
+def best_baseline(
+    env: StreamEnvironment, ran: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+) -> tuple[str, float] | None:
+    """Return the baseline of least loss on the stream and budget of `env`, and that loss.
 
-    The loss is that of `leaseboard.algorithms.benches.measures.loss_of`; None if nobody has any.
+    See `leaseboard.algorithms.measures.loss_of`; None if no baseline has one.
     The name says so where ridge is on selected features.
+
+    - `ran`: metrics of those that were run already, by name.
     """
     losses = {}
     for name, kind in NAIVE_BASELINES.items():
-        algorithm, twin = kind(), bench.twin()
-        for _ in algorithm.run(twin, seed=0):
-            pass
-        metrics = twin.score().metrics
+        metrics = ran.get(name)
+        if metrics is None:
+            fresh_copy = env.fresh_copy()
+            for _ in kind().run(fresh_copy, seed=0):
+                pass
+            metrics = fresh_copy.score().metrics
         loss = loss_of(metrics)
         if loss is not None:
             losses[baseline_name(name, metrics)] = loss
@@ -332,7 +337,7 @@ def best_baseline(bench: StreamBench) -> tuple[str, float] | None:
 
 
 class Baselines:
-    """The naive baselines, which learn table after table with the features of any learner.
+    """Naive baselines, which learn table after table with the features of any learner.
 
     Parameters
     ----------
@@ -342,12 +347,12 @@ class Baselines:
     ----------
     classes : list of str
         Those that came, in their order.
-    each : dict of str to Forecaster
+    each : dict of str to Predictor
         By name.
     rows : int
         Learned so far.
     begun : dict of str to int
-        The rows before one that began anew, because it is another kind of so many features.
+        The rows before one that began again, because it is another kind of so many features.
     """
 
     def __init__(self, task: str) -> None:
@@ -356,14 +361,14 @@ class Baselines:
         self.features = ColumnFeatures()
         self.each = {name: self._new(kind(), 0) for name, kind in NAIVE_BASELINES.items()}
 
-    def _new(self, algorithm: ReferenceForecast, n_features: int) -> Forecaster:
+    def _new(self, algorithm: ReferencePrediction, n_features: int) -> Predictor:
         n_classes = None if self.task == "regression" else len(self.classes)
-        return algorithm.forecaster(n_features, self.task, n_classes)
+        return algorithm.predictor(n_features, self.task, n_classes)
 
     def learn(
         self, columns: Mapping[str, Column], labels: NDArray[Any], declared: Sequence[str] = ()
     ) -> dict[str, float]:
-        """Forecast and learn the rows of a table in order; return the loss of each on them.
+        """Predict and learn the rows of a table in order; return the loss of each on them.
 
         The name of one that has not learned all rows says from which row on.
 
@@ -386,28 +391,33 @@ class Baselines:
             if _kind(new) is not _kind(self.each[name]):
                 self.each[name], self.begun[name] = new, self.rows
             self.each[name].grow(rows.shape[1])
-            forecasts = self.each[name].learn_many(rows, labels.astype(np.float32))
+            predictions = self.each[name].learn_many(rows, labels.astype(np.float32))
             since = self.begun.get(name)
             shown = baseline_name(name, self.each[name].notes())
             shown += f" from row {since + 1} on" if since else ""
-            told = np.asarray(forecasts, dtype=np.float64)
+            said = np.asarray(predictions, dtype=np.float64)
             if are_classes:
-                found = np.maximum(likeliest(told), 0 if declared else -1)
+                found = np.maximum(likeliest(said), 0 if declared else -1)
                 losses[shown] = float((found != labels).mean())
-            elif (loss := loss_of(of_numbers(told, labels))) is not None:
+            elif (loss := loss_of(of_numbers(said, labels))) is not None:
                 losses[shown] = loss
         self.rows += len(labels)
         return losses
 
     def state(self) -> dict[str, Any]:
         """Return everything that `restored` needs, as plain values."""
-        each = {name: one.state() for name, one in self.each.items()}
-        return {"task": self.task, "classes": self.classes, "rows": self.rows, "begun": self.begun,
-                "features": self.features.state(), "each": each}  # fmt: skip
+        return {
+            "task": self.task,
+            "classes": self.classes,
+            "rows": self.rows,
+            "begun": self.begun,
+            "features": self.features.state(),
+            "each": {name: one.state() for name, one in self.each.items()},
+        }
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Baselines:
-        """Return those that go on from `state`; ValueError if none have it."""
+        """Return baselines that go on from `state`; ValueError if none have it."""
         try:
             made = cls(state["task"])
             made.classes = list(state["classes"])
@@ -421,6 +431,6 @@ class Baselines:
         return made
 
 
-def _kind(forecaster: Forecaster) -> type:
-    """Return the class of a forecaster, or of those of each class against the rest."""
-    return type(getattr(forecaster, "rest", forecaster))
+def _kind(predictor: Predictor) -> type:
+    """Return the class of a predictor, or of those of each class against the rest."""
+    return type(getattr(predictor, "rest", predictor))

@@ -6,21 +6,20 @@ import math
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numba import njit
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.arrays import uniform
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.reference.forecaster import (
+from leaseboard.algorithms.reference.predictor import (
     MARGIN,
-    Doubles,
-    Floats,
-    Forecaster,
     OneAgainstTheRest,
-    ReferenceForecast,
+    Predictor,
+    ReferencePrediction,
     linear_model,
 )
 
@@ -39,20 +38,23 @@ TOGETHER = 8
 CLIP = 10.0
 """Deviations from the mean beyond which a feature counts no more."""
 
+STEEPEST = 15.0
+"""Bound of the log odds at which a logistic weight is computed, so that it is not 0."""
+
 COUNT, LOW, HIGH = 0, 1, 2
 """Of `OnlineRidge`'s totals: examples, and the range of labels seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlineRidge(ReferenceForecast):
+class OnlineRidge(ReferencePrediction):
     """Recursive least squares on features standardised online; logistic for classes.
 
-    Before each example the forecast is that of the ridge regression on all examples before it,
+    Before each example the prediction is that of the ridge regression on all examples before it,
 
         argmin_w  Σ (w·z_s - y_s)² + l2 Σ_{j>0} w_j²,
 
     with z the features less their mean and over their deviation, both of the rows before, and a
-    constant that is not penalised. So it is the same whatever the scale of the features, and
+    constant that is not penalised. So it is the same on any scale of the features, and
     shifts and scales with the target.
 
     Parameters
@@ -66,20 +68,20 @@ class OnlineRidge(ReferenceForecast):
     however long the stream is [1]_; a recursion of the inverse is not. An example costs about
     4 d² multiplications.
 
-    Forecasts are clipped to the labels seen, as Vowpal Wabbit clips. A row is standardised once,
+    Predictions are clipped to the labels seen, as Vowpal Wabbit clips. A row is standardised once,
     by the mean and deviation of its time, clipped at ±10, and is not taken up again when these
     have moved on. The model that is left to be registered is linear: it clips no feature.
 
     For two classes each example is a step of iteratively reweighted least squares at the present
     weights: the posterior's Laplace approximation, followed by an extended Kalman filter. The
-    forecast is the margin w·z. Of more there is such a model of each against the rest, and their
-    chances are scaled to 1.
+    prediction is the margin w·z. Of more there is such a model of each against the rest, and their
+    probabilities are scaled to 1.
 
     Beyond `MOST_RIDGE` features, or where the triangles of many classes would have more than
     `MOST_NUMBERS`, the regression is on up to 64 selected features and the labels' past: it is the
-    companion of that name of ChaCha's default (`leaseboard.algorithms.chacha.safe.front`), which
-    learns labels clipped to a range. The metric ``selected_features`` of a job says so, and how
-    many.
+    baseline of that name in ChaCha's default (`leaseboard.algorithms.chacha.safe.expansion`),
+    which learns labels clipped to a range. The metric ``selected_features`` of a job says so, and
+    how many.
 
     References
     ----------
@@ -87,23 +89,23 @@ class OnlineRidge(ReferenceForecast):
 
     Examples
     --------
-    >>> forecaster = OnlineRidge().forecaster(n_features=1, task="regression")
+    >>> predictor = OnlineRidge().predictor(n_features=1, task="regression")
     >>> x = np.tile(np.array([[1], [3], [2]], np.float32), (100, 1))
-    >>> [round(p, 1) for p in forecaster.learn_many(x, 5 * x[:, 0])[-3:].tolist()]
+    >>> [round(p, 1) for p in predictor.learn_many(x, 5 * x[:, 0])[-3:].tolist()]
     [5.0, 14.9, 10.0]
     """
 
     l2: Annotated[float, Field(gt=0)] = 1.0
 
-    forecast: ClassVar[str] = "ridge regression"
+    prediction: ClassVar[str] = "ridge regression"
 
-    def forecaster(self, n_features: int, task: str, n_classes: int | None = None) -> Forecaster:
-        """See `ReferenceForecast.forecaster`."""
+    def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
+        """See `ReferencePrediction.predictor`."""
         if n_classes is None:
-            return self._forecaster(n_features, classes=task == "classification", n_classes=0)
-        return OneAgainstTheRest(self._forecaster(n_features, True, n_classes))
+            return self._predictor(n_features, classes=task == "classification", n_classes=0)
+        return OneAgainstTheRest(self._predictor(n_features, True, n_classes))
 
-    def _forecaster(self, n_features: int, classes: bool, n_classes: int) -> Forecaster:
+    def _predictor(self, n_features: int, classes: bool, n_classes: int) -> Predictor:
         if on_all(n_features, n_classes + 1):
             return _OnlineRidge(n_features, self.l2, classes=classes)
         if self.l2 != 1.0:
@@ -125,7 +127,7 @@ def on_all(n_features: int, shares: int) -> bool:
     return n_features <= min(MOST_RIDGE, math.isqrt(MOST_NUMBERS // shares))
 
 
-class _OnlineRidge(Forecaster):
+class _OnlineRidge(Predictor):
     def __init__(self, n_features: int, l2: float, *, classes: bool) -> None:
         self.classes, self.l2 = classes, l2
         self.triangle = np.zeros((1, 1))
@@ -135,7 +137,7 @@ class _OnlineRidge(Forecaster):
         self.totals = np.zeros(3)
 
     def grow(self, n_features: int) -> None:
-        """See `Forecaster.grow`: a feature that has been 0 has left its rows as they began."""
+        """See `Predictor.grow`: a feature that has been 0 has left its rows as they began."""
         known = len(self.rotated)
         new = n_features + 1 - known
         self.triangle = np.pad(self.triangle, (0, new))
@@ -144,16 +146,16 @@ class _OnlineRidge(Forecaster):
         self.moments = np.pad(self.moments, ((0, 0), (0, new)))
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Forecaster.learn_many`."""
-        forecasts = np.empty(len(labels), dtype=np.float32)
+        """See `Predictor.learn_many`."""
+        predictions = np.empty(len(labels), dtype=np.float32)
         learn_ridge(
             uniform(examples), uniform(labels), self.classes, self.triangle, self.rotated,
-            self.moments, self.totals, forecasts,
+            self.moments, self.totals, predictions,
         )  # fmt: skip
-        return forecasts
+        return predictions
 
     def model(self, schema: Schema) -> Learner | None:
-        """See `Forecaster.model`; it clips no feature."""
+        """See `Predictor.model`; it clips no feature."""
         weights = np.zeros(len(self.rotated))
         solve(self.triangle, self.rotated, weights)
         mean, squares = self.moments
@@ -165,37 +167,37 @@ class _OnlineRidge(Forecaster):
         return linear_model(schema, weights[0] - slopes @ mean, slopes, low, high)
 
 
-class _SelectedRidge(Forecaster):
+class _SelectedRidge(Predictor):
     def __init__(self, n_features: int, classes: bool, n_classes: int) -> None:
-        from leaseboard.algorithms.chacha.safe.front import Front
+        from leaseboard.algorithms.chacha.safe.expansion import FeatureExpansion
 
-        self.front = Front(n_features, classes, shares=n_classes + 1)
+        self.expansion = FeatureExpansion(n_features, classes, shares=n_classes + 1)
 
     def grow(self, n_features: int) -> None:
-        """See `Forecaster.grow`."""
-        if n_features > self.front.known.moments.shape[1]:
-            self.front.grow(n_features)
+        """See `Predictor.grow`."""
+        if n_features > self.expansion.known.moments.shape[1]:
+            self.expansion.grow(n_features)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Forecaster.learn_many`."""
-        from leaseboard.algorithms.chacha.safe.front import RIDGE_ON_PAST, companions_of
+        """See `Predictor.learn_many`."""
+        from leaseboard.algorithms.chacha.safe.expansion import RIDGE_ON_PAST, simple_of
 
         found = np.concatenate(
             [
-                companions_of(self.front, examples[start : start + BLOCK], labels[start:][:BLOCK])
+                simple_of(self.expansion, examples[start : start + BLOCK], labels[start:][:BLOCK])
                 for start in range(0, len(labels), BLOCK)
             ]
         )[:, RIDGE_ON_PAST]
-        if self.front.classes:  # the margin of a chance
+        if self.expansion.classes:  # the margin of a probability
             found = 2.0 * np.arctanh(np.clip(found, -1.0 + 1e-12, 1.0 - 1e-12))
         return found.astype(np.float32)
 
     def notes(self) -> dict[str, float]:
-        """See `Forecaster.notes`."""
-        return {"selected_features": float((self.front.known.slots >= 0).sum())}
+        """See `Predictor.notes`."""
+        return {"selected_features": float((self.expansion.known.slots >= 0).sum())}
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def learn_ridge(
     examples: Floats,
     labels: Floats,
@@ -204,9 +206,9 @@ def learn_ridge(
     rotated: Doubles,
     moments: Doubles,
     totals: Doubles,
-    forecasts: Floats,
+    predictions: Floats,
 ) -> None:
-    """Forecast each example by the ridge regression on all before it, then learn it.
+    """Predict each example by the ridge regression on all before it, then learn it.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ def learn_ridge(
         Mean and sum of squared deviations of each feature; updated.
     totals : ndarray of float64, shape (3,)
         `COUNT`, `LOW` and `HIGH`; updated.
-    forecasts : ndarray of float32, shape (n,)
+    predictions : ndarray of float32, shape (n,)
         Written.
     """
     row, weights = np.ones(len(rotated)), np.zeros(len(rotated))
@@ -232,13 +234,13 @@ def learn_ridge(
         value = 0.0
         for j in range(len(row)):
             value += weights[j] * row[j]
-        # Of classes the forecast is the margin, of numbers it is clipped to the labels seen.
+        # Of classes the prediction is the margin, of numbers it is clipped to the labels seen.
         label = float(labels[t])
         if classes:
-            forecasts[t] = value
+            predictions[t] = value
             label = reweigh(row, value, label)
         else:
-            forecasts[t] = min(max(value, totals[LOW]), totals[HIGH])
+            predictions[t] = min(max(value, totals[LOW]), totals[HIGH])
             first = totals[COUNT] == 0.0
             totals[LOW] = label if first else min(totals[LOW], label)
             totals[HIGH] = label if first else max(totals[HIGH], label)
@@ -248,7 +250,7 @@ def learn_ridge(
         add_moments(examples[t], moments, totals[COUNT])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def standardise(example: Floats | Doubles, moments: Doubles, count: float, row: Doubles) -> None:
     """Write the example's features less their mean over their deviation, clipped at `CLIP`.
 
@@ -262,7 +264,7 @@ def standardise(example: Floats | Doubles, moments: Doubles, count: float, row: 
             row[j] = 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_moments(example: Floats, moments: Doubles, count: float) -> None:
     """Take an example into the mean and the sum of squared deviations (Welford).
 
@@ -278,9 +280,9 @@ def add_moments(example: Floats, moments: Doubles, count: float) -> None:
         moments[1, j] += difference * (value - moments[0, j])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0) -> None:
-    """Write w with R w = c; a weight that nothing speaks of is 0.
+    """Write w with R w = c; a weight whose diagonal is 0 is 0.
 
     Parameters
     ----------
@@ -303,9 +305,9 @@ def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0)
         weights[i] = _over(rest, triangle[i, i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
-    """`solve` where rows may be long: of these several sums at a time wait not for each other."""
+    """Do `solve` where rows may be long: `TOGETHER` sums at a time do not wait for each other."""
     i = n = len(rotated)
     while i > 0:
         if i < TOGETHER or n - i < 10 * TOGETHER:
@@ -313,6 +315,7 @@ def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
             rest = _less(rotated[i], triangle[i, i + 1 :], weights[i + 1 :])
             weights[i] = _over(rest, triangle[i, i])
             continue
+        # The sums of the next rows over all weights that are known.
         i -= TOGETHER
         a, b, c, d = triangle[i], triangle[i + 1], triangle[i + 2], triangle[i + 3]
         e, f, g, h = triangle[i + 4], triangle[i + 5], triangle[i + 6], triangle[i + 7]
@@ -322,6 +325,7 @@ def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
             r, s = r + c[j] * weights[j], s + d[j] * weights[j]
             t, u = t + e[j] * weights[j], u + f[j] * weights[j]
             v, w = v + g[j] * weights[j], w + h[j] * weights[j]
+        # Solve these rows from the last on, with the weights found among themselves.
         end = i + TOGETHER
         for k, done in enumerate((w, v, u, t, s, r, q, p)):
             row = end - 1 - k
@@ -330,7 +334,7 @@ def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
             weights[row] = _over(rest, triangle[row, row])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _less(rest: float, row: Doubles, found: Doubles) -> float:
     """Return what the weights that are found leave of `rest`."""
     for j in range(len(found)):
@@ -338,7 +342,7 @@ def _less(rest: float, row: Doubles, found: Doubles) -> float:
     return rest
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_both(
     triangle: Doubles,
     rotated: Doubles,
@@ -347,7 +351,9 @@ def solve_both(
     larger_rotated: Doubles,
     larger_weights: Doubles,
 ) -> None:
-    """`solve` two systems, the larger one last, in the time of one: either is a chain of sums.
+    """Do `solve` for two systems in the time of one: either alone is a chain of sums.
+
+    The smaller system comes first.
 
     Examples
     --------
@@ -371,12 +377,12 @@ def solve_both(
     solve(larger_triangle, larger_rotated, larger_weights, len(rotated))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _over(rest: float, diagonal: float) -> float:
     return rest / diagonal if diagonal != 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> None:
     """Take the equation ``row · w = label`` into R and c by Givens rotations; `row` is spent.
 
@@ -393,22 +399,71 @@ def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> N
         # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
         radius = math.hypot(triangle[i, i], row[i])
         cosine, sine = triangle[i, i] / radius, row[i] / radius
-        uppers, lowers = triangle[i, i:], row[i:]
-        for j in range(len(lowers)):
-            upper, lower = uppers[j], lowers[j]
-            uppers[j] = cosine * upper + sine * lower
-            lowers[j] = cosine * lower - sine * upper
+        _turn(triangle[i, i:], row[i:], cosine, sine)
         upper = rotated[i]
         rotated[i] = cosine * upper + sine * label
         label = cosine * label - sine * upper
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def rotate_both(
+    triangle: Doubles,
+    rotated: Doubles,
+    row: Doubles,
+    label: float,
+    other_triangle: Doubles,
+    other_rotated: Doubles,
+    other_row: Doubles,
+    other_label: float,
+) -> None:
+    """Do `rotate` for two systems in little more than the time of one: each alone is a chain.
+
+    Examples
+    --------
+    >>> triangle, rotated = np.diag([3.0, 0.0]), np.array([0.0, 0.0])
+    >>> other, its = np.array([[3.0]]), np.array([0.0])
+    >>> rotate_both(other, its, np.array([4.0]), 5.0, triangle, rotated, np.array([0.0, 2.0]), 1.0)
+    >>> other.tolist(), its.tolist(), triangle.tolist(), rotated.tolist()
+    ([[5.0]], [4.0], [[3.0, 0.0], [0.0, 2.0]], [0.0, 1.0])
+    """
+    for i in range(max(len(row), len(other_row))):
+        turns = i < len(row) and row[i] != 0.0
+        other_turns = i < len(other_row) and other_row[i] != 0.0
+        cosine = sine = other_cosine = other_sine = 0.0
+        # Both rotations before either is applied.
+        if turns:
+            radius = math.hypot(triangle[i, i], row[i])
+            cosine, sine = triangle[i, i] / radius, row[i] / radius
+        if other_turns:
+            radius = math.hypot(other_triangle[i, i], other_row[i])
+            other_cosine, other_sine = other_triangle[i, i] / radius, other_row[i] / radius
+        if turns:
+            _turn(triangle[i, i:], row[i:], cosine, sine)
+            upper = rotated[i]
+            rotated[i] = cosine * upper + sine * label
+            label = cosine * label - sine * upper
+        if other_turns:
+            _turn(other_triangle[i, i:], other_row[i:], other_cosine, other_sine)
+            upper = other_rotated[i]
+            other_rotated[i] = other_cosine * upper + other_sine * other_label
+            other_label = other_cosine * other_label - other_sine * upper
+
+
+@compiled
+def _turn(uppers: Doubles, lowers: Doubles, cosine: float, sine: float) -> None:
+    """Apply a rotation to the rest of two rows."""
+    for j in range(len(lowers)):
+        upper, lower = uppers[j], lowers[j]
+        uppers[j] = cosine * upper + sine * lower
+        lowers[j] = cosine * lower - sine * upper
+
+
+@compiled
 def reweigh(row: Doubles, margin: float, label: float) -> float:
     """Scale `row` by the root of the logistic weight; return the working response so scaled."""
-    bounded = min(max(margin, -15.0), 15.0)
-    chance = 1.0 / (1.0 + math.exp(-bounded))
-    scale = math.sqrt(chance * (1.0 - chance))
+    bounded = min(max(margin, -STEEPEST), STEEPEST)
+    probability = 1.0 / (1.0 + math.exp(-bounded))
+    scale = math.sqrt(probability * (1.0 - probability))
     for j in range(len(row)):
         row[j] *= scale
-    return scale * margin + ((label > 0.0) - chance) / scale
+    return scale * margin + ((label > 0.0) - probability) / scale

@@ -1,7 +1,5 @@
 """The vectorised form of `FeatureMap`: it encodes columns as their rows one by one would be."""
 
-from __future__ import annotations
-
 import heapq
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.online.hashing import hash_name
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
 from leaseboard.algorithms.tables.gaps import MISSING, fill_gaps, indicator
 from leaseboard.algorithms.tables.values import (
@@ -22,8 +21,6 @@ from leaseboard.algorithms.tables.values import (
     words_of,
 )
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 
@@ -41,10 +38,14 @@ Column = Doubles | NDArray[np.datetime64] | Texts
 
 @dataclass(frozen=True, slots=True)
 class _ColumnPart:
-    """Features of a column: one number, or one of several keys where it has a text."""
+    """Features of a column: one number, or one of several keys for its texts.
+
+    `begins` has the first row of each key.
+    """
 
     column: str
     keys: list[str]
+    begins: dict[str, int]
     numbers: Doubles | None = None
     codes: Places | None = None
 
@@ -75,29 +76,32 @@ class ColumnFeatures(FeatureMap):
         Returns
         -------
         rows : ndarray of float32, shape (n_rows, n_features)
-        births : ndarray of int, shape (n_features,)
+        begins : ndarray of int, shape (n_features,)
             The row with which each feature begins; it is 0 before.
         """
-        n_rows = max((len(c.codes if isinstance(c, Texts) else c) for c in columns.values()),
-                     default=0)  # fmt: skip
-        parts = [part for name, column in columns.items()
-                 for part in self._parts(name, column, learns=learns)]  # fmt: skip
-        births = np.zeros(self.n_features, dtype=np.intp)
+        lengths = (len(c.codes if isinstance(c, Texts) else c) for c in columns.values())
+        n_rows = max(lengths, default=0)
+        parts = [
+            part
+            for name, column in columns.items()
+            for part in self._parts(name, column, learns=learns)
+        ]
+        begins = np.zeros(self.n_features, dtype=np.intp)
         if learns:
             for row in self._growing(columns, parts):
-                new = self.n_features - len(births)
-                births = np.append(births, np.full(new, row))
+                new = self.n_features - len(begins)
+                begins = np.append(begins, np.full(new, row))
         rows = np.zeros((n_rows, self.n_features), dtype=np.float32)
         for part in parts:
-            self._write(part, rows, births, learns=learns)
+            self._write(part, rows, begins, learns=learns)
         self._last = None
-        for birth in np.unique(births):
+        for begin in np.unique(begins):
             # A column that is not there yet teaches its gaps nothing.
-            some = np.flatnonzero(births == birth)
-            block, gaps = np.take(rows[birth:], some, axis=1), np.take(self._gaps, some, axis=1)
+            some = np.flatnonzero(begins == begin)
+            block, gaps = np.take(rows[begin:], some, axis=1), np.take(self._gaps, some, axis=1)
             fill_gaps(block, gaps, learns)
-            rows[birth:, some], self._gaps[:, some] = block, gaps
-        return rows, births
+            rows[begin:, some], self._gaps[:, some] = block, gaps
+        return rows, begins
 
     def _parts(self, name: str, column: Column, *, learns: bool) -> Iterator[_ColumnPart]:
         """Take a column apart into its features."""
@@ -114,9 +118,9 @@ class ColumnFeatures(FeatureMap):
             ):
                 known = Texts(np.where(missing, -1, codes), texts)
                 yield self._keyed(name, f"{name} {part}", known, learns=learns)
-            yield _ColumnPart(name, [f"{name} days"], np.where(missing, np.nan, found.days))
+            yield _number(name, f"{name} days", np.where(missing, np.nan, found.days))
         else:
-            yield _ColumnPart(name, [name], column.astype(np.float64, copy=False))
+            yield _number(name, name, column.astype(np.float64, copy=False))
 
     def _texts(self, name: str, column: Texts, *, learns: bool) -> Iterator[_ColumnPart]:
         """Yield the categories of texts, and their words from the first long one on."""
@@ -125,7 +129,7 @@ class ColumnFeatures(FeatureMap):
         if ("", f"{name} words#0") not in self._columns:
             long = np.array([len(text) > LONGEST_LABEL for text in column.values] + [False])
             at, start = long[column.codes], len(column.codes)
-            before = ~at  # only forecast, a long text changes nothing of other rows
+            before = ~at  # only predicted, a long text changes nothing of other rows
             if learns and at.any():
                 start = np.argmax(at)
                 before[start:] = False
@@ -134,19 +138,20 @@ class ColumnFeatures(FeatureMap):
         )
         if start < len(column.codes):
             used, places = np.unique(column.codes[start:], return_inverse=True)
-            told = [words_of(name, column.values[code] if code >= 0 else "") for code in used]
-            counts = np.array([[float(count) for _, count in words] for words in told])
+            texts = [words_of(name, column.values[code] if code >= 0 else "") for code in used]
+            counts = np.array([[float(count) for _, count in words] for words in texts])
             rows = np.full((len(column.codes), WORDS), np.nan)
             rows[start:] = counts[places]
             for place in range(WORDS):
-                yield _ColumnPart(name, [f"{name} words#{place}"], rows[:, place])
+                yield _number(name, f"{name} words#{place}", rows[:, place])
 
     def _keyed(self, column: str, name: str, texts: Texts, *, learns: bool) -> _ColumnPart:
         """Name the feature of each text, as `FeatureMap` names them in the order of the rows."""
         used, first = np.unique(texts.codes, return_index=True)
-        keys, made = [""] * len(texts.values), set[str]()
+        keys, made, begins = [""] * len(texts.values), set[str](), dict[str, int]()
         count = self._n_values["", column, name[len(column) + 1 :]]
-        for code in used[np.argsort(first)]:
+        for place in np.argsort(first):
+            code = used[place]
             if code < 0:
                 continue
             key = f"{name}={texts.values[code]}"
@@ -156,14 +161,16 @@ class ColumnFeatures(FeatureMap):
                 made.add(key)
                 count += 1
             keys[code] = key
-        return _ColumnPart(column, keys, codes=texts.codes)
+            begins.setdefault(key, int(first[place]))
+        return _ColumnPart(column, keys, begins, codes=texts.codes)
 
     def _growing(self, columns: Mapping[str, Column], parts: list[_ColumnPart]) -> Iterator[int]:
         """Give features a place, in the order of the rows; yield each row that has new ones."""
         due, waiting = defaultdict[int, set[str]](set), dict[str, tuple[str, Places]]()
         for part in parts:
-            for row in self._first_rows(part):
-                due[row].add(part.column)
+            for key, row in part.begins.items():
+                if ("", key) not in self._columns:
+                    due[row].add(part.column)
             if part.numbers is not None and np.isnan(part.numbers).any():
                 waiting[part.keys[0]] = part.column, np.flatnonzero(np.isnan(part.numbers))
         queue, grown = [*due], -1
@@ -179,19 +186,6 @@ class ColumnFeatures(FeatureMap):
                 self.add(unknown)
                 yield row
                 self._await_gaps(waiting, row, due, queue)
-
-    def _first_rows(self, part: _ColumnPart) -> list[int]:
-        """Return the rows with which the features of a part begin that have no place."""
-        if part.numbers is not None:
-            known = ("", part.keys[0]) in self._columns
-            return [] if known else np.flatnonzero(~np.isnan(part.numbers))[:1].tolist()
-        assert part.codes is not None
-        used, first = np.unique(part.codes, return_index=True)
-        rows: dict[str, int] = {}
-        for code, row in zip(used.tolist(), first.tolist(), strict=True):
-            if code >= 0 and ("", part.keys[code]) not in self._columns:
-                rows[part.keys[code]] = min(row, rows.get(part.keys[code], row))
-        return list(rows.values())
 
     def _await_gaps(
         self,
@@ -212,7 +206,7 @@ class ColumnFeatures(FeatureMap):
                     due[int(later[0])].add(column)
                     heapq.heappush(queue, int(later[0]))
 
-    def _write(self, part: _ColumnPart, rows: Floats, births: Places, *, learns: bool) -> None:
+    def _write(self, part: _ColumnPart, rows: Floats, begins: Places, *, learns: bool) -> None:
         """Write a part's features into their columns."""
         if part.codes is not None:
             places = [self._columns.get(("", key), -1) for key in part.keys]
@@ -226,17 +220,23 @@ class ColumnFeatures(FeatureMap):
         if place is None:
             return
         gaps = np.isnan(numbers)
-        gaps[: births[place]] = False
+        gaps[: begins[place]] = False
         if name != part.column and self._origins[place].part == "days":
-            told = numbers[~np.isnan(numbers)]
-            if learns and len(told):
-                self._begins.setdefault(("", name), float(told[0]))
+            there = numbers[~np.isnan(numbers)]
+            if learns and len(there):
+                self._begins.setdefault(("", name), float(there[0]))
             numbers = numbers - self._begins.get(("", name), numbers)
-        rows[births[place] :, place] = numbers[births[place] :]
-        told_at = self._columns.get(("", indicator(name)))
-        if told_at is not None and self._origins[told_at].part == MISSING:
-            gaps[: births[told_at]] = False
-            rows[gaps, told_at] = 1.0
+        rows[begins[place] :, place] = numbers[begins[place] :]
+        marked = self._columns.get(("", indicator(name)))
+        if marked is not None and self._origins[marked].part == MISSING:
+            gaps[: begins[marked]] = False
+            rows[gaps, marked] = 1.0
+
+
+def _number(column: str, key: str, numbers: Doubles) -> _ColumnPart:
+    """Return a feature that is a number, which begins with its first value."""
+    rows = np.flatnonzero(~np.isnan(numbers))[:1].tolist()
+    return _ColumnPart(column, [key], dict(zip([key], rows, strict=False)), numbers=numbers)
 
 
 def _value(column: Column, row: int) -> Any:

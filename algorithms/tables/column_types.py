@@ -1,7 +1,5 @@
 """One type for each kind of column: what every dtype of pandas, Arrow and NumPy becomes."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import operator
 import re
@@ -15,7 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.handles import entry
 from leaseboard.algorithms.online.hashing import hash_name
@@ -37,7 +38,7 @@ _NOT_IN_VW = re.compile(r"[\s|:]")
 
 
 def by_name(key: tuple[str, str]) -> tuple[Any, ...]:
-    """Sorts x2 before x10, and nothing like anything else."""
+    """Return a sort key that puts x2 before x10; different names have different ones."""
     parts = [re.split(r"(\d+)", name) for name in key]
     for part in parts:
         part[1::2] = [f"{len(n := digits.lstrip('0')):09d}{n}" for digits in part[1::2]]
@@ -45,7 +46,7 @@ def by_name(key: tuple[str, str]) -> tuple[Any, ...]:
 
 
 def declared_spaces(namespaces: Any) -> dict[str, str]:
-    """The namespace of every feature; UsageError unless each feature has one only."""
+    """Return the namespace of every feature; UsageError unless each has one only."""
     if not isinstance(namespaces, Mapping):
         raise UsageError(
             f"namespaces {namespaces!r} must map names to lists of features: {_AS_IN}"
@@ -54,7 +55,7 @@ def declared_spaces(namespaces: Any) -> dict[str, str]:
     for name, features in namespaces.items():
         listed = isinstance(features, (list, tuple, set, frozenset))
         if not listed or not all(isinstance(feature, str) for feature in features):
-            raise UsageError(f"namespace {name!r}: {features!r} is no list of names: {_AS_IN}")
+            raise UsageError(f"namespace {name!r}: {features!r} is not a list of names: {_AS_IN}")
         for feature in features:
             if found.setdefault(feature, str(name)) != str(name):
                 raise UsageError(
@@ -65,14 +66,12 @@ def declared_spaces(namespaces: Any) -> dict[str, str]:
 
 
 def vw_name(name: str) -> str:
-    """`name` without the characters that mean something in VW's text; " " is its own."""
-    if name == " ":
-        return name
-    return _NOT_IN_VW.sub("_", name) or "_"
+    """Return `name` without the characters that mean something in VW's text; " " stays."""
+    return name if name == " " else _NOT_IN_VW.sub("_", name) or "_"
 
 
 def letter(place: int) -> str:
-    """What the group at `place` is called: a, b, c, ..., n26, ..."""
+    """Return the name of the group at `place`: a, b, c, ..., n26, ..."""
     return chr(ord("a") + place) if place < 26 else f"n{place}"
 
 
@@ -87,7 +86,7 @@ BUCKETS = 16
 
 
 class FeatureMap:
-    """The columns of examples that come as dictionaries.
+    """Columns of examples that come as dictionaries.
 
     A number is a feature's value; a boolean counts 1 or 0, a duration and a time of day their
     seconds; a text is a nominal value, the feature ``name=text`` with value 1. A date is the texts
@@ -97,8 +96,8 @@ class FeatureMap:
     hashed. From the first text of more than `LONGEST_LABEL` characters on, a name's texts are free
     text: their words, hashed into `WORDS` columns.
 
-    None and NaN are a missing value: in its place stands what the examples before let expect, and
-    if few others have one, a feature ``name is missing`` tells so from the first gap on
+    None and NaN are a missing value: in its place is what the examples before let expect, and if
+    few others have one, a feature ``name is missing`` marks it from the first gap on
     (`leaseboard.algorithms.tables.gaps`), unless the examples have one of that name themselves;
     for a text there is nothing. A feature that an example does not name counts 0, which VW leaves
     out.
@@ -113,8 +112,6 @@ class FeatureMap:
         Which features, when they come without a namespace, belong to which namespace, with all
         that is made of their texts, dates and gaps.
     most_namespaces : int
-    bits : int
-        VW's ``-b``.
     few : int
         One column in so many may have an indicator of its gaps.
 
@@ -130,15 +127,12 @@ class FeatureMap:
         self,
         namespaces: Mapping[str, list[str]] | None = None,
         most_namespaces: int = 10,
-        bits: int = 18,
         few: int = FEW,
     ) -> None:
-        self.most_namespaces = most_namespaces
-        self.bits = bits
-        self.few = few
+        self.most_namespaces, self.few = most_namespaces, few
         self._declared = declared_spaces(namespaces or {})
         self._columns: dict[Key, int] = {}
-        self._spaces: dict[str, list[int]] = {}
+        self._spaces: list[str] = []  # of each column, as is what follows
         self._features: list[str] = []
         self._origins: list[Origin] = []
         self._called: dict[str, str] = {}
@@ -152,22 +146,32 @@ class FeatureMap:
 
     @property
     def n_features(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self._features)
 
     def schema(self) -> Schema:
-        """The columns seen so far."""
+        """Return the columns seen so far."""
+        spaces: dict[str, list[int]] = {}
+        for column, space in enumerate(self._spaces):
+            spaces.setdefault(space, []).append(column)
         return Schema(
-            namespaces=tuple(self._spaces),
-            columns=tuple(map(tuple, self._spaces.values())),
+            namespaces=tuple(spaces),
+            columns=tuple(map(tuple, spaces.values())),
             features=tuple(self._features),
-            bits=self.bits,
             origins=tuple(self._origins),
             called={n: own for n, own in self._called.items() if n not in self._groups},
         )
 
+    def by_column(self) -> dict[str, list[int]]:
+        """Return what is made of each column of the examples, by its namespace and name."""
+        found: dict[str, list[int]] = {}
+        for ((space, _), column), of in zip(self._columns.items(), self._origins, strict=True):
+            title = f"{space}: {of.column}" if space else of.column
+            found.setdefault(title, []).append(column)
+        return found
+
     def values(self, example: Example) -> Values:
-        """The features of `example` by key, checked; nothing is changed.
+        """Return the features of `example` by key, checked; nothing is changed.
 
         Raises
         ------
@@ -188,18 +192,18 @@ class FeatureMap:
                     self._collect(found, str(name), str(feature), inner)
             else:
                 self._collect(found, "", str(name), value)
-        told, most = self._n_indicators, self.n_features // self.few
+        count, most = self._n_indicators, self.n_features // self.few
         for space, name in sorted((k for k, v in found.items() if math.isnan(v)), key=by_name):
             key = space, indicator(name)
             known = self._origin(key)
             if key in found or (known and known.part != MISSING):
-                continue  # the examples tell it themselves
-            if known or told < most:
+                continue  # the examples have it themselves
+            if known or count < most:
                 found[key] = 1.0
                 found.origins[key] = Origin(
                     self._origins[self._columns[space, name]].column, MISSING
                 )
-                told += not known
+                count += not known
         return found
 
     def _collect(self, found: Values, space: str, name: str, value: Any) -> None:
@@ -233,12 +237,12 @@ class FeatureMap:
                 found.origins[key] = Origin(name, what, value_of)
 
     def _origin(self, key: Key) -> Origin | None:
-        """What the column of `key` is made of; None if it has no column."""
+        """Return what the column of `key` is made of; None if it has no column."""
         column = self._columns.get(key)
         return None if column is None else self._origins[column]
 
     def _key_of(self, space: str, column: str, name: str, text: str) -> Key:
-        """The feature that is 1 where `name`, which is of a column, has this text."""
+        """Return the feature that is 1 where `name`, which is of a column, has this text."""
         key = space, f"{name}={text}"
         if key in self._columns:
             return key
@@ -249,7 +253,7 @@ class FeatureMap:
     def read_quickly(self, example: Example) -> bool:
         """Fill `example` with an example that has exactly the known columns, in any order.
 
-        Most do, and are served ten times faster so. False where `values` must look closer.
+        Most do, and are served ten times faster so. False means that `values` has to read it.
         """
         if type(example) is not dict:
             return False
@@ -271,17 +275,17 @@ class FeatureMap:
         return True
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
-        """The keys of `values` that have no column yet, with what each is made of.
+        """Return the keys of `values` that have no column yet, with what each is made of.
 
         They are in the order of their names: a mapping has none that means anything, and the same
-        example, told in another order, is learned the same. Numbers in names count as such, so
-        that an array's columns keep theirs.
+        example in another order is learned the same. Numbers in names count as such, so that an
+        array's columns keep theirs.
         """
         new = sorted((key for key in values if key not in self._columns), key=by_name)
         return {key: values.origins.get(key) or Origin(key[1]) for key in new}
 
     def absent(self, values: Values) -> list[Key]:
-        """The keys of what was learned that are not among `values`, in order."""
+        """Return the keys of what was learned that are not among `values`, in order."""
         return [
             key
             for key, of in zip(self._columns, self._origins, strict=True)
@@ -289,65 +293,64 @@ class FeatureMap:
         ]
 
     def extended(self, keys: Mapping[Key, Origin]) -> FeatureMap:
-        """A copy in which every one of `keys`, of which `unknown` tells more, has a column."""
-        copy = FeatureMap(None, self.most_namespaces, self.bits, self.few)
-        copy._declared = self._declared
-        copy._columns = dict(self._columns)
-        copy._spaces = {name: list(columns) for name, columns in self._spaces.items()}
-        copy._features = list(self._features)
-        copy._origins = list(self._origins)
-        copy._called = dict(self._called)
-        copy._groups = list(self._groups)
-        copy._begins = dict(self._begins)
-        copy._n_values = self._n_values.copy()
-        copy._n_indicators = self._n_indicators
-        copy._gaps = self._gaps
-        copy.add(keys)
-        return copy
+        """Return a copy in which every one of `keys`, see `unknown`, has a column."""
+        grown = copy.copy(self)
+        for name in (
+            *("_columns", "_spaces", "_features", "_origins"),
+            *("_called", "_groups", "_begins", "_n_values"),
+        ):
+            setattr(grown, name, getattr(self, name).copy())
+        grown.add(keys)
+        return grown
 
     def add(self, keys: Mapping[Key, Origin]) -> None:
         """Give every one of `keys`, none of which has one, a column; see `unknown`."""
-        told = self._remember(keys)
-        grouped = [key for key, space in told.items() if not space]
+        spaces = self._remember(keys)
+        grouped = [key for key, space in spaces.items() if not space]
         homes = dict(zip(grouped, self._homes(len(grouped)), strict=True))
         for key in keys:
-            space = told[key] or homes[key]
-            self._spaces.setdefault(vw_name(space), []).append(len(self._features))
+            self._spaces.append(vw_name(spaces[key] or homes[key]))
             self._columns[key] = len(self._features)
             self._features.append(vw_name(key[1]))
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
         self._make_buffer()
 
     def _remember(self, keys: Mapping[Key, Origin]) -> dict[Key, str]:
-        """Keep and count what is made of something else, and what people call it all.
+        """Count what is made of something else, and keep what people call it all.
 
-        Returned is the namespace that each of `keys` came with, or that was declared for it or for
-        what it is made of; "" where there is none.
+        Returns
+        -------
+        dict
+            The namespace that each of `keys` came with, or that was declared for it or for what it
+            is made of; "" where no namespace was declared.
         """
         self._origins += keys.values()
-        told = {
+        spaces = {
             (space, name): space or self._declared.get(name) or self._declared.get(of.column, "")
             for (space, name), of in keys.items()
         }
-        named = {vw_name(name): name for name in reversed(told.values()) if name}
-        self._called = named | self._called  # who came first
+        named = {vw_name(name): name for name in reversed(spaces.values()) if name}
+        self._called = named | self._called  # the first name counts
         self._n_indicators += sum(of.part == MISSING for of in keys.values())
         self._n_values.update(
             (space, of.column, of.part)
             for (space, name), of in keys.items()
             if of.column != name and name.endswith(f"={of.value}")
         )
-        return told
+        return spaces
 
     def columns(self, keys: Iterable[Key]) -> list[int]:
-        """The columns of `keys`, all of them known."""
+        """Return the columns of `keys`, all of them known."""
         return [self._columns[key] for key in keys]
 
     def _make_buffer(self) -> None:
         keys = zip(self._columns, self._origins, strict=True)
         quick = all(not space and of.column == name for (space, name), of in keys)
         self.names = [name for _, name in self._columns] if quick else None
-        self._pick = _picker(self.names) if self.names else None
+        self._pick: Callable[[Any], tuple[Any, ...]] | None = None
+        if self.names:
+            pick = operator.itemgetter(*self.names)
+            self._pick = pick if len(self.names) > 1 else lambda example: (pick(example),)
         # "=" checks that a value fits 32 bits, which the default format does not.
         buffer = bytearray(4 * self.n_features)
         self._pack = partial(struct.Struct(f"={self.n_features}f").pack_into, buffer, 0)
@@ -356,13 +359,12 @@ class FeatureMap:
         self._last = None
 
     def state(self) -> dict[str, Any]:
-        """Everything that `restored` needs, as plain values."""
-        spaces = {column: name for name, columns in self._spaces.items() for column in columns}
+        """Return all that `restored` needs, as plain values."""
+        columns = zip(self._columns, self._spaces, self._features, self._origins, strict=True)
         return {
             "declared": self._declared,
             "columns": [
-                (*key, spaces[column], self._features[column], *astuple(self._origins[column]))
-                for key, column in self._columns.items()
+                (*key, space, feature, *astuple(of)) for key, space, feature, of in columns
             ],
             "groups": self._groups,
             "begins": [(*key, begin) for key, begin in self._begins.items()],
@@ -371,14 +373,14 @@ class FeatureMap:
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Self:
-        """A map with the columns that `state` told of."""
+        """Return a map with the columns of `state`."""
         features = cls()
         features._declared = dict(state["declared"])
         origins: dict[Key, Origin] = {}
         for column, (given, name, space, feature, *of) in enumerate(state["columns"]):
             features._columns[str(given), str(name)] = column
             origins[str(given), str(name)] = Origin(*map(str, of))
-            features._spaces.setdefault(str(space), []).append(column)
+            features._spaces.append(str(space))
             features._features.append(str(feature))
         features._groups = [str(group) for group in state["groups"]]
         features._begins = {(space, name): begin for space, name, begin in state["begins"]}
@@ -389,7 +391,7 @@ class FeatureMap:
         return features
 
     def row(self, values: Mapping[Key, float], *, learns: bool = False) -> NDArray[np.float32]:
-        """`example`, made a dense row of the known features without gaps.
+        """Return `example`, made a dense row of the known features without gaps.
 
         If it `learns`, the values are part of what the next row's gaps are filled by.
         """
@@ -407,12 +409,13 @@ class FeatureMap:
         fill_gaps(rows, self._gaps, learns)
 
     def single_learn(self) -> Callable[[], None]:
-        """What lets `example` be part of what the next row's gaps are filled by."""
+        """Return what lets `example` be part of what the next row's gaps are filled by."""
         given = self.block, self._gaps, True
-        return partial(entry(fill_gaps, *given), *given)
+        compiled = entry(fill_gaps, *given)
+        return lambda: compiled(*given)
 
     def _begin(self, key: Key, value: float, learns: bool) -> float:
-        """From where a value is counted: days from the first ones, others from 0."""
+        """Return from where a value is counted: days from the first ones, others from 0."""
         if not isinstance(value, Days):
             return 0.0
         if learns:
@@ -420,20 +423,14 @@ class FeatureMap:
         return self._begins.get(key, float(value))
 
     def _homes(self, count: int) -> Iterator[str]:
-        """The group of each of `count` new features without a namespace."""
+        """Yield the group of each of `count` new features without a namespace."""
         if not self._groups and count:
             size = math.ceil(count / self.most_namespaces)
             self._groups = [letter(place) for place in range(math.ceil(count / size))]
             yield from (self._groups[place // size] for place in range(count))
             return
-        sizes = {name: len(self._spaces[name]) for name in self._groups}
+        sizes = {name: self._spaces.count(name) for name in self._groups}
         for _ in range(count):
             smallest = min(sizes, key=sizes.__getitem__)
             sizes[smallest] += 1
             yield smallest
-
-
-def _picker(names: list[str]) -> Callable[[Mapping[Hashable, Any]], tuple[Any, ...]]:
-    """What takes the values of `names` out of an example."""
-    pick = operator.itemgetter(*names)
-    return pick if len(names) > 1 else lambda example: (pick(example),)

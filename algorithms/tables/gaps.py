@@ -1,50 +1,48 @@
-"""What stands in the place of a missing number: decided by the rows before, never by later ones.
+"""Imputation of missing numbers by the rows before, never by later ones.
 
-The value before the gap, drawn towards the mean of the column's values so far:
+The value before the gap is drawn towards the mean of the column's values so far:
 
-    stand-in = mean + r · (value before - mean)
+    imputed value = mean + r · (value before - mean)
 
 where r, within 0 and 1, is the correlation of a value with the one before it. Where neighbours
 have nothing in common that is the running mean (r = 0); in a column that moves slowly it is the
-last value (r = 1), and in a gap of many rows, each of which takes the stand-in before for the
-value before, it goes from the last value to the mean.
+last value (r = 1), and in a gap of many rows, each of which takes the imputed value before for
+the value before, it goes from the last value to the mean.
 
-Beside it an *indicator*, a feature that is 1 in the gaps of a column, tells models that a value is
-missing. It helps where that says something, and costs where many columns have gaps by chance: so
-there is at most one for every `FEW` columns.
+In addition an *indicator*, a feature that is 1 in the gaps of a column, shows models that a value
+is missing. It helps where that says something, and costs where many columns have gaps by chance:
+so there is at most one for every `FEW` columns.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 
 FEW = 4
 """One column in so many may have an indicator of its gaps."""
 
 MISSING = "missing"
-"""What a column has in its gaps, beside its values."""
+"""Part of a column that marks its gaps."""
 
 COUNT, MEAN, BEFORE, FOLLOWS, SQUARES, PRODUCTS = range(6)
-"""Of each column: how many values, their mean, the value or stand-in of the row before, whether
-that was a value, and the sums of which r is the ratio."""
+"""Of each column: how many values, their mean, the value of the row before (imputed in a gap),
+whether that was not imputed, and the sums of which r is the ratio."""
 
 
 def new_gaps(n_columns: int) -> Doubles:
-    """The state of columns of which nothing was seen."""
+    """Return the state of columns of which nothing was seen."""
     return np.zeros((PRODUCTS + 1, n_columns))
 
 
 def indicator(name: str) -> str:
-    """The name of the feature that is 1 where column `name` has a gap."""
+    """Return the name of the feature that is 1 where column `name` has a gap."""
     return f"{name} is {MISSING}"
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill_gaps(rows: Floats, state: Doubles, learns: bool) -> None:
     """Put a number in the place of each NaN.
 
@@ -67,6 +65,7 @@ def fill_gaps(rows: Floats, state: Doubles, learns: bool) -> None:
         for j in range(rows.shape[1]):
             value, mean = np.float64(rows[i, j]), state[MEAN, j]
             missing = np.isnan(value)
+            # Fill a gap.
             if missing:
                 squares, r = state[SQUARES, j], 0.0
                 if squares > 0.0:
@@ -75,6 +74,7 @@ def fill_gaps(rows: Floats, state: Doubles, learns: bool) -> None:
                 rows[i, j] = value
             if not learns:
                 continue
+            # Learn a value: its correlation with the one before, and the mean.
             if not missing:
                 if state[FOLLOWS, j] > 0.0:
                     state[SQUARES, j] += (value - mean) ** 2

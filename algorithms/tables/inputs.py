@@ -1,6 +1,4 @@
-"""What people hand in for labels, importances and blocks, checked before anything is learned."""
-
-from __future__ import annotations
+"""Labels, importances and blocks of users, checked before anything is learned."""
 
 from collections.abc import Iterable
 from numbers import Real
@@ -24,9 +22,9 @@ NOT_READ = (*NO_NUMBERS, str, bytes)
 
 
 def regression_label(y: Any) -> float:
-    """A regressor's label as a number; TypeError or ValueError if it is none."""
-    if type(y) is float and -LARGEST <= y <= LARGEST:
-        return y
+    """Return a regressor's label as a number; TypeError or ValueError for anything else."""
+    if isinstance(y, float) and -LARGEST <= y <= LARGEST:  # of NumPy's too
+        return float(y)
     if isinstance(y, (bool, np.bool_, *NO_NUMBERS)) or not isinstance(y, Real):
         raise TypeError(f"label {y!r} is a {type(y).__name__}: a regressor learns numbers")
     if not abs(number_of(y)) <= LARGEST:
@@ -35,7 +33,7 @@ def regression_label(y: Any) -> float:
 
 
 def importance_of(w: Any) -> float:
-    """An importance as a number; ValueError if it is negative or not finite."""
+    """Return an importance as a number; ValueError if it is negative or not finite."""
     if type(w) is float and 0.0 <= w <= LARGEST:
         return w
     if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= number_of(w) <= LARGEST:
@@ -44,7 +42,7 @@ def importance_of(w: Any) -> float:
 
 
 def labels_of(y: Any) -> NDArray[np.float32]:
-    """A regressor's labels; TypeError or ValueError if one is no finite number."""
+    """Return a regressor's labels; TypeError or ValueError if one is not a finite number."""
     given = np.asarray(y)
     if given.ndim != 1:
         raise ValueError(f"labels of shape {given.shape} must be one number an example")
@@ -59,7 +57,7 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     Raises
     ------
     UsageError
-        If a label is none of them; ``"1"`` is not 1.
+        If a label is not among them; ``"1"`` is not 1.
 
     Examples
     --------
@@ -71,14 +69,14 @@ def codes_of(y: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
     unknown = [value for value in values.tolist() if value not in places]
     if unknown:
         raise UsageError(
-            f"y holds {unknown[0]!r}, which is none of the classes {classes.tolist()}: name all of"
-            " them, as values of one type, in the first call"
+            f"y holds {unknown[0]!r}, which is not among the classes {classes.tolist()}: name all"
+            " of them, as values of one type, in the first call"
         )
     return np.array([places[value] for value in values.tolist()], dtype=np.intp)[rows]
 
 
 def importances_of(w: Any, n: int) -> NDArray[np.float32]:
-    """The importances of `n` examples, 1 where none are given; ValueError for one that is none."""
+    """Return the importances of `n` examples, 1 by default; ValueError for an invalid one."""
     if w is None:
         return np.ones(n, dtype=np.float32)
     found = np.asarray(w)
@@ -90,25 +88,25 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
 
 
 def _singles(given: NDArray[Any]) -> list[Any]:
-    """The values of an array as Python's own, but for times, which would become integers."""
+    """Return an array's values as Python's own, except times, which would become integers."""
     return list(given) if given.dtype.kind in "mM" else given.tolist()
 
 
 def is_numeric(X: Any) -> bool:
-    """Whether NumPy reads `X` as `learn_one` reads its values: not a frame of other kinds."""
+    """Return whether NumPy reads `X` as `learn_one` does: not a frame of other kinds."""
     dtypes = X.dtypes if hasattr(X, "columns") else ()
     return all(isinstance(dtype, np.dtype) and dtype.kind in "fiub" for dtype in dtypes)
 
 
 def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
-    """The names of the columns of `X`, and its values, of which NaN is missing.
+    """Return the names of the columns of `X`, and its values, of which NaN is missing.
 
     Raises
     ------
     UsageError
         If it holds other things than numbers.
     ValueError
-        If a value is infinite, two columns have one name, or it is no table.
+        If a value is infinite, two columns have one name, or it is not a table.
     """
     try:
         block = _numbers(X)
@@ -131,7 +129,7 @@ def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
 
 
 def _numbers(X: Any) -> NDArray[np.float32]:
-    """A copy of `X` in 32 bits; TypeError or ValueError if that makes numbers of other things."""
+    """Return a copy of `X` in 32 bits; TypeError or ValueError if it holds other things."""
     given = np.asarray(X)
     if given.dtype.kind == "m":
         given = seconds_of(given)
@@ -149,7 +147,7 @@ def _numbers(X: Any) -> NDArray[np.float32]:
 
 
 def unique_names(names: Iterable[Any]) -> list[str]:
-    """The names of columns as texts; ValueError if two are the same."""
+    """Return the names of columns as texts; ValueError if two are the same."""
     found: dict[str, None] = {}
     for name in map(str, names):
         if name in found:

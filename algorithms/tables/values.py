@@ -4,15 +4,13 @@ A time is what its clock shows: a zone or an offset is left out and moves nothin
 the morning is nine in the morning in summer and in winter.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from typing import Any, Literal, NamedTuple, SupportsFloat
 
 import numpy as np
 
-from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.online.hashing import murmur3
 
@@ -26,7 +24,7 @@ _EPOCH = 719_163
 
 
 class DateParts(NamedTuple):
-    """The parts of times: integers, or arrays of them.
+    """Parts of times: integers, or arrays of them.
 
     Attributes
     ----------
@@ -47,7 +45,7 @@ class DateParts(NamedTuple):
 
 
 def date_parts(microseconds: Any) -> DateParts:
-    """The parts of times in microseconds since 1970, one integer or an array of them.
+    """Return the parts of times in microseconds since 1970, one integer or an array of them.
 
     Examples
     --------
@@ -68,12 +66,12 @@ def date_parts(microseconds: Any) -> DateParts:
 
 
 def is_date(value: Any) -> bool:
-    """Whether `value` is a date or a time with a date, of Python's, NumPy's or pandas' kind."""
+    """Return whether `value` is a date or a time with one, of Python, NumPy or pandas."""
     return isinstance(value, np.datetime64) or hasattr(value, "toordinal")
 
 
 def microseconds_of(value: Any) -> int:
-    """A date in microseconds from 1970, by its own clock; ValueError if 64 bits hold them not."""
+    """Return microseconds from 1970 to a date, by its own clock; ValueError beyond 64 bits."""
     if isinstance(value, np.datetime64):
         counted = value.astype("datetime64[us]")
         if counted.astype("datetime64[Y]") != value.astype("datetime64[Y]"):
@@ -119,7 +117,7 @@ Key = tuple[str, str]
 
 
 class Values(dict[Key, float]):
-    """The features of an example.
+    """Features of an example.
 
     Attributes
     ----------
@@ -140,11 +138,11 @@ FLAGS = dict.fromkeys(TRUE, True) | dict.fromkeys(FALSE, False)
 
 
 class Days(float):
-    """The days from 1970 to a date; models count them from the first one that was learned."""
+    """Days from 1970 to a date; models count them from the first one that was learned."""
 
 
 def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
-    """The features that a value is, by name: numbers, of which NaN is missing, and texts.
+    """Return the features of a value by name: numbers, of which NaN is missing, and texts.
 
     Raises
     ------
@@ -178,7 +176,7 @@ def parts_of(name: str, value: Any) -> list[tuple[str, float | str]]:
 
 
 def standard_value(value: Any) -> Any:
-    r"""Return the number, text or date that a value is; the value itself if it is none of them.
+    r"""Return the number, text or date that a value is; the value itself if it is neither.
 
     A duration and a time of day are a number of seconds, a period is its first moment, bytes are
     a text in UTF-8, and an interval is the text that shows it.
@@ -231,7 +229,7 @@ def text_of(value: object) -> str:
 
 
 def flag_of(value: Any) -> float:
-    """Return 1 for true, 0 for false, however they are written; NaN for what is neither."""
+    """Return 1 for true, 0 for false, however they are written; NaN for anything else."""
     if isinstance(value, str):
         return float(FLAGS.get(value, math.nan))
     if isinstance(value, BOOLEANS) or finite_number(value) in (0.0, 1.0):
@@ -240,7 +238,7 @@ def flag_of(value: Any) -> float:
 
 
 def finite_number(value: Any) -> float:
-    """Return a number, which may be written as a text; NaN for what is none finite in 32 bits."""
+    """Return a number, which may be written as a text; NaN for anything not finite in 32 bits."""
     if not isinstance(value, str) and (isinstance(value, BOOLEANS) or not is_number(value)):
         return math.nan
     try:
@@ -272,7 +270,7 @@ def words_of(name: str, text: str) -> list[tuple[str, float | str]]:
 
 
 def number_of(value: SupportsFloat) -> float:
-    """A number as a float, infinite where it is an integer beyond all of them."""
+    """Return a number as a float, infinite if it is an integer beyond all of them."""
     try:
         return float(value)
     except OverflowError:
@@ -280,7 +278,7 @@ def number_of(value: SupportsFloat) -> float:
 
 
 def copied(value: Any) -> Any:
-    """A value that was read before, as one that nobody else can change; None if it is missing."""
+    """Return a copy of a value that no one else can change; None if it is missing."""
     value = standard_value(value)
     if isinstance(value, str):
         return str(value)
@@ -292,18 +290,19 @@ def copied(value: Any) -> Any:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is one that says so; NaN is a number."""
+    """Return whether a value marks a gap; NaN is a number."""
     if value is None or type(value).__name__ in PANDAS_GAPS:
         return True
     return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
 
 
 def is_gap(value: Any) -> bool:
-    """Return whether a value is missing or NaN, of whatever type."""
+    """Return whether a value is missing, or NaN of any type."""
     return is_missing(value) or bool(value != value)  # noqa: PLR0124
 
 
 def _date(name: str, value: Any) -> list[tuple[str, float | str]]:
+    """Return the features of a date, see `parts_of`."""
     parts = date_parts(microseconds_of(value))
     hour: list[tuple[str, float | str]] = []
     if parts.hour:  # a day without a time is its midnight

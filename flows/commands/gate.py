@@ -1,4 +1,4 @@
-"""``leaseboard gate`` and ``accept``: fail when an algorithm got worse than what was accepted."""
+"""``leaseboard gate``: fail when an algorithm got worse than the accepted scores."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import (
+    AsJson,
     Conf,
+    FailOn,
     Local,
     Mirrors,
-    Out,
+    RunDir,
     SuiteName,
     TrackingUri,
     Workers,
+    failing_codes,
 )
-from leaseboard.flows.console import check_file, resumable, say, terminable
+from leaseboard.flows.console import check_file, resumable, say, say_progress, terminable
 from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import versions
@@ -26,74 +30,89 @@ from leaseboard.tasks.machine.paths import conf_files, own_conf
 if TYPE_CHECKING:
     import pandas as pd
 
-    from leaseboard.flows.dispatch import How
+    from leaseboard.flows.dispatch import RunOptions
+    from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.jobs.job import Job
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.score.gate.promises import Quantity
+    from leaseboard.tasks.score.gate.requirements import Quantity
     from leaseboard.tasks.score.gate.verdict import Verdict
-
-Written = Annotated[Path | None, typer.Option(help="Also write it there.")]
 
 
 def gate(
     suite: SuiteName,
-    tolerance: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            max=1,
-            help="Relative drop of a scenario's mean that passes (default: 0.002). A scenario"
-            " whose score does not depend on the seed is exact and ignores it.",
-        ),
-    ] = None,
-    markdown: Written = None,
-    junit: Written = None,
-    json: Written = None,
-    speed_against: Annotated[
-        str | None,
-        typer.Option(
-            help="Also compare CPU times with this commit's of your repository, run just now."
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="A scenario that became slower fails the gate.")
-    ] = False,
-    out: Out = None,
+    update_baseline: bool = False,
+    repetitions: Annotated[int | None, typer.Option(min=1)] = None,
+    tolerance: Annotated[float | None, typer.Option(min=0, max=1)] = None,
+    markdown: Path | None = None,
+    junit: Path | None = None,
+    as_json: AsJson = False,
+    speed_against: str | None = None,
+    strict: bool = False,
+    run_dir: RunDir = None,
     workers: Workers = None,
     local: Local = False,
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
+    fail_on: FailOn = None,
 ) -> int:
-    """Run a suite and compare it with its accepted scores and promises; 1 is a regression.
+    """Run a suite and compare it with its baseline scores and requirements, for CI.
+
+    Exits with 0 if all pass, with 1 for a regression, with 2 if a job failed, and with 3 if
+    nothing could be compared.
+
+    - `update_baseline`: Write the scores of this run as baseline scores, and compare nothing. The
+      file is conf/baselines/NAME.json, or baselines/NAME.json next to a suite that is a YAML file.
+    - `repetitions`: Number of seeds to record with --update-baseline (default: 24 of a score that
+      depends on the seed, 12 of another one).
+    - `tolerance`: A score that does not depend on the seed must be equal.
+    - `markdown`: Also write the verdict to this file, as Markdown.
+    - `junit`: Also write the verdict to this file, as JUnit's XML.
+    - `speed_against`: Also compare CPU times with those of this commit of your repository.
+    - `strict`: With --speed-against: an algorithm that became slower fails the gate.
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from leaseboard.flows.dispatch import How, open_suites
+    from leaseboard.flows.dispatch import RunOptions, open_suites
     from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.gate.baseline import read_baseline
     from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
     from leaseboard.tasks.score.gate.verdict import gate as judge
+    from leaseboard.tasks.score.summary import several
 
-    for path in filter(None, (markdown, junit, json)):
+    options = RunOptions(workers, local, None, tuple(mirror or ()), tracking_uri, boarded=False)
+    failing = failing_codes(fail_on)
+    if update_baseline:
+        given = {"tolerance": tolerance, "markdown": markdown, "junit": junit,
+                 "json": as_json or None, "speed-against": speed_against,
+                 "strict": strict or None, "fail-on": fail_on}  # fmt: skip
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise UsageError(f"--{wrong[0]} compares, and --update-baseline does not: omit one")
+        return _accept(suite, run_dir, conf, repetitions or 24, options)
+    if repetitions is not None:
+        raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
+    if strict and speed_against is None:
+        raise UsageError("--strict is of speed: add --speed-against COMMIT, or omit it")
+    for path in filter(None, (markdown, junit)):
         check_file(path)
-    opened = open_suites(suite, out, conf)
+    opened = open_suites(suite, run_dir, conf)
     jobs = [job for loaded, _ in opened for job in loaded.jobs()]
     if speed_against is not None:
         from leaseboard.tasks.score.gate.speed import repository, resolved
 
         resolved(speed_against, repository(jobs))
-    path = _accepted(suite, conf)
+    path = _own_baseline(suite, conf)
+    if not path.is_file():  # a suite that is named as a file has no shipped scores
+        path = conf_files("baselines", conf, ".json").get(suite, path)
     baseline = read_baseline(path)
-    missing = [f"no accepted scores at {path}"] if baseline is None else baseline.lacking(jobs)
+    missing = baseline.not_accepted(jobs) if baseline else [f"no accepted scores at {path}"]
     if missing:
-        problem = f"{missing[0]}: run leaseboard accept {suite} first"
-        if baseline is not None or not any(loaded.promises for loaded, _ in opened):
+        problem = f"{missing[0]}: run leaseboard gate {suite} --update-baseline first"
+        if baseline is not None or not any(loaded.requirements for loaded, _ in opened):
             nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
-            return _written(nothing, formats.markdown(nothing), markdown, junit, json)
+            return _written(suite, nothing, formats.markdown(nothing), markdown, junit, as_json)
         say(problem, err=True)
-    how = How(workers, local, None, tuple(mirror or ()), tracking_uri, boarded=False)
-    ran = _run(opened, how)
+    ran = _run(opened, options)
     names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
 
@@ -104,78 +123,80 @@ def gate(
         )  # fmt: skip
 
     verdict = judged()
-    while doubtful := {(one.label, one.data): one.wanted for one in verdict.checks if one.wanted}:
+    while doubtful := {(one.name, one.data): one.wanted for one in verdict.checks if one.wanted}:
         most = max(doubtful.values())
-        say(f"{len(doubtful)} scenarios are in doubt: running up to {most} repetitions of them")
-        ran = _repeat(opened, doubtful, ran, how)
+        doubt = several(len(doubtful), "scenario")
+        say_progress(f"{doubt} in doubt: running up to {most} repetitions each")
+        ran = _repeat(opened, doubtful, ran, options)
         verdict = judged()
     text = ""
     if speed_against is not None:
-        text, slower = _speed(jobs, ran.frame, speed_against, how, names)
+        text, slower = _speed(jobs, ran.frame, speed_against, options, names)
         verdict = judged(slower if strict else ())
+    verdict = replace(verdict, diagnostics=_failing(opened, failing))
     page = formats.markdown(verdict) + (f"\n{text}" if text else "")
-    return _written(verdict, page, markdown, junit, json)
+    return _written(suite, verdict, page, markdown, junit, as_json)
 
 
 def _written(
-    verdict: Verdict, page: str, markdown: Path | None, junit: Path | None, json: Path | None
+    suite: str,
+    verdict: Verdict,
+    page: str,
+    markdown: Path | None,
+    junit: Path | None,
+    as_json: bool,
 ) -> int:
-    """Write the verdict in every form that was asked for; returns its exit code."""
+    """Write the verdict in every requested form, and report a regression; return its exit code."""
+    from leaseboard.flows import prefect_events as events
     from leaseboard.tasks.score.gate import formats
 
-    for path, content in (
-        (markdown, page),
-        (junit, formats.junit(verdict)),
-        (json, formats.as_json(verdict)),
-    ):
+    for path, content in ((markdown, page), (junit, formats.junit(verdict))):
         if path is not None:
             path.write_text(content, encoding="utf-8")
-    say(page)
+    say(formats.as_json(verdict).rstrip() if as_json else page)
+    if verdict.exit_code == 1:
+        about = {"what": formats.headline(verdict), "worse": formats.worse(verdict)}
+        events.emit(events.REGRESSION, events.SUITE, Path(suite).stem, about)
     return verdict.exit_code
 
 
-def accept(
-    suite: SuiteName,
-    repetitions: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            help="Seeds to record of scenarios whose score depends on the seed, 12 of the others;"
-            " the gate runs those beyond the suite's own only where it is in doubt.",
-        ),
-    ] = 24,
-    out: Out = None,
-    workers: Workers = None,
-    local: Local = False,
-    mirror: Mirrors = None,
-    conf: Conf = None,
-    tracking_uri: TrackingUri = None,
-) -> int:
-    """Run a suite and accept its scores and promises as what `gate` compares with.
+def _failing(opened: list[tuple[Suite, Path]], codes: frozenset[str]) -> tuple[Diagnostic, ...]:
+    """Return the findings of some codes in the runs of all suites."""
+    from leaseboard.tasks.report.build import diagnose
 
-    Example: leaseboard accept ci
-    """
+    found = [each for suite, home in opened if codes for each in diagnose(home, suite)]
+    return tuple(each for each in found if each.code in codes)
+
+
+def _accept(
+    suite: str, run_dir: Path | None, conf: Path | None, repetitions: int, options: RunOptions
+) -> int:
+    """Run a suite and accept its scores and requirements."""
     from datetime import UTC, datetime
 
-    from leaseboard.flows.dispatch import How, open_suites
+    from leaseboard.flows.dispatch import open_suites
     from leaseboard.tasks.score.frame import finished
     from leaseboard.tasks.score.gate import baseline as core
     from leaseboard.tasks.score.gate.verdict import DECIDING, PASSED, RUN_FAILED
+    from leaseboard.tasks.score.summary import listed, several
 
-    opened = open_suites(suite, out, conf)
-    before = core.read_baseline(_accepted(suite, conf))
-    how = How(workers, local, None, tuple(mirror or ()), tracking_uri, boarded=False)
-    ran = _run(opened, how)
-    for pairs in (min(DECIDING, repetitions), repetitions):
+    opened = open_suites(suite, run_dir, conf)
+    path = _own_baseline(suite, conf)
+    shipped = conf_files("baselines", conf, ".json").get(suite, path)
+    before = core.read_baseline(path if path.is_file() else shipped)
+    ran = _run(opened, options)
+    for pairs in dict.fromkeys((min(DECIDING, repetitions), repetitions)):
         wanted = {
-            (label, data): pairs
-            for (label, data), rows in ran.frame.groupby(["label", "data"])
+            place: pairs
+            for place, rows in ran.frame.groupby(["name", "data"])
             if len(rows) < pairs
             and finished(rows).all()
             and (len(rows) < DECIDING or rows["score"].nunique() > 1)
         }
         if wanted:
-            ran = _repeat(opened, wanted, ran, how)
+            scenarios = several(len(wanted), "scenario")
+            say_progress(f"running {pairs} repetitions of {scenarios} to accept them")
+            ran = _repeat(opened, wanted, ran, options)
     baseline = core.accept(
         ran.frame,
         Path(suite).stem,
@@ -184,46 +205,39 @@ def accept(
         before=before,
         quantities=ran.quantities,
     )
-    path = _own_baseline(suite, conf)
     core.write_baseline(path, baseline)
-    n_scenarios, n_promises = len(baseline.scenarios), len(baseline.promises)
-    say(f"accepted {n_scenarios} scenarios and {n_promises} promises in {path}")
+    accepted = [several(len(baseline.scenarios), "scenario")]
+    if baseline.requirements:
+        accepted.append(several(len(baseline.requirements), "requirement"))
+    say(f"accepted {listed(accepted)} in {path}")
     for gone in core.dropped(before, baseline):
         say(f"not accepted any more: {gone}, which is not measured now", err=True)
     return RUN_FAILED if ran.problems else PASSED
 
 
 def _speed(
-    jobs: list[Job], frame: pd.DataFrame, commit: str, how: How, names: dict[str, str]
+    jobs: list[Job], frame: pd.DataFrame, commit: str, options: RunOptions, names: dict[str, str]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
     from leaseboard.tasks.score.gate.speed import compare, markdown, repository, timed
 
     done = frame[frame["status"] == "ok"]
-    ran = set(zip(done["label"], done["data"], strict=True))
-    chosen = timed([job for job in jobs if (job.label, job.data) in ran])
+    ran = set(zip(done["name"], done["data"], strict=True))
+    chosen = timed([job for job in jobs if (job.name, job.data) in ran])
     with terminable():
-        folders = paths.mirrors(how.mirrors)
+        folders = paths.mirrors(options.mirrors)
         found, incomparable = compare(chosen, commit, root=repository(jobs), mirrors=folders)
     found = [replace(speed, data=names.get(speed.data, speed.data)) for speed in found]
     page = markdown(found, incomparable, commit)
-    return page, tuple(f"{speed.label} on {speed.data}" for speed in found if speed.slower)
-
-
-def _accepted(named: str, conf: Path | None) -> Path:
-    """Where the accepted scores are: where `accept` writes them, or those that are shipped."""
-    mine = _own_baseline(named, conf)
-    if mine.is_file() or _is_file(named):
-        return mine
-    return conf_files("baselines", conf, ".json").get(Path(named).stem, mine)
+    return page, tuple(f"{speed.name} on {speed.data}" for speed in found if speed.slower)
 
 
 def _own_baseline(named: str, conf: Path | None) -> Path:
-    """In the user's configuration folder, or beside a suite that was named as a file.
+    """Return the file of baseline scores: in the user's configuration, or next to a YAML suite.
 
-    It is ``./conf`` where there is none yet, so nobody's scores end up in the installation.
+    Without a configuration folder it is below ``./conf``, never in the installation.
     """
-    if conf is not None or not _is_file(named):
+    if conf is not None or Path(named).suffix not in (".yaml", ".yml"):
         folder = own_conf(conf) or Path("conf").resolve()
     else:
         folder = Path(named).resolve().parent
@@ -232,40 +246,36 @@ def _own_baseline(named: str, conf: Path | None) -> Path:
     return folder / "baselines" / f"{Path(named).stem}.json"
 
 
-def _is_file(named: str) -> bool:
-    return Path(named).suffix in (".yaml", ".yml")
-
-
 @dataclass(frozen=True)
 class _Ran:
-    """The results of all suites, their promises measured, and what else went wrong."""
+    """Results of all suites, quantities of their requirements, and other problems."""
 
     frame: pd.DataFrame
     quantities: list[Quantity]
     problems: list[str]
 
 
-def _run(opened: list[tuple[Suite, Path]], how: How) -> _Ran:
-    """Run the suites and measure their promises; problems have been reported."""
+def _run(opened: list[tuple[Suite, Path]], options: RunOptions) -> _Ran:
+    """Run the suites and measure their requirements; problems have been reported."""
     import pandas as pd
 
     from leaseboard.flows.dispatch import execute
     from leaseboard.tasks.folder.event_logs import read_partial_log
     from leaseboard.tasks.score.frame import as_frame
-    from leaseboard.tasks.score.gate.promises import Evidence, measure
+    from leaseboard.tasks.score.gate.requirements import Evidence, measure
     from leaseboard.tasks.track.publish import Logged
 
     frames, quantities, problems = [], [], []
     for suite, home in opened:
         with resumable(home):
-            outcome = execute(suite, home, how)
+            outcome = execute(suite, home, options)
         run = Evidence(
             as_frame(outcome.results),
             lambda key, home=home: read_partial_log(job_folder(home, key) / EVENTS),  # type: ignore[misc]
-            Logged(paths.tracking_uri(how.tracking_uri), suite.name),
+            Logged(paths.tracking_uri(options.tracking_uri), suite.name),
         )
         frames.append(run.frame)
-        quantities += [measure(promise, run) for promise in suite.promised()]
+        quantities += [measure(requirement, run) for requirement in suite.all_requirements()]
         problems += outcome.problems
     return _Ran(pd.concat(frames, ignore_index=True), quantities, problems)
 
@@ -274,22 +284,22 @@ def _repeat(
     opened: list[tuple[Suite, Path]],
     wanted: dict[tuple[str, str], int],
     ran: _Ran,
-    how: How,
+    options: RunOptions,
 ) -> _Ran:
     """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
     import pandas as pd
 
     frame, problems = ran.frame, list(ran.problems)
     for suite, home in opened:
-        own = set(zip(*(frame[name] for name in ("label", "data")), strict=True))
-        places = {(job.label, job.data) for job in suite.jobs()} & own & wanted.keys()
+        own = set(zip(frame["name"], frame["data"], strict=True))
+        places = {(job.name, job.data) for job in suite.jobs()} & own & wanted.keys()
         if not places:
             continue
         more = [(suite.extended({place: wanted[place] for place in places}), home)]
-        again = _run(more, how)
-        asked = {(job.label, job.data, job.repetition) for job in suite.jobs()}
-        named = again.frame[["label", "data", "repetition"]].itertuples(index=False, name=None)
-        keep_rows(home, set(again.frame["key"][[each in asked for each in named]]))
+        again = _run(more, options)
+        asked = {(job.name, job.data, job.repetition) for job in suite.jobs()}
+        named = again.frame.set_index(["name", "data", "repetition"])["key"]
+        keep_rows(home, set(named[named.index.isin(asked)]))
         fresh = again.frame[~again.frame["key"].isin(frame["key"])]
         frame = pd.concat([frame, fresh], ignore_index=True)
         problems += [problem for problem in again.problems if problem not in problems]

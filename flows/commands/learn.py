@@ -1,345 +1,407 @@
-"""``leaseboard learn`` and ``predict``: a stream model in a file goes on from table to table."""
+"""``leaseboard learn`` and ``predict``: a stream model in a file that learns table after table."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.commands.options import TrackingUri, parse_settings, show_table
+from leaseboard.algorithms.measures import loss_of
+from leaseboard.flows.commands.options import (
+    AsJson,
+    OptionalSeed,
+    Output,
+    Settings,
+    TrackingUri,
+    parse_settings,
+    show_table,
+)
 from leaseboard.flows.console import say
+from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find, lines_of
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.progress import Activity
 
 if TYPE_CHECKING:
     import pandas as pd
     from mlflow.pyfunc import PyFuncModel
 
-    from leaseboard.tasks.models.continued import Continued, LearnedTable
-    from leaseboard.tasks.models.saved import SavedModel
+    from leaseboard.tasks.models.model import TableModel
+    from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
 
 SHOWN = 5
-"""So many of the last forecasts are printed."""
+"""Number of the last predictions that are printed."""
 
 NAMED = 10
-"""So many columns of a kind are named."""
-
-Table = Annotated[Path, typer.Argument(help="A table: csv, parquet, arff or libsvm.")]
-OutTable = Annotated[
-    Path | None, typer.Option("--out", help="Where the forecasts go: .csv or .parquet.")
-]
+"""Number of columns of a kind that are named."""
 
 
 def learn(
-    model: Annotated[Path, typer.Argument(help="The model's file; a new one is made if absent.")],
-    file: Table,
-    target: Annotated[
-        str | None, typer.Option(help="The column to learn, of a new model (default: last).")
-    ] = None,
-    task: Annotated[
-        str | None, typer.Option(help="regression or classification, of a new model.")
-    ] = None,
-    algorithm: Annotated[
-        str | None, typer.Option(help="The race, of a new model (default: chacha).")
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of a new model's algorithm, KEY=VALUE; repeatable."),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**31 - 1, help="Of a new model (default: 0).")
-    ] = None,
-    out: OutTable = None,
-    as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
+    model: Path,
+    file: Path,
+    target: str | None = None,
+    task: str | None = None,
+    algorithm: str | None = None,
+    settings: Settings = None,
+    seed: OptionalSeed = None,
+    output: Output = None,
+    as_json: AsJson = False,
 ) -> int:
-    """Learn a table row by row, where the model stopped, and say how its forecasts did.
+    """Train a model on a stream: predict each row of a table, then learn its label.
 
-    Each row is forecast before its label is learned. The file of the model is replaced when all
-    is learned, so whatever stops this leaves the model as it was.
+    The model continues where it stopped. Its file is replaced when all rows are learned, so an
+    interruption leaves it unchanged. All options but --output and --json are for a new model.
+
+    - `model`: File of the model; it is created if it does not exist.
+    - `file`: Table: csv, parquet, arff or libsvm.
+    - `algorithm`: one that learns streams (default: chacha).
+    - `seed`: by default 0.
+    - `output`: a file for the predictions, .csv or .parquet.
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
-    from leaseboard.tasks.models.continued import read_rows
+    from leaseboard.algorithms.chacha.streaming.files import replacing
+    from leaseboard.tasks.fetch.references import TASKS
+    from leaseboard.tasks.models.kernels import helped
+    from leaseboard.tasks.models.model import load_file
+    from leaseboard.tasks.models.stream_model import StreamModel
+    from leaseboard.tasks.models.table_files import read_rows
 
-    _check_out(out, file, model)
+    _check_output(output, file, model)
     if not model.parent.is_dir():
         raise UsageError(f"{str(model)!r}: no folder {str(model.parent)!r}: make it first")
     if model.is_dir():
         raise UsageError(
-            f"{str(model)!r} is a folder: name a model's file, which this command makes; what was"
-            " registered forecasts, and learns no more"
+            f"{str(model)!r} is a folder: name a model's file, which this command makes; a"
+            " registered model predicts, and learns no more"
+        )
+    before = _fingerprint(model)
+    known = load_file(model) if before else None
+    if known is not None and not isinstance(known, StreamModel):
+        raise UsageError(
+            f"{str(model)!r} holds a model that learns no more: name the file of a model that"
+            " `leaseboard learn` made, or a new file"
         )
     given = {"target": target, "task": task, "algorithm": algorithm, "seed": seed,
              "set": settings or None}  # fmt: skip
-    before = _stamp(model)
-    going_on = _open(model) if before else None
-    if going_on is not None:
-        changed = [name for name, value in given.items() if value is not None]
-        if changed:
-            raise UsageError(
-                f"--{changed[0]} is of a new model, and {str(model)!r} is there: leave it out, or"
-                " name another file"
-            )
-    frame = read_rows(file, going_on.kinds if going_on else None)
+    changed = [name for name, value in given.items() if value is not None]
+    if known is not None and changed:
+        raise UsageError(
+            f"--{changed[0]} is of a new model, and {str(model)!r} is there: leave it out, or"
+            " name another file"
+        )
+    if task is not None and task not in TASKS:
+        raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
+    frame = read_rows(file, known.kinds if known else None)
     if not len(frame):
-        say(f"{file}: 0 rows: nothing to learn", err=True)
+        say(f"{file}: 0 rows: nothing to learn: add rows below the names of the columns", err=True)
         return 3
-    if going_on is None:
-        going_on = _new(frame, given)
-        say(_introduced(going_on, frame, given["task"]), err=as_json)
+    stream = known or StreamModel.for_table(
+        frame,
+        target,
+        task,
+        algorithm=algorithm or "chacha",
+        settings=parse_settings(settings or []),
+        seed=seed or 0,
+    )
+
+    def introduce() -> None:
+        if known is None:
+            say(_introduction(stream, frame, task), err=as_json)
+
+    with helped():
+        setup_seconds = stream.prepare()
     started = process_time()
-    learned = going_on.learn(frame)
+    known_examples = stream.model.examples
+    with Activity("learning", len(frame), "rows", lambda: stream.model.examples - known_examples):
+        learned = stream.learn_table(frame, introduce)
     seconds = process_time() - started - learned.baselines_cpu_seconds
-    if not before:
-        say(_taken(going_on), err=as_json)
-    if _stamp(model) != before:
+    if known is None:
+        say(_column_kinds(stream), err=as_json)
+    if _fingerprint(model) != before:
         raise UsageError(
             f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
-            " perhaps: nothing of this is kept, learn it again"
+            " perhaps: nothing of this was saved, learn it again"
         )
-    told = [name for name in learned.forecasts if name != going_on.target]
-    with nullcontext() if out is None else _writing(learned.forecasts, out, told):
-        going_on.model.save(model)
-    _tell(going_on, learned, seconds, model, as_json=as_json)
+    added = [name for name in learned.predictions if name != stream.target]
+    # The model takes its place last: a command that is killed before has learned nothing, and what
+    # it wrote is written again.
+    with replacing(model) as new:
+        with nullcontext() if output is None else _writing(learned.predictions, output, added):
+            new.write_bytes(stream.dump())
+        reach("learn.before-save")
+    reach("learn.after-save")
+    found = _diagnosed(stream, learned, frame, file)
+    took = {"cpu_seconds": seconds, "setup_seconds": setup_seconds}
+    _print(stream, learned, took, model, found, as_json=as_json)
     return 0
 
 
 def predict(
-    model: Annotated[
-        str, typer.Argument(help="The model's file, a saved folder, or models:/NAME@ALIAS.")
-    ],
-    file: Table,
-    out: OutTable = None,
-    level: Annotated[
-        float | None,
-        typer.Option(help="Of numbers: the ends of the interval of this probability, too."),
-    ] = None,
+    model: str,
+    file: Path,
+    output: Output = None,
+    level: float | None = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Forecast the rows of a table; nothing is learned.
+    """Predict the rows of a table, and learn nothing.
 
-    Without --out the table with its forecasts is printed as csv.
+    Without --output the table with its predictions is printed as csv.
 
-    Example: leaseboard predict sales.model february.csv --out forecasts.parquet
+    - `model`: File or folder of the model, or models:/NAME@ALIAS.
+    - `file`: Table: csv, parquet, arff or libsvm.
+    - `output`: a file for the table with the predictions, .csv or .parquet.
+    - `level`: Also give the interval that covers this share of the numbers, such as 0.9.
+
+    Example: leaseboard predict sales.model february.csv --output predictions.parquet
     """
-    import pandas as pd
+    from leaseboard.tasks.models.table_files import (
+        in_fewest_digits,
+        in_own_types,
+        pass_through,
+        read_rows,
+    )
 
-    from leaseboard.tasks.models.continued import FORECAST, in_own_types, pass_through, read_rows
-    from leaseboard.tasks.models.fewest_digits import in_fewest_digits
+    _check_output(output, file, Path(model))
+    if model.startswith("models:/"):
+        from leaseboard.tasks.models.logged import load_registered
 
-    _check_out(out, file, Path(model))
-    registered = model.startswith("models:/") or Path(model).is_dir()
-    going_on = None if registered else _open(Path(model))
-    if going_on is None and level is not None:
-        raise UsageError("--level needs the file of a model that `leaseboard learn` made")
-    kinds, forecast = (going_on.kinds, None) if going_on else _registered(model, tracking_uri)
-    frame = read_rows(file, kinds)
+        loaded = load_registered(model, paths.tracking_uri(tracking_uri))
+    else:
+        from leaseboard.tasks.models.model import load_file
+
+        loaded = load_file(Path(model))
+    frame = read_rows(file, _kinds(loaded))
     if not len(frame):
-        say(f"{file}: 0 rows: nothing to forecast", err=True)
+        say(
+            f"{file}: 0 rows: nothing to predict: add rows below the names of the columns",
+            err=True,
+        )
         return 3
-    if going_on is not None:
-        added = going_on.predict(frame, level)
-    else:
-        added = pd.DataFrame({FORECAST: forecast(frame)}, frame.index)
-    found, told = pass_through(file, frame, added), [*added]
-    if out is not None and out.suffix == ".parquet":
+    added = _predictions(loaded, frame, level, model)
+    found, names = pass_through(file, frame, added), [*added]
+    if output is not None and output.suffix == ".parquet":
         found = in_own_types(found, frame)
-    if out is None:
-        say(in_fewest_digits(found, told).to_csv(index=False).rstrip("\n"))
+    if output is None:
+        say(in_fewest_digits(found, names).to_csv(index=False).rstrip("\n"))
     else:
-        with _writing(found, out, told):
+        with _writing(found, output, names):
             pass
-        say(f"{len(found)} forecasts: {out}")
+        say(f"{len(found)} predictions: {output}")
     return 0
 
 
-def _open(path: Path) -> Continued:
-    from leaseboard.tasks.models.continued import Continued
-
-    return Continued.load(path)
-
-
-def _new(frame: pd.DataFrame, given: dict[str, Any]) -> Continued:
-    from leaseboard.tasks.fetch.references import TASKS
-    from leaseboard.tasks.models.continued import Continued
-
-    task = given["task"]
-    if task is not None and task not in TASKS:
-        raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
-    return Continued.new(
-        frame,
-        target=given["target"],
-        task=task,
-        algorithm=given["algorithm"] or "chacha",
-        settings=parse_settings(given["set"] or []),
-        seed=given["seed"] or 0,
-    )
-
-
-def _introduced(going_on: Continued, frame: pd.DataFrame, task: str | None) -> str:
-    """What was made for a file that was not there."""
-    made = f"new model: {going_on.model.algorithm}, {going_on.task} of {going_on.target!r}"
-    numbers = frame[going_on.target].dtype.kind in "iuf" and not going_on.is_regression
+def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) -> str:
+    """Return a description of a new model."""
+    made = f"new model: {stream.model.algorithm}, {stream.task} of {stream.target!r}"
+    numbers = frame[stream.target].dtype.kind in "iuf" and not stream.is_regression
     if task is None and numbers:
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
-    labels = frame[going_on.target]
+    labels = frame[stream.target]
     if labels.nunique() == 1 and len(labels) > 1:
         made += (
-            f"\nall labels of this file are {labels.iloc[0]}: so will all forecasts be, until"
+            f"\nall labels of this file are {labels.iloc[0]}: so will all predictions be, until"
             " others are learned"
         )
     return made
 
 
-def _taken(going_on: Continued) -> str:
-    """What the columns of a new model's first table were taken for."""
-    kinds = [(kind, name) for name, kind in going_on.kinds.items() if name != going_on.target]
-    told = []
+def _column_kinds(stream: StreamModel) -> str:
+    """Return the kinds of the columns of a new model's first table."""
+    kinds = [(kind, name) for name, kind in stream.kinds.items() if name != stream.target]
+    parts = []
     for kind in ("number", "text", "date"):
         names = [name for one, name in kinds if one == kind]
         more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-        told += [f"{kind}s: {', '.join(names[:NAMED])}{more}"] * bool(names)
-    return f"columns taken as {'; '.join(told) or 'empty'}"
+        parts += [f"{kind}s: {', '.join(names[:NAMED])}{more}"] * bool(names)
+    return f"columns taken as {'; '.join(parts) or 'empty'}"
 
 
-def _registered(
-    model: str, tracking_uri: str | None
-) -> tuple[dict[str, str], Callable[[pd.DataFrame], Any]]:
-    """Return what the columns of a registered model hold, or of a saved folder, and its forecasts.
+def _kinds(loaded: TableModel | PyFuncModel) -> dict[str, str]:
+    """Return what the columns of a model hold.
 
-    Only texts are named among the columns: a file shows what else a column holds.
+    Of others than those of `leaseboard learn` only texts: a file shows what else a column holds.
     """
-    from leaseboard.tasks.models.load import load
+    from leaseboard.tasks.models.model import TableModel
+    from leaseboard.tasks.models.stream_model import StreamModel
 
-    def texts(saved: SavedModel) -> dict[str, str]:
-        known = saved.description.columns
-        return {each.name: "text" for each in known if each.kind in ("nominal", "text")}
+    if isinstance(loaded, StreamModel):
+        return loaded.kinds
+    if isinstance(loaded, TableModel):
+        texts = ("category", "text")
+        return {each.name: "text" for each in loaded.columns if each.kind in texts}
+    schema = loaded.metadata.get_input_schema()
+    named = schema.inputs if schema is not None and schema.has_input_names() else ()
+    return {each.name: "text" for each in named if str(each.type) == "string"}
 
-    if not model.startswith("models:/"):
-        saved = load(Path(model))
-        return texts(saved), saved.predict
-    import mlflow
 
-    from leaseboard.tasks.models.logged import default_store, is_ours
+def _predictions(
+    loaded: TableModel | PyFuncModel, frame: pd.DataFrame, level: float | None, model: str
+) -> pd.DataFrame:
+    """Return the columns that a model adds to a table."""
+    import pandas as pd
 
-    prepare_environment()
-    try:
-        with default_store(paths.tracking_uri(tracking_uri)):
-            loaded = mlflow.pyfunc.load_model(model)
-    except (mlflow.MlflowException, ImportError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UsageError(f"{model!r} cannot be loaded: {reason}") from error
-    if not is_ours(loaded):
-        schema = loaded.metadata.get_input_schema()
-        named = schema.inputs if schema is not None and schema.has_input_names() else ()
-        strings = {each.name: "text" for each in named if str(each.type) == "string"}
-        return strings, lambda frame: _of_others(loaded, frame, model)
-    served = loaded.unwrap_python_model()
-    # Past the schema: MLflow names no row of what it refuses.
-    return texts(served.model), lambda frame: served.predict(None, frame)
+    from leaseboard.tasks.models.model import TableModel
+    from leaseboard.tasks.models.stream_model import ENDS, PREDICTION, PROBABILITY, StreamModel
+
+    is_stream = isinstance(loaded, StreamModel)
+    if level is not None and not is_stream:
+        raise UsageError("--level needs the file of a model that `leaseboard learn` made")
+    if not isinstance(loaded, TableModel):
+        return pd.DataFrame({PREDICTION: _of_others(loaded, frame, model)}, frame.index)
+    found = pd.DataFrame({PREDICTION: loaded.predict(frame)}, frame.index)
+    if level is not None:
+        for name in ENDS:
+            if name in loaded.kinds:
+                raise UsageError(
+                    f"--level adds a column {name!r}, and the model has learned one: leave --level"
+                    " out, or learn a new model where that is called otherwise"
+                )
+        found[[*ENDS]] = loaded.predict_interval(frame, level)
+    if is_stream and loaded.classes:
+        names = [f"{PROBABILITY}{name}" for name in loaded.classes]
+        found[names] = loaded.predict_proba(frame)
+    return found
 
 
 def _of_others(loaded: PyFuncModel, frame: pd.DataFrame, model: str) -> Any:
-    """What another library's model forecasts; UsageError unless that is one value a row."""
+    """Return predictions of another library's model, one a row, or raise UsageError."""
     import numpy as np
 
-    mend = "give it the columns that it was made from, and no others"
+    fix = "give it the columns that it was made from, and no others"
     try:
         found = np.asarray(loaded.predict(frame))
-    except Exception as error:  # whatever the library says of a table
+    except Exception as error:  # any error of the library
         reason = " ".join(str(error).split())
-        raise UsageError(f"{model!r} cannot forecast the table: {reason}: {mend}") from error
+        raise UsageError(f"{model!r} cannot predict the table: {reason}: {fix}") from error
     if found.shape not in ((len(frame),), (len(frame), 1)):
         raise UsageError(
-            f"{model!r} gives forecasts of shape {found.shape} for {len(frame)} rows: name a model"
-            " that forecasts one value a row"
+            f"{model!r} gives predictions of shape {found.shape} for {len(frame)} rows: name a"
+            " model that predicts one value a row"
         )
     return found.ravel()
 
 
-def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes when the file is replaced; empty where there is none."""
+def _fingerprint(path: Path) -> tuple[int, ...]:
+    """Return values that change when the file is replaced; empty if it does not exist."""
     if not path.exists():
         return ()
     found = path.stat()
     return found.st_ino, found.st_mtime_ns, found.st_size
 
 
-def _check_out(out: Path | None, *used: Path) -> None:
-    """UsageError unless the forecasts can go to `out`, which is none of the files in use."""
-    if out is not None and out.suffix not in (".csv", ".parquet"):
-        raise UsageError(f"--out {str(out)!r} must end in .csv or .parquet")
-    if out is not None and not out.parent.is_dir():
-        raise UsageError(f"--out {str(out)!r}: no folder {str(out.parent)!r}: make it first")
-    if out is not None and out.is_dir():
-        raise UsageError(f"--out {str(out)!r} is a folder: name a file")
-    if out is not None and out.resolve() in [path.expanduser().resolve() for path in used]:
-        raise UsageError(f"--out {str(out)!r} would replace a file that is read: name another")
+def _check_output(output: Path | None, *used: Path) -> None:
+    """Raise UsageError unless predictions can be written to `output`, which is not in use."""
+    if output is None:
+        return
+    if output.suffix not in (".csv", ".parquet"):
+        raise UsageError(f"--output {str(output)!r} must end in .csv or .parquet")
+    if not output.parent.is_dir():
+        raise UsageError(
+            f"--output {str(output)!r}: no folder {str(output.parent)!r}: make it first"
+        )
+    if output.is_dir():
+        raise UsageError(f"--output {str(output)!r} is a folder: name a file")
+    if output.resolve() in [path.expanduser().resolve() for path in used]:
+        raise UsageError(
+            f"--output {str(output)!r} would replace a file that is read: name another"
+        )
 
 
 @contextmanager
-def _writing(frame: pd.DataFrame, out: Path, told: list[str]) -> Iterator[None]:
-    """Write the table, which is at its place when all that is done meanwhile went well.
+def _writing(frame: pd.DataFrame, output: Path, predicted: list[str]) -> Iterator[None]:
+    """Write the table to a temporary file, which becomes `output` if the body succeeds.
 
-    - `told`: the columns of forecasts.
+    - `predicted`: the columns of predictions.
     """
     from leaseboard.algorithms.chacha.streaming.files import replacing
-    from leaseboard.tasks.models.fewest_digits import in_fewest_digits
+    from leaseboard.tasks.models.table_files import in_fewest_digits
 
-    with replacing(out) as partial:
-        if out.suffix == ".csv":
-            in_fewest_digits(frame, told).to_csv(partial, index=False)
+    with replacing(output) as partial:
+        if output.suffix == ".csv":
+            in_fewest_digits(frame, predicted).to_csv(partial, index=False)
         else:
             frame.to_parquet(partial, index=False)
         yield
 
 
-def _tell(
-    going_on: Continued, learned: LearnedTable, seconds: float, path: Path, *, as_json: bool
+def _diagnosed(
+    stream: StreamModel, learned: LearnedTable, frame: pd.DataFrame, file: Path
+) -> list[Diagnostic]:
+    """Return the diagnostics of a table that was learned."""
+    from leaseboard.tasks.fetch.columns import as_classes, tidy_frame
+    from leaseboard.tasks.fetch.data_facts import facts_of
+    from leaseboard.tasks.jobs.job import Result
+    from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun
+    from leaseboard.tasks.score.frame import to_frame
+
+    labels = learned.predictions[stream.target].reset_index(drop=True)
+    target = labels.astype("float64") if stream.is_regression else as_classes(labels)
+    algorithm, metrics = stream.model.algorithm, learned.measures
+    result = Result(
+        "learned", algorithm, algorithm, file.name, "", 0, 0, 0, "ok", score=loss_of(metrics),
+        metric="progressive_loss", metrics=metrics, rows=len(frame), rows_available=len(frame),
+        data_facts=facts_of(tidy_frame(frame.drop(columns=stream.target)), target),
+    )  # fmt: skip
+    return find(FINDERS, DiagnosedRun(to_frame([result])))
+
+
+def _print(
+    stream: StreamModel,
+    learned: LearnedTable,
+    took: dict[str, float],
+    path: Path,
+    found: list[Diagnostic],
+    *,
+    as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.tasks.score.frame import told
+    from leaseboard.tasks.score.frame import describe_metrics
 
-    model, rows = going_on.model, len(learned.forecasts)
+    model, rows = stream.model, len(learned.predictions)
     if as_json:
-        found = {
+        printed = {
             "rows": rows,
             "examples": model.examples,
-            "target": going_on.target,
-            "task": going_on.task,
+            "target": stream.target,
+            "task": stream.task,
             "metrics": learned.measures,
             "baseline": learned.best,
             "champion": model.champion,
             "groups": model.groups,
-            "cpu_seconds": seconds,
+            "feature_importances": model.feature_importances_,
+            "members": model.members,
+            **took,
             "baselines_cpu_seconds": learned.baselines_cpu_seconds,
             "model": str(path),
+            "diagnostics": [each.as_row() for each in found],
         }
-        say(json.dumps(found, default=str))
+        say(json.dumps(printed, default=str))
         return
     if learned.new:
-        named = (f"{name} ({going_on.kinds.get(name, 'empty')})" for name in learned.new)
+        named = (f"{name} ({stream.kinds.get(name, 'empty')})" for name in learned.new)
         say(f"new columns: {', '.join(named)}")
-    last = learned.forecasts.tail(SHOWN)
+    last = learned.predictions.tail(SHOWN)
     cells = [
         (str(row + 1), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in values))
         for row, *values in last.itertuples()
     ]
-    show_table("the last forecasts, each before its label was learned:",
+    show_table("the last predictions, each before its label was learned:",
                ("row", *last.columns), cells)  # fmt: skip
     say(
-        f"learned {rows} rows of {going_on.target} in {seconds:.3f} CPU s; {model.examples} in all"
+        f"learned {rows} rows of {stream.target} in {took['cpu_seconds']:.3f} CPU s, set up in"
+        f" {took['setup_seconds']:.1f} s; {model.examples} in all"
     )
     if learned.baselines_cpu_seconds:
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
     whole = learned.best and " from row " not in learned.best
     since = ", which has learned the same rows" if whole else ""
-    say(f"measured: {told(learned.measures, learned.best)}{since}")
+    say(f"measured: {describe_metrics(learned.measures, learned.best)}{since}")
+    for line in lines_of(found):
+        say(line)
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

@@ -1,56 +1,143 @@
-"""``leaseboard list``, ``data`` and ``peers``: what there is to run, on what, and against whom."""
+"""``leaseboard list``, ``data`` and ``frameworks``: what there is to compare, and with what."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from leaseboard.algorithms.errors import unknown
-from leaseboard.flows.commands.options import Conf, Mirrors, show_table
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.flows.commands.options import (
+    KINDS,
+    Command,
+    Commands,
+    Conf,
+    Mirrors,
+    complete_algorithms,
+    complete_lists,
+    show_table,
+)
 from leaseboard.flows.console import say
 from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.progress import counted
+
+if TYPE_CHECKING:
+    from leaseboard.algorithms.plugins import Plugin
+    from leaseboard.tasks.fetch.inventory import Verified
 
 Rows = list[tuple[str, ...]]
 
 
+PURPOSES = {
+    "stream": ("stream", "holdout"),
+    "table": ("pulls", "systems"),
+    "selection": ("samples", "folds"),
+}
+"""Environments of the algorithms for a purpose."""
+
+
 def list_all(
-    what: Annotated[
-        str, typer.Argument(help="algorithms, data, suites, all; or an algorithm: its settings.")
-    ] = "all",
+    what: Annotated[str, typer.Argument(autocompletion=complete_lists)] = "all",
+    purpose: Annotated[
+        str | None, typer.Option("--for", autocompletion=lambda: list(PURPOSES))
+    ] = None,
     mirror: Mirrors = None,
     conf: Conf = None,
 ) -> None:
-    """List algorithms, data sets and suites, each with one line and its source.
+    """List algorithms, datasets, suites, metrics and plugins, each with a line about it.
 
-    Of an algorithm, list its settings.
+    A plugin that cannot be used is listed with the reason.
 
-    Example: leaseboard list algorithms
+    - `what`: algorithms, data, suites, metrics, plugins or all; or an algorithm, for its settings.
+    - `purpose`: List only algorithms for streams, for tables, or for selection among given
+      configurations.
+
+    Example: leaseboard list algorithms --for stream
     """
-    from leaseboard.algorithms import registry
-    from leaseboard.tasks import fetch
+    from leaseboard.algorithms import plugins, registry
+    from leaseboard.tasks.fetch import inventory
 
-    kinds = ("algorithms", "data", "suites")
+    if purpose is not None:
+        if purpose not in PURPOSES:
+            raise unknown("purpose", purpose, PURPOSES)
+        if what not in {"algorithms", "all"}:
+            raise UsageError(f"--for {purpose} is for algorithms: omit it, or list algorithms")
     if what in registry.names():
         show_table(f"Settings of {what}", ("name", "default", "values"), _settings(what))
-        return
-    if what not in (*kinds, "all"):
-        raise unknown("list", what, (*kinds, "all", "the name of an algorithm"))
+        return None
+    if what not in KINDS:
+        if file := registry.file_of(what):
+            from leaseboard.tasks.jobs import sandbox
+
+            rows = [tuple(row) for row in sandbox.ask(f"{__name__}:_settings", file, what)]
+            return show_table(f"Settings of {what}", ("name", "default", "values"), rows)
+        raise unknown("list", what, (*KINDS, *complete_algorithms()), "leaseboard list")
+    added = _verdicts() if plugins.discovered() else {}
+    entries = registry.ENTRIES
+    if purpose is not None:
+        what, wanted = "algorithms", PURPOSES[purpose]
+        entries = tuple(
+            each for each in entries if registry.algorithm_class(each.name).environment in wanted
+        )
     folder = paths.conf_dir(conf)
     columns = ("name", "what", "source")
     if what in {"algorithms", "all"}:
-        rows = [(each.name, each.summary, each.source) for each in registry.ENTRIES]
+        rows = [(each.name, each.summary, each.source) for each in entries]
+        rows += [(each.name, said["about"], each.source) for each, said in added.items()
+                 if each.kind == "algorithms" and not said["fault"]
+                 and (purpose is None or said["environment"] in PURPOSES[purpose])]  # fmt: skip
         show_table("Algorithms", columns, rows)
     if what in {"data", "all"}:
-        found = fetch.catalogue(folder, paths.mirrors(tuple(mirror or ())))
-        show_table(
-            "Data", columns, [(each.reference, each.summary, each.source) for each in found]
-        )
+        found = inventory.catalogue(folder, paths.mirrors(tuple(mirror or ())))
+        rows = [(each.reference, each.summary, each.source) for each in found]
+        rows += [(f"plugin:{each.name}", said["about"], each.source)
+                 for each, said in added.items()
+                 if each.kind == "datasets" and not said["fault"]]  # fmt: skip
+        show_table("Data", columns, rows)
     if what in {"suites", "all"}:
-        show_table("Suites", ("name", "what", "size"), _suites(folder))
+        from leaseboard.tasks.jobs.suites import suite
+        from leaseboard.tasks.machine.yaml_files import load_yaml
+
+        rows = []
+        for name in suite.suite_names(folder):
+            path = suite.suite_path(name, folder)
+            model = suite.SuiteGroup if suite.is_group(path) else suite.Suite
+            suites = [suite.load_suite(each, folder) for each in suite.members(name, folder)]
+            size = sum(len(each.jobs()) for each in suites)
+            rows.append((name, load_yaml(path, model).title, f"{size} jobs"))
+        show_table("Suites", ("name", "what", "size"), rows)
+
+    if what in {"metrics", "all"}:
+        from leaseboard.algorithms.measures import DIRECTIONS
+
+        better = {"min": "less is better", "max": "more is better"}
+        rows = [(name, better[direction]) for name, direction in DIRECTIONS.items()]
+        rows += [(each.name, better[said["direction"]]) for each, said in added.items()
+                 if each.kind == "metrics" and not said["fault"]]  # fmt: skip
+        show_table("Metrics", ("name", "what"), rows)
+    if what == "plugins" or (what == "all" and added):
+        _show_plugins(added)
+    return None
+
+
+def _show_plugins(added: Mapping[Plugin, Mapping[str, Any]]) -> None:
+    rows = [(each.name, each.kind, each.source, f"LEFT OUT: {said['fault']}"
+             if said["fault"] else said["about"]) for each, said in added.items()]  # fmt: skip
+    show_table("Plugins", ("name", "kind", "source", "what"), rows)
+    if not rows:
+        say("none is installed: leaseboard check --scaffold NAME writes the files of one")
+
+
+def _verdicts() -> dict[Plugin, dict[str, Any]]:
+    """Return all plugins with what they are, and why one is left out."""
+    from leaseboard.algorithms import plugins
+    from leaseboard.tasks.jobs.plugin_check import verdict
+
+    found = counted(plugins.discovered(), "checking plugins", "plugins")
+    return {each: verdict(each) for each in found}
 
 
 def _settings(name: str) -> Rows:
@@ -68,7 +155,7 @@ def _settings(name: str) -> Rows:
 
 
 def _values(schema: Mapping[str, Any]) -> str:
-    """What a JSON schema allows, in few words.
+    """Return what a JSON schema allows, in few words.
 
     Examples
     --------
@@ -84,109 +171,110 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
-def _suites(conf: Path) -> Rows:
-    from leaseboard.tasks.jobs.suites.suite import (
-        Collection,
-        Suite,
-        is_collection,
-        load_suite,
-        members,
-        suite_names,
-        suite_path,
-    )
-    from leaseboard.tasks.machine.yaml_files import load_yaml
-
-    rows: Rows = []
-    for name in suite_names(conf):
-        path = suite_path(name, conf)
-        title = load_yaml(path, Collection if is_collection(path) else Suite).title
-        suites = [load_suite(member, conf) for member in members(name, conf)]
-        rows.append((name, title, f"{sum(len(suite.jobs()) for suite in suites)} jobs"))
-    return rows
-
-
 data = typer.Typer(
-    name="data", help="List, fetch, verify and import data sets.", no_args_is_help=True
+    cls=Commands, help="List, fetch, mirror, verify and import datasets.", no_args_is_help=True
 )
 
 
-@data.command("list")
+@data.command("list", cls=Command)
 def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
-    """List the data sets that can be named.
+    """List the datasets that have a name.
 
     Example: leaseboard data list
     """
     list_all("data", mirror, conf)
 
 
-@data.command("fetch")
-def fetch_data(
-    references: Annotated[list[str], typer.Argument(help="Data references.")],
-    mirror: Mirrors = None,
-) -> None:
-    """Fetch data sets into the cache and print what they are.
+@data.command("fetch", cls=Command)
+def fetch_data(datasets: list[str], mirror: Mirrors = None) -> None:
+    """Fetch datasets into the cache and describe them.
+
+    - `datasets`: Names of `leaseboard list data`, or references such as openml:215.
 
     Example: leaseboard data fetch openml:215
     """
-    from leaseboard.tasks import fetch
+    from leaseboard.tasks.fetch import loading
 
-    for reference in references:
-        found = fetch.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
+    for reference in counted(datasets, "data fetch", "datasets"):
+        found = loading.load(reference, mirrors=paths.mirrors(tuple(mirror or ())))
         say(
             f"{reference}: {len(found.features)} rows, {found.features.shape[1]} features,"
             f" {found.task}, target {found.target.name!r}, digest {found.digest}"
         )
 
 
-@data.command("verify")
+@data.command("verify", cls=Command)
 def verify_data(mirror: Mirrors = None) -> int:
     """Compare every file of the mirrors and of the cache with its digest.
 
     Example: leaseboard data verify --mirror my-mirror
     """
-    from leaseboard.tasks import fetch
+    from leaseboard.tasks.fetch import inventory
 
-    checked = 0
-    wrong = 0
-    for entry in fetch.verify(paths.mirrors(tuple(mirror or ()))):
-        checked += 1
-        wrong += not entry.whole
-        say(f"{'ok' if entry.whole else 'WRONG'}  {entry.name}  {entry.detail}".rstrip())
-    say(f"{checked} files checked, {wrong} wrong")
-    return 2 if wrong else 0 if checked else 3
+    return _say_each(inventory.verify(paths.mirrors(tuple(mirror or ()))), "files checked")
 
 
-@data.command("import")
+def _say_each(found: Iterable[Verified], done: str) -> int:
+    whole = []
+    for each in found:
+        whole.append(each.whole)
+        say(f"{'ok' if each.whole else 'FAILED'}  {each.name}  {each.detail}".rstrip())
+    say(f"{len(whole)} {done}, {whole.count(False)} failed")
+    return 3 if not whole else 0 if all(whole) else 2
+
+
+@data.command("mirror", cls=Command)
+def mirror_data(
+    folder: Path, suites: Annotated[list[str] | None, typer.Argument()] = None, conf: Conf = None
+) -> int:
+    """Build a mirror: a folder of datasets with checksums, from their public sources.
+
+    Call it again to continue after an error; datasets that are there are not fetched again.
+
+    - `folder`: The mirror, for --mirror; it is made if it does not exist.
+    - `suites`: Only the datasets of these suites (default: all that have a public source).
+
+    Example: leaseboard data mirror my-mirror tables streams
+    """
+    from leaseboard.tasks.fetch import inventory
+    from leaseboard.tasks.jobs.suites.suite import load_suite, members
+
+    home = paths.conf_dir(conf)
+    named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
+    wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
+    return _say_each(inventory.build_mirror(folder, wanted), f"datasets of {folder}")
+
+
+@data.command("import", cls=Command)
 def import_data(
-    file: Annotated[Path, typer.Argument(help="A csv, parquet, arff or libsvm file.")],
-    name: Annotated[str | None, typer.Option(help="Its name (default: the file's stem).")] = None,
-    target: Annotated[str | None, typer.Option(help="The target column (default: last).")] = None,
-    task: Annotated[str | None, typer.Option(help="regression or classification.")] = None,
+    file: Path, name: str | None = None, target: str | None = None, task: str | None = None
 ) -> None:
     """Copy a file of your own into the cache under a name; an earlier import of it is replaced.
 
+    - `file`: Table: csv, parquet, arff or libsvm.
+    - `name`: by default that of the file.
+
     Example: leaseboard data import sales.csv --target revenue
     """
-    from leaseboard.tasks import fetch
+    from leaseboard.tasks.fetch import inventory
 
-    replaces = fetch.is_imported(file.stem if name is None else name)
-    entry = fetch.import_file(file, name=name, target=target, task=task)
+    replaces = inventory.is_imported(file.stem if name is None else name)
+    entry = inventory.import_file(file, name=name, target=target, task=task)
     say(f"{'imported again, replacing' if replaces else 'imported as'} {entry}")
 
 
-peers = typer.Typer(
-    name="peers",
-    help="List, install and remove other AutoML systems to compare with.",
+frameworks = typer.Typer(
+    cls=Commands,
+    help="List, install and remove other AutoML and stream libraries to compare with.",
     no_args_is_help=True,
 )
-Name = Annotated[str, typer.Argument(help="A peer, such as flaml.")]
 
 
-@peers.command("list")
-def list_peers() -> None:
-    """List the peers and whether they are installed.
+@frameworks.command("list", cls=Command)
+def list_frameworks() -> None:
+    """List the frameworks and whether they are installed.
 
-    Example: leaseboard peers list
+    Example: leaseboard frameworks list
     """
     from leaseboard.tasks.evaluate.frameworks import venv
 
@@ -195,25 +283,29 @@ def list_peers() -> None:
         say(f"{name}  {place}")
 
 
-@peers.command("install")
-def install(name: Name) -> None:
-    """Make a peer's environment, with exact pins, in the cache.
+@frameworks.command("install", cls=Command)
+def install(framework: str) -> None:
+    """Install a framework in a Python environment of its own, with exact versions.
 
-    Example: leaseboard peers install flaml
+    - `framework`: A name of `leaseboard frameworks list`, such as flaml.
+
+    Example: leaseboard frameworks install flaml
     """
     from leaseboard.tasks.evaluate.frameworks import venv
 
-    say(f"{name}  {venv.install(name)}")
+    say(f"{framework}  {venv.install(framework)}")
 
 
-@peers.command("remove")
-def remove(name: Name) -> int:
-    """Delete a peer's environment.
+@frameworks.command("remove", cls=Command)
+def remove(framework: str) -> int:
+    """Remove a framework and its Python environment.
 
-    Example: leaseboard peers remove flaml
+    - `framework`: A name of `leaseboard frameworks list`, such as flaml.
+
+    Example: leaseboard frameworks remove flaml
     """
     from leaseboard.tasks.evaluate.frameworks import venv
 
-    removed = venv.remove(name)
-    say(f"{name}  {'removed' if removed else 'was not installed'}")
+    removed = venv.remove(framework)
+    say(f"{framework}  {'removed' if removed else 'was not installed'}")
     return 0 if removed else 3

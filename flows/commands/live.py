@@ -1,4 +1,4 @@
-"""``leaseboard keep``, ``serve`` and ``schedule``: a live model, behind HTTP and by the clock."""
+"""``leaseboard live`` and ``schedule``: a live model, its server, and what runs by the clock."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.commands.options import Conf, Local, TrackingUri
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.flows.commands.options import (
+    Commands,
+    Conf,
+    FlowsCommand,
+    Force,
+    Local,
+    Port,
+    RunDir,
+    TrackingUri,
+)
 from leaseboard.flows.console import SIGTERM_EXIT, resumable, say, terminable
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.machine import paths
@@ -24,141 +33,162 @@ if TYPE_CHECKING:
     from uvicorn import Server
 
     from leaseboard.tasks.jobs.suites.timetable import Schedule
-    from leaseboard.tasks.keep.settings import Keep
+    from leaseboard.tasks.live.settings import LiveSettings
+    from leaseboard.tasks.live.update import LiveModel
 
 
-File = Annotated[Path, typer.Argument(help="What is kept: a YAML file.")]
+app = typer.Typer(
+    cls=Commands,
+    help="Operate a live model: it predicts, learns, is monitored, and is replaced on evidence.",
+    no_args_is_help=True,
+)
 
 
-def keep(
-    file: File,
-    init: Annotated[
-        bool,
-        typer.Option(
-            "--init", help="Write the contract from the first data, and FILE if it is absent."
-        ),
-    ] = False,
-    status: Annotated[
-        bool, typer.Option("--status", help="Say how the model stands; take no turn.")
-    ] = False,
-    card: Annotated[
-        bool, typer.Option("--card", help="Print the champion's model card; take no turn.")
-    ] = False,
-    data: Annotated[
-        str | None, typer.Option(help="With --init: the files, such as 'inbox/*.csv'.")
-    ] = None,
-    target: Annotated[
-        str | None, typer.Option(help="With --init: the column that is forecast.")
-    ] = None,
-    time: Annotated[
-        str | None, typer.Option(help="With --init: the column that says when (default: guessed).")
-    ] = None,
-    identity: Annotated[
-        str | None,
-        typer.Option("--id", help="With --init: the column that tells rows apart (guessed)."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Of state and page (default: runs/keep/NAME).")
-    ] = None,
-    at: Annotated[
-        str | None,
-        typer.Option(help="What this turn takes for now, in UTC, such as 2026-11-23T04:00."),
-    ] = None,
+@app.command("init", cls=FlowsCommand)
+def init(
+    file: Path,
+    files: str | None = None,
+    target: str | None = None,
+    time: str | None = None,
+    identity: Annotated[str | None, typer.Option("--id-column")] = None,
+    at: str | None = None,
+) -> int:
+    """Write the settings of a live model and its data contract, for you to edit.
+
+    If FILE exists, only the contract is written, so a call that was stopped can be repeated.
+
+    - `file`: YAML file of the live model, such as sales.yaml.
+    - `files`: The files with its data, such as 'inbox/*.csv'.
+    - `target`: required for a new FILE.
+    - `time`: Column with the time of a row (default: guessed).
+    - `identity`: Column that identifies a row (default: guessed).
+
+    Example: leaseboard live init sales.yaml --files 'inbox/*.csv' --target revenue
+    """
+    from leaseboard.tasks.live import first_files
+    from leaseboard.tasks.live.settings import LiveSettings, read_settings
+    from leaseboard.tasks.machine.yaml_files import load_yaml
+
+    now = _time(at)
+    asked = {"files": files, "target": target, "time": time, "id-column": identity}
+    if not file.exists():
+        if files is None or target is None:
+            raise UsageError(
+                f"{str(file)!r} does not exist: to write it, give --files 'inbox/*.csv' and"
+                " --target COLUMN"
+            )
+        frame = first_files.first_frame(files)
+        if target not in frame:
+            raise unknown("target column", target, list(frame))
+        found = first_files.guess_columns(frame, target)
+        time, identity = time or found[0], identity or found[1]
+        first_files.write_settings(file, files, target, time, identity)
+        say(f"{file}: time {time or 'none'}, id {identity or 'none'}, target {target}: edit it")
+    settings, data = read_settings(file), load_yaml(file, LiveSettings).data
+    has = {"files": data.place, "target": data.target, "time": data.time, "id-column": data.id}
+    if other := [name for name in asked if asked[name] not in (None, has[name])]:
+        raise UsageError(
+            f"--{other[0]} is for a new file, and {str(file)!r} exists: edit it there"
+        )
+    first_files.write_contract(settings, now)
+    say(f"{settings.contract}: what rows must look like: read and edit it")
+    say(f"next: leaseboard live update {file}")
+    return 0
+
+
+@app.command("update", cls=FlowsCommand)
+def update(
+    file: Path,
+    run_dir: RunDir = None,
+    at: str | None = None,
     local: Local = False,
     tracking_uri: TrackingUri = None,
 ) -> int:
     """Update once: ingest, validate, join labels, monitor, train, evaluate, promote, notify.
 
-    Exits with 0, with 1 if something is wrong that should be looked at, with 3 if nothing came.
+    Exits with 0, with 1 if an incident is open, with 3 if there were no new data.
 
-    Example: leaseboard keep sales.yaml
+    - `file`: YAML file of the live model, which `leaseboard live init` writes.
+
+    Example: leaseboard live update sales.yaml
     """
-    from leaseboard.tasks.keep.opening import home_of, state_of
-    from leaseboard.tasks.keep.settings import read_keep
+    settings, home, now = _opened(file, run_dir, at)
+    from leaseboard.flows.live_update import run_update
+    from leaseboard.tasks.models.kernels import helped
 
-    now = datetime.now(UTC) if at is None else _moment(at)
-    if init:
-        return _begin(file, data, target, time, identity, now)
-    given = {"--data": data, "--target": target, "--time": time, "--id": identity}
-    for option, value in given.items():
-        if value is not None:
-            raise UsageError(f"{option} is of --init: {str(file)!r} says it from then on")
-    settings = read_keep(file)
-    home = home_of(settings.name, out)
-    if status:
-        from leaseboard.tasks.keep.page import status as page_status
-
-        say(page_status(state_of(settings, home), settings, now))
-        return 0
-    if card:
-        return _print_card(settings, home)
-    from leaseboard.flows.keep import run_turn, still_open
-
-    with resumable(home, "each batch that was taken in is kept in"):
-        turned = run_turn(
+    with helped(), resumable(home, "each batch that was ingested is kept in"):
+        result = run_update(
             settings, home, now,
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),
         )  # fmt: skip
-    if turned.open_incidents:
-        say(still_open(turned, file))
+    if result.open_incidents:
+        say(result.still_open(file))
         return 1
-    if not turned.batches:
+    if not result.batches:
         say("nothing new came")
         return 3
     return 0
 
 
-def _begin(
-    file: Path,
-    data: str | None,
-    target: str | None,
-    time: str | None,
-    identity: str | None,
-    now: datetime,
-) -> int:
-    from leaseboard.tasks.keep.beginning import first_frame, guessed, write_contract, write_keep
-    from leaseboard.tasks.keep.settings import read_keep
+@app.command("status", cls=FlowsCommand)
+def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
+    """Print how a live model is doing: champion, quality, drift, incidents.
 
-    if not file.exists():
-        if data is None or target is None:
-            raise UsageError(
-                f"{str(file)!r} is not there: to have it written, give --data 'inbox/*.csv' and"
-                " --target COLUMN"
-            )
-        found = guessed(first_frame(data), target)
-        time, identity = time or found[0], identity or found[1]
-        write_keep(file, data, target, time, identity)
-        say(f"{file}: time {time or 'none'}, id {identity or 'none'}, target {target}: edit it")
-    settings = read_keep(file)
-    write_contract(settings, now)
-    say(f"{settings.contract}: what rows must look like: read it, it is yours")
-    say(f"next: leaseboard keep {file}")
-    return 0
+    - `file`: YAML file of the live model.
+
+    Example: leaseboard live status sales.yaml
+    """
+    from leaseboard.tasks.live.page import status as status_of
+    from leaseboard.tasks.live.record import ModelRecord
+    from leaseboard.tasks.live.update import state_of
+
+    settings, home, now = _opened(file, run_dir, at)
+    say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
-def _print_card(settings: Keep, home: Path) -> int:
-    from leaseboard.tasks.keep.card import TrackRecord, card
-    from leaseboard.tasks.keep.contract import read_contract
-    from leaseboard.tasks.keep.opening import state_of
-    from leaseboard.tasks.keep.shadow import CHAMPION
-    from leaseboard.tasks.store.live_tables import in_role
+@app.command("card", cls=FlowsCommand)
+def card(file: Path, run_dir: RunDir = None, at: str | None = None) -> int:
+    """Print the model card of the champion: data, quality, limits.
 
-    contract = read_contract(settings.contract, settings.data)
-    record = TrackRecord.of(settings, contract, state_of(settings, home))
-    champion = in_role(record.lineages, CHAMPION)
-    if champion is None:
-        say(f"{settings.name}: there is no champion yet: the first is made when labels have come")
+    - `file`: YAML file of the live model.
+
+    Example: leaseboard live card sales.yaml
+    """
+    from leaseboard.tasks.live.card import card as card_of
+    from leaseboard.tasks.live.record import ModelRecord
+    from leaseboard.tasks.live.update import LiveModel, state_of
+
+    settings, home, now = _opened(file, run_dir, at)
+    live = LiveModel.read(settings, state_of(settings, home))
+    record = ModelRecord(settings, live.state, now)
+    if record.champion is None:
+        say(f"{settings.name}: no champion yet: the first is made when labels have come")
         return 3
-    say(card(record, champion).rstrip())
+    say(card_of(live, record, record.champion).rstrip())
     return 0
 
 
-def _moment(text: str) -> datetime:
+def _opened(
+    file: Path, run_dir: Path | None, at: str | None
+) -> tuple[LiveSettings, Path, datetime]:
+    """Return the settings of a live model, its folder, and the time of now."""
+    from leaseboard.tasks.live.settings import read_settings
+    from leaseboard.tasks.live.update import home_of
+
+    now = _time(at)
+    if not file.exists():
+        raise UsageError(f"{str(file)!r} does not exist: `leaseboard live init {file}` writes it")
+    settings = read_settings(file)
+    return settings, home_of(settings.name, run_dir), now
+
+
+def _time(at: str | None) -> datetime:
+    """Return the time that was given, in UTC unless it says otherwise; now by default."""
     try:
-        moment = datetime.fromisoformat(text)
+        now = datetime.now(UTC) if at is None else datetime.fromisoformat(at)
     except ValueError as error:
-        raise UsageError(f"--at {text!r} is no moment: write it as 2026-11-23T04:00") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        raise UsageError(f"--at {at!r} is not a time: write it as 2026-11-23T04:00") from error
+    return now if now.tzinfo else now.replace(tzinfo=UTC)
 
 
 PORT = 8507
@@ -167,50 +197,48 @@ STOPPING = 30
 CONNECTIONS = 900
 """At once; a process may have 1,024 files open, as most systems are set up."""
 STATE_PATIENCE = 5.0
-"""Seconds that a request waits for a state that somebody else writes to."""
+"""Seconds that a request waits for a state that another process writes to."""
 
 
+@app.command("serve", cls=FlowsCommand)
 def serve(
-    file: Annotated[Path, typer.Argument(help="FILE.yaml of the keep, as of `leaseboard keep`.")],
-    host: Annotated[
-        str, typer.Option(help="Where to listen; any but loopback needs LEASEBOARD_TOKEN.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: one that is free.")] = PORT,
-    rate: Annotated[
-        float, typer.Option(min=1, help="Requests a second that one client may make.")
-    ] = 1000.0,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="The keep's folder (default: runs/keep/NAME).")
-    ] = None,
+    file: Path,
+    host: str = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = PORT,
+    rate: Annotated[float, typer.Option(min=1)] = 1000.0,
+    run_dir: RunDir = None,
     tracking_uri: TrackingUri = None,
 ) -> None:
-    """Serve the champion of a keep: POST /predict and /labels, GET /health and /metrics.
+    """Serve the champion over HTTP, as MLflow and KServe do: /invocations, /v2, /labels, /metrics.
 
-    It follows the alias champion of the keep's model without a restart. Each forecast is logged in
-    the keep's state before it is told.
+    A new champion is served without a restart. Each prediction is logged before it is answered.
 
-    Example: leaseboard serve sales.yaml
+    - `file`: YAML file of the live model.
+    - `host`: Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN.
+    - `port`: a free one with 0.
+    - `rate`: Number of requests a second that one client may make.
+
+    Example: leaseboard live serve sales.yaml
     """
-    import os
     import time
 
     import uvicorn
 
-    from leaseboard.tasks.keep.opening import home_of, state_of
-    from leaseboard.tasks.keep.settings import read_keep
+    from leaseboard.tasks.live.update import state_of
     from leaseboard.tasks.serve.admission import TOKEN, Admission, check_place
     from leaseboard.tasks.serve.app import PatientProtocol, application
     from leaseboard.tasks.serve.champion import Follower
-    from leaseboard.tasks.serve.service import ForecastService
+    from leaseboard.tasks.serve.service import PredictionService
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
-    keep = read_keep(file)
-    follower = Follower(paths.tracking_uri(tracking_uri), keep, lambda text: say(text, err=True))
-    state = state_of(keep, home_of(keep.name, out), STATE_PATIENCE)
+    settings, home, _ = _opened(file, run_dir, None)
+    uri = paths.tracking_uri(tracking_uri)
+    follower = Follower(uri, settings, lambda text: say(text, err=True))
+    state = state_of(settings, home, STATE_PATIENCE)
     with _listening(host, port) as listener:
         follower.start()
-        service = ForecastService(keep.data, follower, state, lambda: datetime.now(UTC))
+        service = PredictionService(settings.data, follower, state, lambda: datetime.now(UTC))
         app = application(service, Admission(token, rate, time.monotonic))
         config = uvicorn.Config(
             app, http=PatientProtocol, ws="none", log_level="warning", access_log=False,
@@ -222,13 +250,13 @@ def serve(
         sys.setswitchinterval(0.001)  # who answers waits less for who takes up a champion
         with _stopped_politely(server):
             place = f"http://{name}:{listener.getsockname()[1]}"
-            say(f"serving {keep.name} on {place}; stop with Ctrl-C", err=True)
+            say(f"serving {settings.name} on {place}; stop with Ctrl-C", err=True)
             server.run(sockets=[listener])
 
 
 @contextmanager
 def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """A socket that listens; UsageError if the place is taken."""
+    """Return a socket that listens; UsageError if the place is taken."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -242,7 +270,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 @contextmanager
 def _stopped_politely(server: Server) -> Iterator[None]:
-    """To be stopped by a signal is no failure: uvicorn raises it again when all is answered.
+    """Exit without an error after a signal: uvicorn raises it again when all is answered.
 
     Before uvicorn listens for signals itself, ours have it end at once.
     """
@@ -258,31 +286,184 @@ def _stopped_politely(server: Server) -> Iterator[None]:
             signal.signal(each, handler)
 
 
-def schedule(
-    conf: Conf = None,
-    port: Annotated[
-        int, typer.Option(min=1, max=65535, help="Of the Prefect server, on loopback.")
-    ] = 4200,
+@app.command("promote", cls=FlowsCommand)
+def promote(
+    model: str,
+    tolerance: Annotated[float | None, typer.Option(min=0)] = None,
+    better: bool = False,
+    force: Force = False,
+    run_dir: RunDir = None,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Serve the schedules of conf/schedule.yaml until interrupted.
+    """Make the challenger the champion if it is not worse; otherwise exit with 1.
 
-    With PREFECT_API_URL set it uses that server, otherwise one of its own, with its UI.
+    The challenger of a live model needs evidence: rows that both models have predicted. That of a
+    model of a run needs a score that is not worse, like the regression gate.
+
+    - `model`: Name of the registered model, see `leaseboard model list`.
+    - `tolerance`: only for a model of a run (default: 0.002).
+    - `better`: Promote it only if it is better, not if it is as good: only for a model of a run.
+    - `force`: only for a live model.
+    - `run_dir`: only for a live model.
+
+    Example: leaseboard live promote sales
+    """
+    from leaseboard.tasks.models import registry
+    from leaseboard.tasks.score.gate.verdict import TOLERANCE
+
+    uri = paths.tracking_uri(tracking_uri)
+    file = registry.live_file(uri, model)
+    if file:
+        if tolerance is not None or better:
+            raise UsageError(
+                f"--tolerance and --better are of the gate, and {model} is a live model: its"
+                " evidence decides, or --force"
+            )
+        return _promote_live(uri, model, Path(file), run_dir, force)
+    if force or run_dir is not None:
+        raise UsageError(
+            f"--force and --run-dir are for live models, and {model} is not one: raise --tolerance"
+        )
+    limit = TOLERANCE if tolerance is None else tolerance
+    outcome = registry.promote(uri, model, tolerance=limit, better=better)
+    version, why = outcome.version, outcome.explanation
+    if not outcome.promoted:
+        say(f"{model}: version {version} stays challenger; {why}")
+        return 1
+    with registry.finishing(uri, model) as change:
+        _announce_winner(uri, model, "promoted", version, why, change)
+        say(f"{model}: version {version} is champion now; {why}")
+    return 0
+
+
+@app.command("rollback", cls=FlowsCommand)
+def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = None) -> None:
+    """Make the previous champion the champion again; the champion becomes the previous one.
+
+    If it is stopped, the same command again finishes it.
+
+    - `model`: Name of the registered model, see `leaseboard model list`.
+    - `run_dir`: only for a live model.
+
+    Example: leaseboard live rollback sales
+    """
+    from leaseboard.tasks.models import registry
+
+    uri = paths.tracking_uri(tracking_uri)
+    file = registry.live_file(uri, model)
+    if not file:
+        version = registry.roll_back(uri, model)
+        with registry.finishing(uri, model) as change:
+            _announce_winner(uri, model, "rolled-back", version, "by hand", change)
+            say(f"{model}: version {version} is champion again")
+        return
+
+    from leaseboard.tasks.live.promotion import begun_by_hand, roll_back
+    from leaseboard.tasks.live.record import ROLLED_BACK
+
+    live, now = live_of(Path(file), run_dir), datetime.now(UTC)
+    with live.state.update_lock():
+        what = begun_by_hand(live.state, ROLLED_BACK)
+        what = what or roll_back(live.state, now.isoformat(timespec="seconds"))
+        _finish(live, uri, now, f"is champion: {what}")
+
+
+def _promote_live(uri: str, name: str, file: Path, run_dir: Path | None, force: bool) -> int:
+    from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand
+    from leaseboard.tasks.live.shadow import CHAMPION
+
+    live, now = live_of(file, run_dir), datetime.now(UTC)
+    alpha, at = live.settings.compare.alpha, now.isoformat(timespec="seconds")
+    with live.state.update_lock():
+        evidence = begun_by_hand(live.state, CHAMPION)
+        done = bool(evidence)
+        if not done:
+            done, evidence = promote_by_hand(live.state, alpha, at, anyway=force)
+        if done:
+            _finish(live, uri, now, f"is champion now: {evidence}")
+    if not done:
+        say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
+    return 0 if done else 1
+
+
+def _finish(live: LiveModel, uri: str, now: datetime, what: str) -> None:
+    """Publish and report what a person has just done to a live model; then it is finished."""
+    from leaseboard.flows.live_update import announce_news
+    from leaseboard.tasks.live.publication import publish
+    from leaseboard.tasks.store.live_tables import Changes
+
+    name, at = live.settings.name, now.isoformat(timespec="seconds")
+    version = publish(uri, live, now)["champion"]
+    announce_news(live.state, name, at, uri, by_hand=True)
+    say(f"{name}: version {version} {what}")
+    live.state.commit(Changes(at, lifecycle={"by_hand": None}))
+
+
+def _announce_winner(uri: str, name: str, what: str, version: str, why: str, change: str) -> None:
+    """Report to Prefect that another version of a model of a run is champion."""
+    from leaseboard.flows.prefect_events import MODEL, emit, report_asset
+    from leaseboard.tasks.machine.addresses import model_link
+    from leaseboard.tasks.models import registry
+
+    if not os.environ.get("PREFECT_API_URL"):
+        return
+    from leaseboard.tasks.steps.prefect_tasks import asset, champion
+
+    links = {"mlflow": model_link(uri, name)}
+    about = {"version": version, "what": why, "title": f"version {version} is champion"}
+    emit(f"leaseboard.model.{what}", MODEL, name, {**about, "links": links}, change)
+    suite = registry.suite_of(uri, name, version)
+    report_asset(champion(uri, name), [asset("leaderboards", suite)])
+
+
+def live_of(file: Path, run_dir: Path | None) -> LiveModel:
+    """Return the live model of a file."""
+    from leaseboard.tasks.live.update import LiveModel, state_of
+
+    settings, home, _ = _opened(file, run_dir, None)
+    return LiveModel.read(settings, state_of(settings, home), file)
+
+
+def schedule(
+    action: Annotated[str | None, typer.Argument()] = None,
+    schedule_name: Annotated[str | None, typer.Argument()] = None,
+    conf: Conf = None,
+    port: Port = 4200,
+    tracking_uri: TrackingUri = None,
+) -> int:
+    """Run suites and live models by the clock, as conf/schedule.yaml says, until interrupted.
+
+    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own. The
+    action `resume` with a NAME resumes a schedule that is paused, while another process serves it.
+
+    - `action`: nothing, or `resume`.
+    - `schedule_name`: the schedule to resume.
+    - `port`: that of its own Prefect server, on the loopback.
 
     Example: leaseboard schedule --conf conf
     """
     from leaseboard.tasks.jobs.suites.timetable import load_schedule
 
+    if action is not None:
+        if action != "resume" or schedule_name is None:
+            raise UsageError(f"schedule {action}: the one action is `schedule resume NAME`")
+        from prefect.settings import PREFECT_API_URL, temporary_settings
+
+        from leaseboard.flows.schedule import resume
+
+        url = os.environ.get("PREFECT_API_URL") or f"http://127.0.0.1:{port}/api"
+        with temporary_settings({PREFECT_API_URL: url}):
+            resume(schedule_name)
+        return 0
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
     for entry in loaded.schedules:
-        if entry.keep is not None:
-            _check_keep(Path(entry.keep))
+        if entry.live is not None:
+            _check_live(Path(entry.live))
     if tracking_uri is not None:  # the runs' processes inherit it, and Prefect does not show it
         os.environ["MLFLOW_TRACKING_URI"] = tracking_uri
     for entry in loaded.schedules:
         say(f"{entry.name}: {entry.what} at {entry.cron!r} ({entry.timezone})")
-
     try:
         with terminable():
             _serve(loaded, folder, port)
@@ -295,18 +476,17 @@ def schedule(
     return 0
 
 
-def _check_keep(file: Path) -> None:
-    """UsageError for a keep that could not take a turn."""
-    from leaseboard.tasks.keep.contract import read_contract
-    from leaseboard.tasks.keep.opening import recipe_of
-    from leaseboard.tasks.keep.settings import read_keep
+def _check_live(file: Path) -> None:
+    """Raise UsageError for a live model that could not be updated."""
+    from leaseboard.tasks.live.contract import read_contract
+    from leaseboard.tasks.live.settings import read_settings
+    from leaseboard.tasks.live.update import recipe_of
 
-    keep = read_keep(file)
-    recipe_of(keep, read_contract(keep.contract, keep.data))
+    settings = read_settings(file)
+    recipe_of(settings, read_contract(settings.contract, settings.data))
 
 
 def _serve(loaded: Schedule, folder: Path, port: int) -> None:
-
     if os.environ.get("PREFECT_API_URL"):
         from leaseboard.flows.schedule import serve_schedules
 

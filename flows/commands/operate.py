@@ -1,4 +1,4 @@
-"""``leaseboard ui``, ``doctor``, ``check``: the record, the installation, an algorithm."""
+"""``leaseboard ui``, ``doctor``, ``check``: the MLflow UI, the installation, an algorithm."""
 
 from __future__ import annotations
 
@@ -9,42 +9,43 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
-from leaseboard.flows.commands.options import TrackingUri
+from leaseboard.flows.commands.options import Port, TrackingUri, complete_algorithms
 from leaseboard.flows.console import say, terminable
 from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
 from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.addresses import remember_ui
+from leaseboard.tasks.machine.progress import counted
 
 if TYPE_CHECKING:
-    from leaseboard.tasks.tend.doctor import Finding
+    from leaseboard.tasks.archive.doctor import Finding
 
 
-def ui(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="On loopback.")] = 5000,
-    tracking_uri: TrackingUri = None,
-) -> None:
-    """Open the MLflow UI on the local store, on loopback only.
+def ui(port: Port = 5000, tracking_uri: TrackingUri = None) -> None:
+    """Serve the MLflow user interface, on this machine only.
 
     Example: leaseboard ui --port 5001
     """
     import os
     import sys
 
-    from leaseboard.tasks.track.store import ensure_store
+    from leaseboard.tasks.track.store import artifact_root, ensure_store
 
     if answers(port):
         raise UsageError(f"port {port} is taken: name another --port")
     uri = paths.tracking_uri(tracking_uri)
     ensure_store(uri)
-    # By the environment: anybody can read a process's arguments, and it may hold a password.
+    # By the environment: other users can read arguments, and it may hold a password.
     store = {"MLFLOW_BACKEND_STORE_URI": uri}
     command = [
-        sys.executable,
-        *["-P", "-m", "mlflow", "ui", "--host", "127.0.0.1", "--port"],
-        str(port),
-    ]
+        sys.executable, "-P", "-m", "mlflow", "ui",
+        "--host", "127.0.0.1", "--port", str(port), "--workers", "1",
+        # What is logged through this server is where what is logged to the store itself is.
+        "--no-serve-artifacts", "--default-artifact-root", artifact_root(uri),
+    ]  # fmt: skip
     with terminable():
-        server = Service([*command, "--workers", "1"], os.environ | store | SAFE_PATH)
+        server = Service(command, os.environ | store | SAFE_PATH)
         try:
+            remember_ui(uri, f"http://127.0.0.1:{port}")
             say(f"http://127.0.0.1:{port}/#/experiments?workflowType=machine_learning")
             code = server.wait()
         finally:
@@ -52,44 +53,43 @@ def ui(
     raise LeaseboardError(f"MLflow's server ended with exit code {code}")
 
 
-def doctor(
-    mend: Annotated[bool, typer.Option("--mend", help="Mend what can be mended.")] = False,
-    tracking_uri: TrackingUri = None,
-) -> int:
-    """Check the installation, the stores, packages that clash with ours, stuck runs.
+def doctor(fix: bool = False, tracking_uri: TrackingUri = None) -> int:
+    """Check the installation, MLflow, packages that clash with ours, and stuck runs.
 
-    Example: leaseboard doctor --mend
+    - `fix`: Fix what can be fixed.
+
+    Example: leaseboard doctor --fix
     """
-    from leaseboard.tasks.tend.doctor import examine
+    from leaseboard.tasks.archive.doctor import examine
 
     troubled = False
-    found = examine(paths.tracking_uri(tracking_uri), mend=mend)
-    for finding in chain(found, stuck_flow_runs(mend=mend)):
+    found = examine(paths.tracking_uri(tracking_uri), fix=fix)
+    for finding in chain(found, stuck_flow_runs(fix=fix)):
         troubled |= not finding.healthy
         say(f"{'ok ' if finding.healthy else 'BAD'}  {finding.name}: {finding.detail}")
     return 2 if troubled else 0
 
 
-def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
-    """Flow runs that Prefect says are running though their process is gone.
+def stuck_flow_runs(*, fix: bool) -> Iterator[Finding]:
+    """Yield findings on flow runs that Prefect shows as running though their process is gone.
 
-    They are looked for on the server of ``PREFECT_API_URL``, else in the history that our own
-    servers keep in ``PREFECT_HOME``.
+    They are read from the server of ``PREFECT_API_URL``, else from the history of our own servers
+    in ``PREFECT_HOME``.
     """
     import os
     from contextlib import ExitStack
 
-    from leaseboard.tasks.tend.doctor import Finding
+    from leaseboard.tasks.archive.doctor import Finding
 
     name = "stuck flow runs"
-    with ExitStack() as kept:
+    with ExitStack() as stack:
         url = os.environ.get("PREFECT_API_URL", "")
         if not url:
             if not server_log().with_name("prefect.db").is_file():
                 yield Finding(name, True, "none: Prefect has recorded nothing here")
                 return
             try:
-                url = kept.enter_context(PrefectServer(server_log())).wait()
+                url = stack.enter_context(PrefectServer(server_log())).wait()
             except (LeaseboardError, OSError) as error:
                 yield Finding(name, False, str(error))
                 return
@@ -100,10 +100,10 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
 
         from leaseboard.flows.flow_runs import cause, dead_runs, end_dead_runs
 
-        kept.enter_context(temporary_settings({PREFECT_API_URL: url}))
+        stack.enter_context(temporary_settings({PREFECT_API_URL: url}))
         try:
-            client = kept.enter_context(get_client(sync_client=True))
-            stuck = end_dead_runs(client) if mend else dead_runs(client)
+            client = stack.enter_context(get_client(sync_client=True))
+            stuck = end_dead_runs(client) if fix else dead_runs(client)
         except httpx.HTTPError as error:
             yield Finding(name, False, f"Prefect's server does not answer: {cause(error)}")
             return
@@ -111,47 +111,82 @@ def stuck_flow_runs(*, mend: bool) -> Iterator[Finding]:
         if stuck:
             detail += (
                 ": ended"
-                if mend
-                else ": their processes are gone; end them with `leaseboard doctor --mend`"
+                if fix
+                else ": their processes are gone; end them with `leaseboard doctor --fix`"
             )
-        yield Finding(name, mend or not stuck, detail)
+        yield Finding(name, fix or not stuck, detail)
+
+
+def warm() -> None:
+    """Compile all kernels ahead, on all cores, so that no command waits for them.
+
+    They are kept in the cache, and compiled again only after their code or the compiler changed.
+
+    Example: leaseboard warm
+    """
+    from leaseboard.algorithms import compilation
+    from leaseboard.tasks.models.kernels import PARTS, compile_ahead
+
+    for _ in counted(compile_ahead(), "kernels", "parts", len(PARTS)):
+        pass
+    place = compilation.folder()
+    if place is None or not any(place.glob("*")):
+        raise UsageError(f"no kernel can be kept in {place}: set LEASEBOARD_CACHE to a folder")
+    say(f"kernels are compiled: {place}")
 
 
 LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
-"""What one promise may take to check: each is checked in a process of its own."""
+"""Limits of one check, each of which runs in a process of its own."""
 
 
 def check(
-    algorithm: Annotated[
-        str, typer.Argument(help="A name of `leaseboard list`, or file.py:Class.")
-    ],
+    algorithm: Annotated[str | None, typer.Argument(autocompletion=complete_algorithms)] = None,
+    scaffold: str | None = None,
 ) -> int:
-    """Run the common checks over an algorithm of your own or of ours.
+    """Run the checks that every algorithm must pass over one of your own, or over a plugin.
+
+    - `algorithm`: FILE.py:CLASS, a name of `leaseboard list algorithms`, or that of a plugin.
+    - `scaffold`: Write the skeleton of a plugin into a new folder of this name: a package with an
+      algorithm and its test.
 
     Example: leaseboard check my_algorithm.py:MyAlgorithm
     """
+    from leaseboard.algorithms import plugins, registry
     from leaseboard.algorithms.checks import checks
-    from leaseboard.algorithms.user_files import file_of
-    from leaseboard.tasks.jobs import quarantine
-    from leaseboard.tasks.jobs.described import PROMISE, describe
+    from leaseboard.tasks.jobs import sandbox
+    from leaseboard.tasks.jobs.described import CHECK, describe
     from leaseboard.tasks.jobs.job import Limits
+    from leaseboard.tasks.jobs.plugin_check import verdict
+    from leaseboard.tasks.jobs.scaffold import write
 
+    if (algorithm is None) == (scaffold is None):
+        raise UsageError("give an algorithm to check, or --scaffold NAME for a new one")
+    if scaffold is not None:
+        for path in write(scaffold):
+            say(str(path))
+        return 0
+    assert algorithm is not None
+    for plugin in [each for each in plugins.discovered() if each.name == algorithm]:
+        fault = verdict(plugin, again=True)["fault"]
+        say(f"plugin  {plugin.name}: {plugin.kind} of {plugin.source}: {fault or 'ok'}")
+        if fault or plugin.kind != "algorithms":
+            return 1 if fault else 0
     found = describe(algorithm, {})
     failed = 0
-    for name, promise in checks().items():
+    for name, rule in counted(checks().items(), "check", "rules"):
         try:
-            broken = quarantine.ask(
-                PROMISE, file_of(algorithm), algorithm, name,
+            broken = sandbox.ask(
+                CHECK, registry.file_of(algorithm), algorithm, name,
                 limits=Limits(**LIMITS), follow=False,
             )  # fmt: skip
-        except UserFileError as error:  # it did not live to tell
+        except UserFileError as error:  # its process ended
             broken = str(error)
         if broken:
             failed += 1
             say(f"FAILED  {name}: {broken}")
         else:
-            say(f"ok      {name}: {(promise.__doc__ or '').strip()}")
-    if found.hindsight:
-        say("note    it declares hindsight: look_ahead was not asked of it, and boards mark it")
-    say(f"{len(checks()) - failed} promises kept, {failed} broken")
+            say(f"ok      {name}: {(rule.__doc__ or '').strip()}")
+    if found.oracle_baseline:
+        say("note    an oracle baseline: look_ahead is not checked, and leaderboards mark it")
+    say(f"{len(checks()) - failed} checks passed, {failed} failed")
     return 1 if failed else 0

@@ -1,4 +1,4 @@
-"""``leaseboard race``: one algorithm on one data set, now."""
+"""``leaseboard race``: one or several algorithms on one dataset, now."""
 
 from __future__ import annotations
 
@@ -9,185 +9,314 @@ import sys
 import tempfile
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
+from leaseboard.algorithms.events import Event, Started, of
+from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.flows.commands.model import record
 from leaseboard.flows.commands.options import (
+    Algorithms,
+    AsJson,
     Conf,
     Mirrors,
-    NoBaselines,
+    OptionalSeed,
+    Seed,
+    Settings,
     TrackingUri,
     parse_settings,
     use_conf,
 )
-from leaseboard.flows.console import new_folder, say, terminable
+from leaseboard.flows.console import new_folder, say, say_progress, terminable
 from leaseboard.tasks.folder.results import EVENTS, LOG, write_result
+from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find, lines_of
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.machine.progress import Activity
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.job import Job, Result
     from leaseboard.tasks.jobs.skill import SkillScore
-    from leaseboard.tasks.models.winner import Fitted
     from leaseboard.tasks.pool.attempts import Attempt
 
-MOST_FAILURES = 5
-
-ONE_CLASS_MEND = (
-    "leave scale, clip and learning_rate at their defaults, or give more rows; AppleClassifier has"
+SHOWN = 0.001
+"""CPU seconds of the naive baselines from which on they are printed; as jobs they cost none."""
+ONE_CLASS_FIX = (
+    "leave scale, clip and learning_rate at their defaults, or give more rows;"
+    " PolynomialExpansionClassifier has"
     " class_weight and predict_proba"
 )
+FIELDS = (
+    "status", "score", "metric", "direction", "metrics", "champion", "units", "unit", "rows",
+    "rows_available", "budget", "complete", "oracle_baseline", "cpu_seconds", "wall_seconds",
+    "replayed_cpu_seconds", "setup_seconds", "seed", "environment_seed", "algorithm", "data",
+    "digest", "settings", "environment_options", "reason", "events", "baseline",
+    "baselines_cpu_seconds", "of_log_target", "diagnostics",
+)  # fmt: skip
+"""Keys of the JSON object, in order."""
 
 
 def race(
     context: typer.Context,
-    algorithm: Annotated[
-        str, typer.Argument(help="A name of `leaseboard list`, or file.py:Class.")
-    ],
-    data: Annotated[str, typer.Argument(help="A reference such as openml:215 or file:my.csv.")],
-    target: Annotated[str | None, typer.Option(help="The target column (default: last).")] = None,
-    task: Annotated[str | None, typer.Option(help="regression or classification.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Of everything random.")] = 0,
-    environment_seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=2**31 - 1, help="Of splits and draws (default: --seed)."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="A setting of the algorithm or bench, KEY=VALUE; repeatable."),
-    ] = None,
-    budget: Annotated[float | None, typer.Option(help="Units of the bench, see the JSON.")] = None,
-    metric: Annotated[
-        str | None,
-        typer.Option(help="What to tell in the place of the score, such as kappa or mae."),
-    ] = None,
-    no_baselines: NoBaselines = False,
-    as_json: Annotated[bool, typer.Option("--json", help="End with one JSON object.")] = False,
-    out: Annotated[Path, typer.Option("--out", help="Where the events go.")] = Path("runs/race"),
+    algorithm: Algorithms,
+    data: str,
+    target: str | None = None,
+    task: str | None = None,
+    seed: Seed = 0,
+    environment_seed: OptionalSeed = None,
+    settings: Settings = None,
+    budget: float | None = None,
+    metric: str | None = None,
+    no_baselines: bool = False,
+    as_json: AsJson = False,
+    run_dir: Path = Path("runs/race"),
     mirror: Mirrors = None,
     conf: Conf = None,
-    register: Annotated[
-        str | None, typer.Option(help="Register the model under this name, as challenger.")
-    ] = None,
-    track: Annotated[bool, typer.Option("--track", help="Log to MLflow as well.")] = False,
+    register: str | None = None,
+    track: bool = False,
     tracking_uri: TrackingUri = None,
 ) -> int:
-    """Run one algorithm on one data set.
+    """Run one or several algorithms on one dataset; of several, print a leaderboard.
 
-    Example: leaseboard race chacha synthetic:fried?rows=20000 --set b=10 --json
+    With --json standard output is one JSON object, or a list of them for several algorithms.
+
+    - `environment_seed`: Seed of splits and draws (default: --seed).
+    - `run_dir`: each job gets a folder in it.
+    - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
+    - `track`: Also record the jobs in MLflow.
+
+    Example: leaseboard race chacha vanilla synthetic:fried?rows=20000
     """
     from leaseboard.tasks.fetch.references import with_options
     from leaseboard.tasks.jobs.job import Job
-    from leaseboard.tasks.jobs.skill import SkillScore, with_skill
 
-    prepare_environment()
     use_conf(conf)
+    if tracking_uri is not None and not (track or register):
+        raise UsageError("--tracking-uri alone records nothing: add --track or --register NAME")
     if budget is not None and not 0 < budget < math.inf:
         raise UsageError(
             f"--budget {budget:g} must be a number above 0: name how many units to spend"
         )
-    job = Job(
-        algorithm=algorithm,
-        data=with_options(data, target=target, task=task),
-        seed=seed,
-        environment_seed=seed if environment_seed is None else environment_seed,
-        label=algorithm,
-        settings=parse_settings(settings or []),
-        budget=budget,
-    )
-    job, fault = _checked(job)
-    if register is not None:
-        _check_register(register, job, fault)
+    reference = with_options(data, target=target, task=task)
     mirrors = paths.mirrors(tuple(mirror or ()))
-    if metric is not None:
-        _check_metric(metric, job, mirrors)
-    with new_folder(out) as folder:
-        attempt = _run(job, folder, mirrors, fault=fault, keep=register is not None)
-        result, found, home = attempt.result, SkillScore(attempt.result), attempt.folder
-        assert home is not None
+    checked = [
+        _checked(
+            Job(
+                algorithm=each,
+                data=reference,
+                seed=seed,
+                environment_seed=seed if environment_seed is None else environment_seed,
+                name=each,
+                settings=parse_settings(settings or []),
+                budget=budget,
+                metric="" if metric is None or metric in DIRECTIONS else metric,
+            ),
+            register,
+            metric,
+            mirrors,
+        )
+        for each in algorithm
+    ]
+    more = _baselines(algorithm, reference, no_baselines) if len(algorithm) > 1 else []
+    jobs = [*checked, *((replace(checked[0][0], algorithm=each, name=each, settings={}), "")
+                        for each in more)]  # fmt: skip
+    attempts: list[Attempt] = []
+    raced, results = [], []
+    rows: list[dict[str, Any]] | None = [] if as_json else None
+    with new_folder(run_dir) as folder:
+        for number, (job, fault) in enumerate(jobs, 1):
+            if len(jobs) > 1:
+                say_progress(f"[{number}/{len(jobs)}] {job.name} on {job.data}")
+            attempts.append(_run(job, folder, mirrors, fault=fault, keep_model=bool(register)))
+        ran = [each.result for (job, _), each in zip(jobs, attempts, strict=True)
+               if not job.settings]  # fmt: skip
         try:
-            _keep(attempt, result)
-            found = with_skill(job, result, mirrors=mirrors, baselines=not no_baselines)
-        finally:  # the result is told, whatever goes wrong
-            result = found.result
-            log = attempt.log.decode(errors="replace").rstrip()
-            if context.obj and result.status != "ok" and log:  # asked for by --debug
-                say(log, err=True)
-            _print(_measured_by(metric, result), found, home, as_json=as_json)
-        _keep(attempt, result)
-    with redirect_stdout(sys.stderr):  # the JSON stays the last line
+            for (job, _), attempt in zip(checked, attempts, strict=False):
+                log = attempt.log.decode(errors="replace").rstrip()
+                if "debug" in context.obj and attempt.result.status != "ok" and log:
+                    say(log, err=True)
+                result, measured = _finish(
+                    job, attempt, mirrors, metric, ran, rows, baselines=not no_baselines
+                )
+                raced.append((job, attempt, result))
+                results.append(measured)
+        finally:  # also of those before one that cannot be written
+            if rows:
+                say(json.dumps(rows if len(checked) > 1 else rows[0]))
+        for attempt in attempts[len(checked) :]:
+            assert attempt.folder is not None
+            write_result(attempt.folder, attempt.result)
+            results.append(_measured_by(metric, attempt.result))
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        if len(results) > 1:
+            _show_board(results)
+        for line in [] if as_json else lines_of(_diagnosed(results)):
+            say(line)
+    with redirect_stdout(sys.stderr):  # the JSON stays alone
         if track:
-            from leaseboard.tasks.track import log_race
+            from leaseboard.tasks.track.tracker import log_race
 
-            log_race(result, home / EVENTS, paths.tracking_uri(tracking_uri))
-        if register is not None and result.status == "ok":
-            fitted = _fitted(job, attempt, result, mirrors)
-            record(register, fitted, [result], "race", tracking_uri)
-    return 0 if result.status == "ok" else 3 if result.status == "skipped" else 2
+            for _, attempt, result in raced:
+                assert attempt.folder is not None
+                log_race(
+                    result, attempt.folder / EVENTS, paths.tracking_uri(tracking_uri), mirrors
+                )
+        whole = [n for n, (*_, result) in enumerate(raced) if result.status == "ok"]
+        if register is not None and whole:
+            best = min(whole, key=lambda n: _loss(results[n]))
+            _register(register, *raced[best], mirrors, tracking_uri)
+    codes = {"ok": 0, "skipped": 3}
+    ended = [codes.get(result.status, 2) for *_, result in raced]
+    return 2 if 2 in ended else min(ended)
 
 
-def _checked(job: Job) -> tuple[Job, str]:
-    """The job with its settings divided, and why the user's file cannot be used, if so."""
-    from leaseboard.tasks.jobs.run import check, route_settings
+def _show(shown: Activity, event: Event) -> None:
+    """Show how much of its budget a job has spent."""
+    for first in of((event,), Started):
+        shown.total, shown.unit = first.budget, first.unit
+    shown.done = event.at
 
+
+def _loss(result: Result) -> float:
+    """Return the score of a finished job, such that less is better."""
+    assert result.score is not None
+    return result.score if result.direction == "min" else -result.score
+
+
+def _finish(
+    job: Job,
+    attempt: Attempt,
+    mirrors: tuple[Path, ...],
+    metric: str | None,
+    ran: list[Result],
+    rows: list[dict[str, Any]] | None,
+    *,
+    baselines: bool,
+) -> tuple[Result, Result]:
+    """Print and write the result of a job that has ended, with its skill.
+
+    Returns it, and the same with `metric` as its score.
+
+    - `ran`: results on the same data, by the defaults of their algorithms.
+    - `rows`: gets the result as a row for JSON, which is not printed then.
+    """
+    from leaseboard.tasks.jobs.skill import SkillScore, with_skill
+
+    found, home = SkillScore(attempt.result), attempt.folder
+    assert home is not None
     try:
-        mine, shared = route_settings(job.algorithm, job.settings)
-        routed = replace(job, settings=mine, bench=shared)
-        check(routed)
-    except UserFileError as error:
-        return job, str(error)
-    return routed, ""
+        found = with_skill(job, attempt.result, mirrors=mirrors, baselines=baselines, ran=ran)
+    finally:  # the result is shown and written, also if the baselines fail
+        measured = _measured_by(metric, found.result)
+        _print(measured, found, home, rows)
+        write_result(home, found.result)
+        if attempt.trace:
+            (home / LOG).write_text(attempt.trace, encoding="utf-8")
+    return found.result, measured
 
 
-def _check_register(name: str, job: Job, fault: str) -> None:
-    """UsageError if the job's model cannot be registered under that name, whatever comes of it."""
+def _baselines(algorithms: list[str], reference: str, no_baselines: bool) -> list[str]:
+    """Return the naive baselines to add; UsageError if no leaderboard compares the algorithms."""
+    from pydantic import ValidationError
+
+    from leaseboard.tasks.jobs.job import first_fault
+    from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
+    from leaseboard.tasks.jobs.suites.suite import Suite
+
+    content = {"title": "Race", "algorithms": algorithms, "data": [reference],
+               "baselines": not no_baselines}  # fmt: skip
+    try:
+        suite = with_baselines(Suite.model_validate(content))
+    except ValidationError as error:
+        raise UsageError(first_fault(error)) from error
+    check_suite(suite)
+    return [each.algorithm for each in suite.algorithms[len(algorithms) :]]
+
+
+def _diagnosed(results: list[Result]) -> list[Diagnostic]:
+    """Return the diagnostics of jobs that have ended."""
+    from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
+    from leaseboard.tasks.score.frame import to_frame
+
+    logs = {each.key: signals(each, read_partial_log(Path(each.events))) or ()
+            for each in results if each.events}  # fmt: skip
+    return find(FINDERS, DiagnosedRun(to_frame(results), logs=logs))
+
+
+def _show_board(results: list[Result]) -> None:
+    """Print the leaderboard of several algorithms, if one of them has a score."""
+    from leaseboard.tasks.score import board
+    from leaseboard.tasks.score.summary import compared
+
+    if any(result.status == "ok" for result in results):
+        say()
+        board.show(compared(results))
+
+
+def _checked(
+    job: Job, register: str | None, metric: str | None, mirrors: tuple[Path, ...]
+) -> tuple[Job, str]:
+    """Return the job with its settings divided, and why the user's file cannot be used, if so.
+
+    Raises UsageError for wrong settings, and a name or metric that the job cannot have.
+    """
     from leaseboard.tasks.jobs.described import describe
-    from leaseboard.tasks.models.names import check_name
-    from leaseboard.tasks.models.winner import require_model
-
-    check_name(name)
-    if not fault:
-        require_model(job.label, describe(job.algorithm, job.settings).bench)
-
-
-def _check_metric(name: str, job: Job, mirrors: tuple[Path, ...]) -> None:
-    """UsageError if the job cannot have the measure."""
+    from leaseboard.tasks.jobs.run import check, route_settings
     from leaseboard.tasks.jobs.suites.plan import require_measure, tasks_of
-    from leaseboard.tasks.score.frame import check_measure
+    from leaseboard.tasks.models.winner import check_name, require_model
+    from leaseboard.tasks.score.frame import direction_of
 
-    require_measure(check_measure(name), [job], {})  # before any data are loaded
-    require_measure(name, [job], tasks_of([job.data], mirrors))
+    fault = ""
+    try:
+        own, shared = route_settings(job.algorithm, job.settings)
+        routed = replace(job, settings=own, environment=shared)
+        check(routed)
+        job = routed
+    except UserFileError as error:
+        fault = str(error)
+    if register is not None:
+        check_name(register)
+        if not fault:
+            require_model(job.name, describe(job.algorithm, job.settings).environment)
+    if metric is not None:
+        direction_of(metric)
+        require_measure(metric, [job], {})  # before any data are loaded
+        require_measure(metric, [job], tasks_of([job.data], mirrors))
+    return job, fault
 
 
 def _measured_by(metric: str | None, result: Result) -> Result:
-    """`result` with the measure, if asked for, in the place of the score; says if it has none."""
-    from leaseboard.algorithms.benches.measures import DIRECTIONS
+    """Return `result` with the metric as its score; if it has none, say so and leave the score."""
+    from leaseboard.tasks.score.frame import direction_of
 
     if metric is None or result.status != "ok":
         return result
     if metric not in result.metrics:
         say(
-            f"--metric {metric} is not defined for what came of this run: its score is"
+            f"--metric {metric} is not defined for the outcome of this run: its score is"
             f" {result.metric}; run more of the data, or leave --metric out",
             err=True,
         )
         return result
     value = result.metrics[metric]
-    return replace(result, score=value, metric=metric, direction=DIRECTIONS[metric])
+    return replace(result, score=value, metric=metric, direction=direction_of(metric))
 
 
-def _run(job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bool) -> Attempt:
-    """Run the job in a folder of its own; what it raises is a result, but for wrong usage.
+def _run(
+    job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep_model: bool
+) -> Attempt:
+    """Run the job in a folder of its own; only wrong usage is raised.
 
-    Code of the user's runs in a worker, as in a suite; if `keep`, its model is kept there.
+    Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
     """
-    from leaseboard.tasks.jobs.programs import is_foreign
+    from leaseboard.tasks.jobs.programs import is_untrusted
     from leaseboard.tasks.jobs.run import RUN_JOB, failed
-    from leaseboard.tasks.models.kept import RUN
+    from leaseboard.tasks.models.kernels import helped
+    from leaseboard.tasks.models.winner import RUN
     from leaseboard.tasks.pool.attempts import Attempt, run_one
 
     folder = Path(tempfile.mkdtemp(prefix=".race-", dir=out))
@@ -195,13 +324,18 @@ def _run(job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bo
         if fault:
             made = Attempt(failed(job, "crash", fault))
         else:
-            with terminable() if is_foreign(job) else nullcontext():
-                made = run_one(job, folder, mirrors=mirrors, work=RUN if keep else RUN_JOB)
+            work = RUN if keep_model else RUN_JOB
+            alone = not job.algorithm.startswith("chacha")
+            help_ = nullcontext() if alone else helped()
+            stop = terminable() if is_untrusted(job) else nullcontext()
+            with Activity(f"{job.name} on {job.data}") as shown, stop, help_:
+                sinks = (partial(_show, shown),)
+                made = run_one(job, folder, mirrors=mirrors, work=work, sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
         shutil.rmtree(folder)
         raise
     result = made.result
-    home = out / f"{result.label.replace('/', '_').replace(':', '_')}-{result.key}"
+    home = out / f"{result.name.replace('/', '_').replace(':', '_')}-{result.key}"
     if home.exists():
         shutil.rmtree(home)
     folder.rename(home)
@@ -210,66 +344,58 @@ def _run(job: Job, out: Path, mirrors: tuple[Path, ...], *, fault: str, keep: bo
     return replace(made, result=result, folder=home)
 
 
-def _keep(attempt: Attempt, result: Result) -> None:
-    """Write the result, and the traceback of a crash, beside the events."""
-    home = attempt.folder
-    assert home is not None
-    write_result(home, result)
-    if attempt.trace:
-        (home / LOG).write_text(attempt.trace, encoding="utf-8")
-
-
-def _fitted(job: Job, attempt: Attempt, result: Result, mirrors: tuple[Path, ...]) -> Fitted:
-    """The model that was found, with what it was made from.
-
-    Raises UsageError if the run's score is none that others can be compared with.
-    """
-    from leaseboard.tasks.models.kept import WORD, kept
-    from leaseboard.tasks.models.winner import barred, fit
+def _register(
+    name: str,
+    job: Job,
+    attempt: Attempt,
+    result: Result,
+    mirrors: tuple[Path, ...],
+    tracking_uri: str | None,
+) -> None:
+    """Register the model that was found; UsageError if its score cannot be compared."""
+    from leaseboard.tasks.models.winner import OUTCOME, barred, fit, saved_in
 
     if why := barred(result):
-        raise UsageError(f"not registered: {result.label} on {result.data}: {why}")
+        raise UsageError(f"not registered: {result.name} on {result.data}: {why}")
     assert attempt.folder is not None
-    if (attempt.folder / WORD).is_file():
-        return kept(job, attempt.folder, mirrors)
-    return fit(job, result, mirrors=mirrors, learner=attempt.model)
+    if (attempt.folder / OUTCOME).is_file():
+        fitted = saved_in(job, attempt.folder, mirrors)
+    else:
+        fitted = fit(job, result, mirrors=mirrors, learner=attempt.model)
+    record(name, fitted, [result], "race", tracking_uri)
 
 
-def _print(result: Result, found: SkillScore, home: Path, *, as_json: bool) -> None:
-    from leaseboard.algorithms.benches.holdout import ONE_CLASS, SAYS_NOTHING
+def _print(
+    result: Result, found: SkillScore, home: Path, rows: list[dict[str, Any]] | None
+) -> None:
+    """Print a result, or append it to `rows`; print on standard error what went wrong."""
     from leaseboard.algorithms.configurations import phrase
-    from leaseboard.algorithms.events import ConfigurationFailed, of
-    from leaseboard.tasks.folder.event_logs import read_partial_log
-    from leaseboard.tasks.jobs.job import plain
-    from leaseboard.tasks.score.frame import rows_cut, to_frame, told
+    from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
+    from leaseboard.flows.benchmark import replay
+    from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
+    from leaseboard.tasks.score.frame import describe_metrics
+    from leaseboard.tasks.score.summary import METRIC as TEST
 
     is_log = found.of_log and result.metric == found.result.metric
-    events = read_partial_log(home / EVENTS) if (home / EVENTS).is_file() else ()
-    failures = list(of(events, ConfigurationFailed))
-    for each in failures[:MOST_FAILURES]:
-        reason = " ".join(each.reason.split())
-        say(f"configuration {each.configuration} failed: {reason}", err=True)
-    more = len(failures) - MOST_FAILURES
-    if more > 0:
-        say(f"and {more} more configurations failed: their reasons are events", err=True)
     if result.status != "ok":
         reason = " ".join(result.reason.split())
-        say(f"{result.label} on {result.data}: {result.status}: {reason}", err=True)
-    elif not as_json:
+        say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
+    elif rows is None:
         say(
-            f"{result.label} on {result.data}, seed {result.seed}:"
+            f"{result.name} on {result.data}, seed {result.seed}:"
             f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
-            f" in {result.cpu_seconds:.3f} CPU s ({result.units:g} {result.unit})"
+            f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
         )
-        if cut := rows_cut(to_frame([result]), {}):
-            say(cut)
-        measured = told(result.metrics, found.best)
-        if measured:
+        if measured := describe_metrics(result.metrics, found.best):
             say(f"measured: {measured}{', all of the target itself' if found.of_log else ''}")
-        if found.best:
+        if math.isfinite(tested := result.metrics.get(TEST, math.nan)):
+            say(f"test score of the choice, on rows that the search did not use: {tested:.6g}")
+        if result.setup_seconds >= 1:
+            say(f"set up in {result.setup_seconds:.1f} s: data read, kernels compiled or loaded")
+        if found.baselines_cpu_seconds > SHOWN:
             say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
         if ONE_CLASS in result.metrics:
-            say(f"{SAYS_NOTHING}: {ONE_CLASS_MEND}", err=True)
+            say(f"{SAYS_NOTHING}: {ONE_CLASS_FIX}", err=True)
         if not result.complete:
             say(
                 f"it ended early: {result.units:g} of {result.budget:g} {result.unit},"
@@ -279,13 +405,12 @@ def _print(result: Result, found: SkillScore, home: Path, *, as_json: bool) -> N
         if result.champion:
             say(f"champion: {phrase(result.champion)}")
         say(f"events: {home / EVENTS}")
-    if as_json:
-        names = ("status", "score", "metric", "direction", "metrics", "champion", "units", "unit",
-                 "rows", "rows_available",
-                 "budget", "complete", "hindsight",
-                 "cpu_seconds", "wall_seconds", "setup_seconds", "seed", "environment_seed",
-                 "algorithm", "data", "digest", "settings", "bench_options", "reason",
-                 "events", "baseline", "baselines_cpu_seconds", "of_log_target")  # fmt: skip
-        row = plain(result) | {"baseline": found.best, "of_log_target": is_log,
-                               "baselines_cpu_seconds": found.baselines_cpu_seconds}  # fmt: skip
-        say(json.dumps({name: row[name] for name in names}))
+    if rows is not None:
+        row = plain(result) | {
+            "baseline": found.best,
+            "of_log_target": is_log,
+            "replayed_cpu_seconds": replayed_cpu_seconds(result),
+            "baselines_cpu_seconds": found.baselines_cpu_seconds,
+            "diagnostics": [each.as_row() for each in _diagnosed([result])],
+        }
+        rows.append({name: row[name] for name in FIELDS})

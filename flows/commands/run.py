@@ -1,29 +1,31 @@
-"""``leaseboard run``, ``plan``, ``report``, ``compare``: a suite, its page, and two runs."""
+"""``leaseboard run``, ``report``, ``diff``: a suite, its page, and two runs."""
 
 from __future__ import annotations
 
+import json
+import sys
 from collections import Counter
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.parts import require
 from leaseboard.flows.commands.model import register_winners
 from leaseboard.flows.commands.options import (
-    Cluster,
+    AsJson,
     Conf,
+    FailOn,
     Local,
-    Metric,
     Mirrors,
-    NoBaselines,
-    Out,
+    RunDir,
     SuiteName,
     TrackingUri,
     Workers,
+    failing_codes,
     show_table,
 )
-from leaseboard.flows.console import check_file, check_folder, resumable, say
+from leaseboard.flows.console import check_runs, report_damage, resumable, say
 from leaseboard.tasks.folder.results import read_result, shown_at
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.terminal import show
@@ -31,126 +33,154 @@ from leaseboard.tasks.machine.terminal import show
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.plan import Planned
     from leaseboard.tasks.jobs.suites.suite import Suite
-    from leaseboard.tasks.score.compared import Compared
+    from leaseboard.tasks.score.summary import Compared
 
 
 def run(
     suite: SuiteName,
-    out: Out = None,
+    dry_run: bool = False,
+    run_dir: RunDir = None,
     workers: Workers = None,
     local: Local = False,
-    cluster: Cluster = None,
+    cluster: str | None = None,
     mirror: Mirrors = None,
     conf: Conf = None,
     tracking_uri: TrackingUri = None,
-    metric: Metric = None,
-    no_baselines: NoBaselines = False,
-    register: Annotated[
-        bool, typer.Option("--register", help="Register the winners, see `leaseboard model`.")
-    ] = False,
+    metric: str | None = None,
+    no_baselines: bool = False,
+    register: str | None = None,
+    fail_on: FailOn = None,
+    as_json: AsJson = False,
 ) -> int:
-    """Run a suite: skip what is done, run the rest, print the leaderboard.
+    """Run a suite of algorithms on datasets: skip what is done, run the rest, print a leaderboard.
+
+    The run folder gets results.parquet, the event logs and report.html.
+
+    - `dry_run`: list each job, and whether it is done, to run or skipped.
+    - `register`: With several datasets, the best model on each is NAME-DATASET.
 
     Example: leaseboard run quick
     """
-    from leaseboard.flows.dispatch import How, execute, exit_code, open_suites
+    from leaseboard.flows.dispatch import RunOptions, execute, exit_code, open_suites
+    from leaseboard.tasks.models.winner import check_name
 
+    if not dry_run:
+        require("flows", "run")
     if cluster and (local or workers):
         raise UsageError("--cluster excludes --local and --workers: Dask's workers do the work")
-    how = How(workers, local, cluster, tuple(mirror or ()), tracking_uri)
-    codes = []
-    for loaded, home in open_suites(suite, out, conf, baselines=not no_baselines):
-        with resumable(home):
-            code = exit_code(execute(_ranked_by(metric, loaded), home, how))
-        if register and code == 0:
-            register_winners(loaded, home, None, mirror=mirror, tracking_uri=tracking_uri)
-        codes.append(code)
-    return _together(codes)
+    options = RunOptions(workers, local, cluster, tuple(mirror or ()), tracking_uri)
+    if register is not None:
+        check_name(register)
+    failing, codes = failing_codes(fail_on), []
+    for found, home in open_suites(suite, run_dir, conf, baselines=not no_baselines):
+        loaded = _ranked_by(metric, found)
+        if dry_run:
+            codes.append(_show_plan(loaded, home, mirror))
+            continue
+        with redirect_stdout(sys.stderr) if as_json else nullcontext(), resumable(home):
+            code = exit_code(execute(loaded, home, options))
+        if register is not None and code == 0:
+            register_winners(loaded, home, register, mirror=mirror, tracking_uri=tracking_uri)
+        codes.append(max(code, _diagnosed(home, failing, as_json=as_json)))
+    return next((bad for bad in (2, 1) if bad in codes), min(codes))  # 3: all ran nothing
 
 
-def plan(
-    suite: SuiteName,
-    out: Out = None,
-    mirror: Mirrors = None,
-    conf: Conf = None,
-    no_baselines: NoBaselines = False,
-) -> int:
-    """Print the jobs of a suite, what is done and what will run; run nothing.
+def _diagnosed(home: Path, failing: frozenset[str], *, as_json: bool) -> int:
+    """Print what --json asks for; return 1 if one of the codes that fail was found, else 0."""
+    from leaseboard.tasks.report.build import PAGE, read_diagnostics
 
-    Example: leaseboard plan paper-chacha
-    """
-    from leaseboard.flows.dispatch import open_suites
-
-    opened = open_suites(suite, out, conf, baselines=not no_baselines)
-    return _together([_show_plan(loaded, home, mirror) for loaded, home in opened])
+    found = read_diagnostics(home)
+    if as_json:
+        rows = [each.as_row() for each in found]
+        say(json.dumps({"run": str(home), "report": str(home / PAGE), "diagnostics": rows}))
+    return int(any(each.code in failing for each in found))
 
 
 def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
-    from leaseboard.flows.benchmark import look
-    from leaseboard.tasks import fetch
+    from leaseboard.flows.benchmark import plan_jobs
+    from leaseboard.tasks.fetch import loading
+    from leaseboard.tasks.jobs.suites.plan import require_ranking
 
-    mirrors = paths.mirrors(tuple(mirror or ()))
-    planned = look(loaded, home, lambda reference: fetch.load(reference, mirrors=mirrors).digest)
-    names = loaded.data_names
-    called = [names.get(e.job.data, e.job.data) for e in planned]
+    mirrors, names = paths.mirrors(tuple(mirror or ())), loaded.data_names
+    tasks: dict[str, str] = {}
+
+    def digest(reference: str) -> str:
+        data = loading.load(reference, mirrors=mirrors)
+        tasks[reference] = data.task
+        return data.digest
+
+    planned = plan_jobs(loaded, home, digest)
+    if loaded.metric is not None:
+        require_ranking(loaded.metric, loaded.jobs(), tasks)
     rows = [
-        (e.job.label, data, str(e.job.seed), e.key, _state(e, home))
-        for e, data in zip(planned, called, strict=True)
+        (e.job.name, names.get(e.job.data, e.job.data), str(e.job.seed), e.key, _state(e, home))
+        for e in planned
     ]
     show_table("", ("algorithm", "data", "seed", "key", "state"), rows)
-    say(_summary(planned))
-    for what in ("crash", "skipped"):
-        reasons = (entry.fault if what == "crash" else entry.obstacle for entry in planned)
-        for reason, count in Counter(filter(None, reasons)).items():
+    faults = Counter(entry.fault for entry in planned if entry.fault)
+    obstacles = Counter(entry.obstacle for entry in planned if entry.obstacle)
+    crash = f" {faults.total()} cannot run," if faults else ""
+    say(
+        f"{len(planned)} jobs: {sum(e.done for e in planned)} done,"
+        f" {sum(e.waits for e in planned)} to run,{crash} {obstacles.total()} skipped."
+        f"{_estimate(planned)}"
+    )
+    for what, reasons in (("crash", faults), ("skipped", obstacles)):
+        for reason, count in reasons.items():
             say(f"{what}, {count} jobs: {reason}")
-    if any(entry.fault for entry in planned):
+    if faults:
         return 2
     return 0 if any(not entry.obstacle for entry in planned) else 3
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Output folders of earlier runs.")],
-    metric: Metric = None,
-    board: Annotated[
-        str | None,
-        typer.Option("--board", help="Print the board of one run as csv, latex or markdown."),
-    ] = None,
-) -> None:
-    """Build the report of one or several runs again from their results and events.
+    runs: list[Path],
+    metric: str | None = None,
+    leaderboard: str | None = None,
+    fail_on: FailOn = None,
+    as_json: AsJson = False,
+) -> int:
+    """Build the report page of one or several runs again from their results and event logs.
 
-    With --board it prints the board alone, and leaves the page as it is. --metric is of this page
-    or board alone: the run stays what it is.
+    Exits with 2 if a job is not done: its files were edited or damaged.
 
-    Example: leaseboard report runs/quick --board latex > board.tex
+    - `runs`: Folders of finished runs.
+    - `metric`: on this page only.
+    - `leaderboard`: Print the leaderboard of one run as csv, latex or markdown, and write no page.
+
+    Example: leaseboard report runs/quick --leaderboard latex > leaderboard.tex
     """
-    for folder in runs:
-        if not (folder / "results.parquet").is_file():
-            raise UsageError(f"{str(folder)!r} has no results.parquet: name the --out of a run")
-    from leaseboard.tasks.report import build
+    failing = failing_codes(fail_on)
+    check_runs(runs)
+    from leaseboard.tasks.report.build import build, diagnose
     from leaseboard.tasks.score.board import FORMATS
 
-    if board is not None:
-        if board not in FORMATS:
-            raise unknown("board", board, sorted(FORMATS))
+    if leaderboard is not None:
+        if leaderboard not in FORMATS:
+            raise unknown("format of a leaderboard", leaderboard, FORMATS)
         if len(runs) > 1:
-            raise UsageError(f"--board {board} of {len(runs)} runs: name one")
+            raise UsageError(f"--leaderboard {leaderboard} of {len(runs)} runs: name one")
 
-    found = []
-    for folder in runs:
-        check_folder(folder)
-        found.append((folder, *_ranked(folder, metric)))
+    codes = [report_damage(*runs)]
+    found = [(folder, *_ranked(folder, metric)) for folder in runs]
     for folder, suite, ranked, compared in found:  # now that all of them can be ranked
-        if board is None:
-            say(build(folder, suite, compared, ranked=ranked))
-        else:
-            say(FORMATS[board](compared).rstrip("\n"))
+        if leaderboard is not None:
+            say(FORMATS[leaderboard](compared).rstrip("\n"))
+            shown = diagnose(folder, ranked, compared) if failing else []
+            codes.append(int(any(each.code in failing for each in shown)))
+            continue
+        page = build(folder, suite, compared, ranked=ranked)
+        if not as_json:
+            say(page)
+        codes.append(_diagnosed(folder, failing, as_json=as_json))
+    return max(codes)
 
 
 def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
-    """The suite of a run, the same by `metric` if it is given, and the comparison by that."""
-    from leaseboard.tasks.report import suite_of
-    from leaseboard.tasks.score.compared import compared
+    """Return a run's suite, the same ranked by `metric` if given, and the comparison by that."""
+    from leaseboard.tasks.report.build import suite_of
     from leaseboard.tasks.score.frame import as_frame
+    from leaseboard.tasks.score.summary import compared
 
     suite = ranked = suite_of(folder)
     if metric is not None:
@@ -164,19 +194,17 @@ def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | Non
 
 
 def _ranked_by(metric: str | None, suite: Suite) -> Suite:
-    """`suite`, whose boards rank by `metric` if it is given."""
-    from leaseboard.tasks.score.frame import check_measure
+    """Return `suite`, whose leaderboards rank by `metric` if it is given."""
+    from leaseboard.tasks.score.frame import direction_of
 
-    return suite.model_copy(update={"metric": check_measure(metric)}) if metric else suite
-
-
-def _together(codes: list[int]) -> int:
-    """One exit code: a failed run weighs most, and nothing was run only where all ran nothing."""
-    return 2 if 2 in codes else min(codes)
+    if metric is None:
+        return suite
+    direction_of(metric)
+    return suite.model_copy(update={"metric": metric})
 
 
 def _state(entry: Planned, home: Path) -> str:
-    """What becomes of a job; of one that failed before, also how."""
+    """Return what happens to a job, with the last status of one that failed."""
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"
     if entry.done:
@@ -185,49 +213,39 @@ def _state(entry: Planned, home: Path) -> str:
     return "to run" if before is None else f"to run (was {before.status})"
 
 
-def _summary(planned: list[Planned]) -> str:
-    done = sum(entry.done for entry in planned)
-    skipped = sum(bool(entry.obstacle) for entry in planned)
-    failed = sum(bool(entry.fault) for entry in planned)
-    waiting = sum(entry.waits for entry in planned)
-    crash = f" {failed} cannot run," if failed else ""
-    return (
-        f"{len(planned)} jobs: {done} done, {waiting} to run,{crash} {skipped} skipped."
-        f"{_estimate(planned)}"
-    )
-
-
 def _estimate(planned: list[Planned]) -> str:
-    """What the waiting jobs will cost, by the mean of the finished ones of the same algorithm."""
-    waiting = [entry.job.label for entry in planned if entry.waits]
+    """Return the cost of the waiting jobs, by the mean of the same algorithm's finished ones."""
+    waiting = [entry.job.name for entry in planned if entry.waits]
     if not waiting:
         return ""
     known: dict[str, list[float]] = {}
     for entry in planned:
         if entry.earlier is not None:
-            known.setdefault(entry.job.label, []).append(entry.earlier.cpu_seconds)
-    costs = [sum(known[label]) / len(known[label]) for label in waiting if label in known]
+            known.setdefault(entry.job.name, []).append(entry.earlier.cpu_seconds)
+    costs = [sum(known[name]) / len(known[name]) for name in waiting if name in known]
     unknown = len(waiting) - len(costs)
     tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""
     return f" Estimated cost: {sum(costs):.1f} CPU s{tail}."
 
 
-def compare(
-    a: Annotated[Path, typer.Argument(help="The output folder of a run.")],
-    b: Annotated[Path, typer.Argument(help="The output folder of another run.")],
-    json: Annotated[Path | None, typer.Option(help="Also write it there as JSON.")] = None,
-) -> int:
-    """Say what changed from run A to run B, seed by seed, and whether chance explains it.
+def diff(baseline: Path, candidate: Path, as_json: AsJson = False) -> int:
+    """Report what changed from one run to another, seed by seed, and whether chance explains it.
 
-    Example: leaseboard compare runs/before runs/after
+    Exits with 2 if a job is not done: its files were edited or damaged.
+
+    - `baseline`: Folder of a finished run.
+    - `candidate`: Folder of the run to compare with it.
+
+    Example: leaseboard diff runs/before runs/after
     """
-    from leaseboard.tasks.score import compare as core
+    from leaseboard.tasks.score import compare
     from leaseboard.tasks.score.frame import as_frame
 
-    if json is not None:
-        check_file(json)
-    found = core.compare(*(as_frame(shown_at(run)) for run in (a, b)))
-    if json is not None:
-        json.write_text(core.as_json(found), encoding="utf-8")
-    show(core.renderable(found, (str(a), str(b))))
-    return 0 if found.n_compared else 3
+    runs = (baseline, candidate)
+    code = report_damage(*(run for run in runs if run.is_dir()))
+    found = compare.compare(*(as_frame(shown_at(run)) for run in runs))
+    if as_json:
+        say(compare.as_json(found).rstrip())
+    else:
+        show(compare.renderable(found, (str(baseline), str(candidate))))
+    return code if found.n_compared else 3

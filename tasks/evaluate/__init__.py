@@ -1,1 +1,1 @@
-"""What is computed once and replayed: trials of arms and probes of configurations."""
+"""Values that are computed once and replayed: trials of arms and probes of configurations."""

@@ -1,13 +1,16 @@
-"""The cache of fetched and imported data: one folder a data set, which appears whole or not."""
+"""Files with a known digest: the cache of fetched and imported data, and mirrors.
 
-from __future__ import annotations
+The cache has one folder for each dataset, which appears whole or not at all. A mirror is a
+read-only folder with a ``catalogue.csv`` and one parquet file for each dataset.
+"""
 
+import csv
 import dataclasses
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +22,18 @@ from leaseboard.algorithms.errors import DataError, UsageError, naming
 from leaseboard.tasks.fetch import files
 from leaseboard.tasks.fetch.dataset import RawTable, file_digest
 
+DATA = "data.parquet"
+ENTRY = "entry.json"
+CATALOGUE = "catalogue.csv"
+_COLUMNS = ("id", "name", "task", "rows", "features", "target", "sha256", "licence")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Catalogued:
-    """One line of a catalogue; `sha256` is that of the bytes of the file at `path`.
+    """Entry of a catalogue; `sha256` is that of the bytes of the file at `path`.
 
-    `target` and `task` may be empty: the last column, and the rule of
-    `leaseboard.tasks.fetch.dataset.infer_task`.
+    `target` and `task` may be empty: then the target is the last column, and
+    `leaseboard.tasks.fetch.dataset.infer_task` names the task.
     """
 
     id: str
@@ -41,7 +49,7 @@ class Catalogued:
 
 
 def check(entry: Catalogued) -> None:
-    """DataError unless the file of `entry` is there and has the catalogue's digest."""
+    """Raise DataError unless the file of `entry` is there and has the catalogue's digest."""
     if not entry.path.is_file():
         raise DataError(f"{entry.path}: in the catalogue, but the file is missing: fetch it again")
     found = file_digest(entry.path)
@@ -61,28 +69,24 @@ def table_of(entry: Catalogued, rows: int | None = None) -> RawTable:
     )
 
 
-DATA = "data.parquet"
-ENTRY = "entry.json"
-
-
 def section(name: str) -> Path:
-    """The folder of one kind of data, such as ``openml``; it may not exist yet."""
+    """Return the folder of one kind of data, such as ``openml``; it may not exist yet."""
     return cache_dir() / "data" / name
 
 
 def find(kind: str, name: str) -> Catalogued | None:
-    """The entry of `name` in section `kind`, None if it is not cached."""
+    """Return the entry of `name` in section `kind`, None if it is not cached."""
     folder = section(kind) / name
     return read_entry(folder) if (folder / ENTRY).is_file() else None
 
 
 def entries(kind: str) -> list[Catalogued]:
-    """All of a section, by name."""
+    """Return all entries of a section, by name."""
     return [read_entry(path.parent) for path in sorted(section(kind).glob(f"*/{ENTRY}"))]
 
 
 def read_entry(folder: Path) -> Catalogued:
-    """The entry that `write` left in `folder`."""
+    """Return the entry that `write` wrote into `folder`."""
     try:
         known = json.loads((folder / ENTRY).read_text(encoding="utf-8"))
         return Catalogued(**known, path=folder / DATA)
@@ -92,7 +96,7 @@ def read_entry(folder: Path) -> Catalogued:
 
 
 def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
-    """Write `frame` and its entry into `folder`, which exists and nobody else looks at."""
+    """Write `frame` and its entry into `folder`, which exists and no one else reads."""
     with naming(folder / DATA):
         frame.to_parquet(folder / DATA, index=False)
     entry = Catalogued(
@@ -109,7 +113,7 @@ def write(folder: Path, frame: pd.DataFrame, **known: str) -> None:
 
 @contextmanager
 def scratch(kind: str) -> Iterator[Path]:
-    """A private folder beside the section's data sets, removed at the end."""
+    """Yield a private folder next to the section's datasets, removed at the end."""
     try:
         section(kind).mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=".new-", dir=section(kind)))
@@ -122,29 +126,49 @@ def scratch(kind: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(folder: Path, kind: str, name: str) -> Catalogued:
-    """Move a written `folder` to its place; where another process was first, its stays."""
-    place = section(kind) / name
+def publish(folder: Path, kind: str, name: str, *, replace: bool = False) -> Catalogued:
+    """Move a written `folder`, which `scratch` holds, to its place.
+
+    An entry that is there already stays. With `replace` it goes to the scratch folder first, which
+    removes it in the end; no reader finds half of one and half of the other.
+    """
+    place, earlier = section(kind) / name, folder.with_name("earlier")
+    if replace and place.exists():
+        place.replace(earlier)
     try:
         os.replace(folder, place)  # noqa: PTH105 (Path.replace says the same less plainly)
     except OSError:
-        if not (place / ENTRY).is_file():
+        if earlier.exists():
+            earlier.replace(place)
+            raise
+        if not (place / ENTRY).is_file():  # no other process was first
             raise
     return read_entry(place)
 
 
-def replace(folder: Path, kind: str, name: str) -> Catalogued:
-    """Move a written `folder` to its place, from where an earlier one is moved aside.
+def mirrored(mirrors: Iterable[Path]) -> dict[str, Catalogued]:
+    """Return every dataset of the mirrors by id, in order; the first mirror that has one counts.
 
-    The earlier one goes beside `folder` into its scratch folder, which removes it in the end.
-    No reader finds half of one and half of the other.
+    Raises DataError for a catalogue that cannot be read.
     """
-    place, aside = section(kind) / name, folder.with_name("earlier")
-    if not place.exists():
-        return publish(folder, kind, name)
-    place.replace(aside)
-    try:
-        return publish(folder, kind, name)
-    except OSError:
-        aside.replace(place)
-        raise
+    found: dict[str, Catalogued] = {}
+    for folder in mirrors:
+        place = folder / CATALOGUE
+        with place.open(encoding="utf-8", newline="") as lines:
+            reader = csv.DictReader(lines)
+            if missing := set(_COLUMNS) - set(reader.fieldnames or ()):
+                raise DataError(f"{place}: column {min(missing)!r} is missing")
+            for row in reader:
+                name = row["id"]
+                if not name or Path(name).name != name:
+                    raise DataError(f"{place}: id {name!r} must be a plain file name")
+                try:
+                    sizes = {"rows": int(row["rows"]), "features": int(row["features"])}
+                except ValueError as error:
+                    raise DataError(f"{place}: {name}: {error}") from error
+                texts = {key: row[key] for key in ("id", "name", "target", "sha256", "licence")}
+                # "regression (threshold delay for classification)": the first word is the task.
+                texts["task"] = (row["task"].split() or [""])[0]
+                path, source = folder / f"{name}.parquet", row.get("source") or ""
+                found.setdefault(name, Catalogued(**texts, **sizes, path=path, source=source))
+    return found

@@ -1,7 +1,5 @@
 """Columns of any file format: integers, reals, booleans, dates, nominal, text."""
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Iterable
@@ -19,13 +17,13 @@ FEW_WORDS = 0.1
 """Up to this share of words among numbers or dates is mistakes; more of them make texts."""
 
 SHOWN = 3
-"""So many of them a message shows."""
+"""Number of them that a message shows."""
 
 _DAY = r"\d{4}-\d\d-\d\d"
 _ISO = re.compile(
     rf"({_DAY})|({_DAY}[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?"
 )
-"""A day, or what a clock shows, after which an offset may stand."""
+"""A day, or what a clock shows, perhaps with an offset after it."""
 
 _MONEY = "(?:[$€£¥%]|EUR|USD|GBP|CHF|JPY)"
 _THOUSANDS = r"\d{1,3}(?:[ ,.'\u2019\u00a0\u202f]\d{3})+"
@@ -34,7 +32,7 @@ _DRESSED = re.compile(rf"{_MONEY}? ?[-+]?(?:\d+|{_THOUSANDS})(?:[.,]\d+)? ?{_MON
 
 
 def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
-    """`frame` with text column names, rows numbered from 0 and every column tidied.
+    """Return `frame` with text column names, rows numbered from 0 and every column tidied.
 
     Columns that are already of one of these kinds are shared with `frame`, not copied.
     """
@@ -43,7 +41,7 @@ def tidy_frame(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def tidy(column: pd.Series) -> pd.Series:
-    """`column` as integers, reals, booleans, dates, an unordered nominal column, or text.
+    """Return `column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
     See `leaseboard.algorithms.tables.column_types.standard_type`, and: a date is what its clock
     shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is an ISO
@@ -58,13 +56,16 @@ def tidy(column: pd.Series) -> pd.Series:
     if pd.api.types.is_bool_dtype(dtype):
         return _nominal(column) if column.isna().any() else column.astype(bool)
     if pd.api.types.is_numeric_dtype(dtype):
-        return _plain_numbers(column)
+        if isinstance(dtype, np.dtype):
+            return column.astype("float32") if dtype == np.float16 else column
+        whole = pd.api.types.is_integer_dtype(dtype) and not column.isna().any()
+        return column.astype("int64" if whole else "float64")
     dates = as_dates(column)
     return _nominal(column) if dates is None else dates
 
 
 def as_dates(column: pd.Series) -> pd.Series | None:
-    """`column` as ``datetime64[us]``, if it holds nothing but dates, or ISO dates as strings."""
+    """Return `column` as ``datetime64[us]`` if it holds only dates, or ISO dates as strings."""
     column = standard_type(column)
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_localize(None)
@@ -78,7 +79,7 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     if kind != "string":  # times of two offsets are equal and show other clocks
         column = column.map(_without_offset, na_action="ignore")
     first = column.first_valid_index()
-    if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are no dates
+    if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are not dates
         return None
     codes, values = pd.factorize(column)
     known = iso_dates(values)
@@ -103,32 +104,32 @@ def kind_of(column: pd.Series) -> ValueKind:
 
 
 def is_date(column: pd.Series) -> bool:
-    """Whether `column` holds dates, or times with their dates."""
+    """Return whether `column` holds dates, or times with their dates."""
     return pd.api.types.is_datetime64_any_dtype(column.dtype)
 
 
 def is_nominal(column: pd.Series) -> bool:
-    """Whether `column` holds categories."""
+    """Return whether `column` holds categories."""
     return isinstance(column.dtype, pd.CategoricalDtype)
 
 
 def is_number(column: pd.Series) -> bool:
-    """Whether `column` holds integers or reals; booleans are not numbers."""
+    """Return whether `column` holds integers or reals; booleans are not numbers."""
     return kind_of(column) in ("integer", "number")
 
 
 def is_text(column: pd.Series) -> bool:
-    """Whether `column` holds free text, which only a consumer of text can take."""
+    """Return whether `column` holds free text, which only a consumer of text can take."""
     return kind_of(column) == "text"
 
 
 def is_infinite(values: np.ndarray) -> bool:
-    """Whether a number is infinite as a float32, which all learners get; NaN is not."""
+    """Return whether a number is infinite as a float32, which all learners get; NaN is not."""
     return values.dtype.kind == "f" and bool((np.abs(values) > np.float32(LARGEST)).any())
 
 
 def is_numeral(text: str) -> bool:
-    """Whether `text` is written as a finite number."""
+    """Return whether `text` is written as a finite number."""
     try:
         return bool(np.isfinite(float(text)))
     except ValueError:
@@ -136,7 +137,7 @@ def is_numeral(text: str) -> bool:
 
 
 def is_dressed_numeral(text: str) -> bool:
-    """Whether `text` is a number as people write it: with a currency, a per cent, or commas.
+    """Return whether `text` is a number with a currency, a per cent, or commas.
 
     Examples
     --------
@@ -149,7 +150,7 @@ def is_dressed_numeral(text: str) -> bool:
 
 
 def is_iso_date(text: str) -> bool:
-    """Whether `text` is an ISO date, as `iso_dates` reads them; the 30th of February is none.
+    """Return whether `text` is an ISO date, as `iso_dates` reads them.
 
     Examples
     --------
@@ -167,7 +168,7 @@ def is_iso_date(text: str) -> bool:
 
 
 def iso_dates(values: Iterable[object]) -> NDArray[np.datetime64]:
-    """What the clocks of ISO dates show; NaT where there is none, as of the 30th of February."""
+    """Return what the clocks of ISO dates show; NaT for other texts, and the 30th of February."""
     read = [_ISO.fullmatch(str(value)) for value in values]
     shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
     known = pd.to_datetime(shown, format="ISO8601", errors="coerce")
@@ -199,7 +200,7 @@ def refuse_few_words(column: pd.Series) -> None:
 
 
 def as_classes(column: pd.Series) -> pd.Series:
-    """`column` as nominal: values sorted, each category occurs, 3.0 and 3 are the same class."""
+    """Return `column` as nominal: sorted, no unused categories, 3.0 and 3 are one class."""
     if is_nominal(column):
         return column.cat.remove_unused_categories()
     classes = column.astype("category")
@@ -210,13 +211,6 @@ def _without_offset(value: Any) -> Any:
     if isinstance(value, np.datetime64):
         return value.astype("datetime64[us]")
     return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
-
-
-def _plain_numbers(column: pd.Series) -> pd.Series:
-    if isinstance(column.dtype, np.dtype):
-        return column.astype("float32") if column.dtype == np.float16 else column
-    whole = pd.api.types.is_integer_dtype(column.dtype) and not column.isna().any()
-    return column.astype("int64" if whole else "float64")
 
 
 def _nominal(column: pd.Series) -> pd.Series:

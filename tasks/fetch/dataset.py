@@ -1,10 +1,11 @@
-"""What every source yields, a `RawTable`, and what `load` makes of it, a checked `Dataset`."""
+"""The `RawTable` of a source, and the checked `Dataset` that `load` makes of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns, references
+from leaseboard.tasks.fetch.data_facts import facts_of
 from leaseboard.tasks.fetch.references import Reference
 
 MOST_CLASSES = 20
@@ -23,7 +25,7 @@ MOST_CLASSES = 20
 
 @dataclass(slots=True)
 class RawTable:
-    """Data as a source gave them, before any option of the reference is applied.
+    """Data of a source, before any option of the reference is applied.
 
     `target` is the target's column name, None for the last column; `task` is what the source
     says of it, None if it says nothing.
@@ -39,12 +41,12 @@ class RawTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dataset:
-    """A data set ready for preprocessing; rows and columns stand in the source's order."""
+    """Dataset ready for preprocessing; rows and columns are in the source's order."""
 
     reference: str
-    """What `leaseboard.tasks.fetch.load` was asked for."""
+    """Argument of `leaseboard.tasks.fetch.loading.load`."""
     name: str
-    """The data set's own name."""
+    """The dataset's own name."""
     features: pd.DataFrame
     """Numbers, booleans, dates, categories, or text; values may be missing."""
     target: pd.Series
@@ -58,11 +60,13 @@ class Dataset:
     """Where the data come from, and under which terms."""
     rows_available: int | None = None
     """Rows of the source before any option left some out; None where that is not known."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """See `leaseboard.tasks.fetch.data_facts`."""
 
 
 @dataclass(frozen=True, slots=True)
 class General:
-    """The options that every source takes, as values; None where one is not given."""
+    """Options that every source takes, as values; None where one is not given."""
 
     rows: int | None
     first_rows: int | None
@@ -73,7 +77,7 @@ class General:
 
     @classmethod
     def of(cls, reference: Reference) -> General:
-        """Those of `reference`; UsageError for a value out of range or two that contradict."""
+        """Return those of `reference`; UsageError for a wrong value, or two that contradict."""
         found = cls(
             rows=references.whole_number(reference, "rows", least=1),
             first_rows=references.whole_number(reference, "first_rows", least=1),
@@ -119,7 +123,13 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         rows = sampled(target, options.rows, text, by_class=task == "classification")
         frame, target = frame.iloc[rows], target.iloc[rows].reset_index(drop=True)
         _check_shape(frame, text)
-    _check_varies(target, options.threshold, text)
+    if target.nunique() < 2:
+        at = "" if options.threshold is None else f" at threshold {options.threshold:g}"
+        raise DataError(
+            f"{text}: target {target.name!r} is constant{at} (always {target.iloc[0]}): "
+            "there is nothing to learn; name another column with target=, or, where other labels"
+            " come later, let `leaseboard learn` make a stream's model"
+        )
     features = columns.tidy_frame(frame.drop(columns=column))
     return Dataset(
         reference=text,
@@ -132,26 +142,34 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
         licence=table.licence,
         # With `first_rows` a reader stops there, so how many more there are is not known.
         rows_available=len(table.frame) if options.first_rows is None else None,
+        facts=facts_of(features, target),
     )
 
 
 def _target(
     column: pd.Series, options: General, declared: str | None, text: str
 ) -> tuple[pd.Series, str]:
-    """The target as numbers or classes, and the task that it makes."""
+    """Return the target as numbers or classes, and the task."""
     target = columns.tidy(column.reset_index(drop=True))
     refuse_dates(target, text)
-    _check_present(target, text)
+    if missing := int(target.isna().sum()):
+        raise DataError(
+            f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
+            "drop those rows with missing_target=drop"
+        )
     task = options.task or declared or infer_task(target)
-    if options.threshold is not None:
-        return _two_classes(target, options.threshold, text), "classification"
+    if (threshold := options.threshold) is not None:
+        above = _as_numbers(target, text, why="one with a threshold").to_numpy() >= threshold
+        labels = [f"<{threshold:g}", f">={threshold:g}"]
+        classes = pd.Categorical.from_codes(above.astype(np.int8), labels)
+        return columns.as_classes(pd.Series(classes, name=target.name)), "classification"
     if task == "regression":
         return _as_numbers(target, text), task
     return columns.as_classes(target), task
 
 
 def refuse_dates(target: pd.Series, text: str) -> None:
-    """DataError if a target holds dates, which are neither classes nor numbers of a unit."""
+    """Raise DataError if a target holds dates, which are not classes or numbers of a unit."""
     if columns.is_date(target):
         raise DataError(
             f"{text}: target {target.name!r} holds dates, and is to be numbers or classes: make it"
@@ -160,7 +178,7 @@ def refuse_dates(target: pd.Series, text: str) -> None:
 
 
 def infer_task(target: pd.Series) -> str:
-    """The task by the target's kind, where neither the user nor the source says it.
+    """Return the task by the target's kind, where neither the user nor the source says it.
 
     Nominal, boolean and text targets are classes. Whole numbers with at most `MOST_CLASSES`
     different values are classes, too; all other numbers make a regression.
@@ -195,35 +213,27 @@ def _check_shape(frame: pd.DataFrame, text: str) -> None:
     names = frame.columns.map(str)
     if names.has_duplicates:
         twice = names[names.duplicated()][0]
-        raise DataError(f"{text}: column name {twice!r} occurs twice: names must be unique")
+        raise DataError(f"{text}: column name {twice!r} occurs twice: rename one")
     if frame.shape[1] < 2:
         raise DataError(
-            f"{text}: no features: at least one column beside the target is needed, "
-            f"there {'is' if frame.shape[1] == 1 else 'are'} {frame.shape[1]} in all"
+            f"{text}: {frame.shape[1]} column{'s' * (frame.shape[1] != 1)}, and a table needs the"
+            " target and at least one feature: add a column, or check what separates the cells"
         )
     if len(frame) < 2:
         raise DataError(
-            f"{text}: {len(frame)} row{'s' * (len(frame) != 1)}: at least two are needed"
+            f"{text}: {len(frame)} row{'s' * (len(frame) != 1)}: at least two are needed: add rows"
+            " below the names of the columns"
         )
 
 
 def _target_column(frame: pd.DataFrame, name: str | None, text: str) -> object:
-    """The label in `frame` of the column called `name`, the last one where it is None."""
+    """Return the label in `frame` of the column called `name`, by default the last one."""
     if name is None:
         return frame.columns[-1]
     by_name = {str(column): column for column in frame.columns}
     if name not in by_name:
-        raise DataError(f"{text}: {unknown('target column', name, list(by_name)[:50])}")
+        raise DataError(f"{text}: {unknown('target column', name, by_name)}")
     return by_name[name]
-
-
-def _check_present(target: pd.Series, text: str) -> None:
-    missing = int(target.isna().sum())
-    if missing:
-        raise DataError(
-            f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
-            "drop those rows with missing_target=drop"
-        )
 
 
 def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") -> pd.Series:
@@ -245,25 +255,8 @@ def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") ->
     return numbers
 
 
-def _two_classes(target: pd.Series, threshold: float, text: str) -> pd.Series:
-    above = _as_numbers(target, text, why="one with a threshold").to_numpy() >= threshold
-    labels = [f"<{threshold:g}", f">={threshold:g}"]
-    classes = pd.Categorical.from_codes(above.astype(np.int8), labels)
-    return columns.as_classes(pd.Series(classes, name=target.name))
-
-
-def _check_varies(target: pd.Series, threshold: float | None, text: str) -> None:
-    if target.nunique() < 2:
-        at = "" if threshold is None else f" at threshold {threshold:g}"
-        raise DataError(
-            f"{text}: target {target.name!r} is constant{at} (always {target.iloc[0]}): "
-            "there is nothing to learn; name another column with target=, or, where other labels"
-            " come later, let `leaseboard learn` make a stream's model"
-        )
-
-
 def sampled(target: pd.Series, rows: int, text: str, *, by_class: bool) -> NDArray[np.intp]:
-    """The places of `rows` rows, drawn without replacement, in the source's order.
+    """Return the places of `rows` rows, drawn without replacement, in the source's order.
 
     Each class has its share of them, and at least one row. The seed is fixed, so that a reference
     names one table: another sample would be other data.
@@ -294,7 +287,7 @@ def sampled(target: pd.Series, rows: int, text: str, *, by_class: bool) -> NDArr
 
 
 def too_many(option: str, asked: int, there: int, text: str) -> DataError:
-    """The error for an `option` that asks for more rows than are there."""
+    """Return the error for an `option` that asks for more rows than there are."""
     return DataError(
         f"{text}: {option}={asked} of {there} rows: ask for at most {there}, or leave {option} out"
         " for all of them"
@@ -302,7 +295,7 @@ def too_many(option: str, asked: int, there: int, text: str) -> DataError:
 
 
 def shares(counts: NDArray[np.intp], rows: int) -> NDArray[np.intp]:
-    """How many of `rows` rows each class gets: its share of `counts`, rounded, at least one.
+    """Return how many of `rows` rows each class gets: its share of `counts`, at least one.
 
     Examples
     --------
@@ -323,7 +316,7 @@ _BLOCK = 1 << 18  # rows converted at once: the wide copy of a narrow column sta
 
 
 def digest_of(features: pd.DataFrame, target: pd.Series, task: str) -> str:
-    """A digest of column names, their order, kinds and values, of the target and of the task.
+    """Return a digest of column names, their order, kinds and values, the target and the task.
 
     Numbers are hashed as doubles, 3 like 3.0 and 0 like -0.0, so that a digest does not depend
     on the type that a file happens to use; integers that no double holds, as such. A nominal
@@ -340,52 +333,43 @@ def digest_of(features: pd.DataFrame, target: pd.Series, task: str) -> str:
 
 
 def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes, as catalogues give it."""
+    """Return the SHA-256 of a file's bytes, as catalogues give it."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _column(hasher: Any, column: pd.Series) -> None:
-    name = str(column.name)
-    if columns.is_nominal(column):
-        _header(hasher, "nominal", name, [str(label) for label in column.cat.categories])
-        _values(hasher, column.cat.codes.to_numpy(), "<i4")
+    more: list[list[str]] = []
+    nominal = columns.is_nominal(column)
+    values = column.cat.codes.to_numpy() if nominal else column.to_numpy()
+    if nominal:
+        kind, dtype = "nominal", "<i4"
+        more = [[str(label) for label in column.cat.categories]]
     elif columns.is_date(column):
-        _header(hasher, "date", name)
-        _values(hasher, column.to_numpy().view(np.int64), "<i8")
+        kind, dtype, values = "date", "<i8", values.view(np.int64)
     elif columns.is_text(column):
-        codes, texts = pd.factorize(column)
-        _header(hasher, "text", name, [str(text) for text in texts])
-        _values(hasher, codes, "<i4")
+        values, texts = pd.factorize(column)
+        kind, dtype, more = "text", "<i4", [[str(text) for text in texts]]
     elif pd.api.types.is_bool_dtype(column.dtype):
-        _header(hasher, "boolean", name)
-        _values(hasher, column.to_numpy(), "<i1")
-    elif _fits_doubles(column):
-        _header(hasher, "number", name)
-        _values(hasher, column.to_numpy(), "<f8")
-    elif column.dtype.kind == "u" and column.max() > np.iinfo(np.int64).max:
-        _header(hasher, "natural", name)
-        _values(hasher, column.to_numpy(), "<u8")
+        kind, dtype = "boolean", "<i1"
+    elif (
+        values.dtype.kind == "f"
+        or values.dtype.itemsize < 8
+        or (column.min() >= -(2**53) and column.max() <= 2**53)  # of integers all are doubles
+    ):
+        kind, dtype = "number", "<f8"
+    elif values.dtype.kind == "u" and column.max() > np.iinfo(np.int64).max:
+        kind, dtype = "natural", "<u8"
     else:
-        _header(hasher, "integer", name)
-        _values(hasher, column.to_numpy(), "<i8")
-
-
-def _fits_doubles(column: pd.Series) -> bool:
-    """Whether every value of a numeric column is a double."""
-    if column.dtype.kind == "f" or column.dtype.itemsize < 8:
-        return True
-    return bool(column.min() >= -(2**53) and column.max() <= 2**53)
+        kind, dtype = "integer", "<i8"
+    _header(hasher, kind, str(column.name), *more)
+    for start in range(0, len(values), _BLOCK):
+        block = np.ascontiguousarray(values[start : start + _BLOCK], dtype=dtype)
+        if dtype == "<f8":
+            block = np.where(np.isnan(block), np.nan, block + 0.0)  # -0.0 + 0.0 is 0.0
+        hasher.update(block.tobytes())
 
 
 def _header(hasher: Any, *parts: Any) -> None:
     # JSON delimits the parts: no two different headers run together to the same bytes.
     hasher.update(json.dumps(parts).encode() + b"\n")
-
-
-def _values(hasher: Any, values: np.ndarray, kind: str) -> None:
-    for start in range(0, len(values), _BLOCK):
-        block = np.ascontiguousarray(values[start : start + _BLOCK], dtype=kind)
-        if kind == "<f8":
-            block = np.where(np.isnan(block), np.nan, block + 0.0)  # -0.0 + 0.0 is 0.0
-        hasher.update(block.tobytes())

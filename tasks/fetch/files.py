@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,33 +15,40 @@ import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, UsageError, short, unknown
 from leaseboard.algorithms.tables.values import FALSE, FLAGS, TRUE
+from leaseboard.tasks.fetch.columns import is_numeral
 from leaseboard.tasks.fetch.dataset import RawTable
+from leaseboard.tasks.machine import disk
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 GAPS = ("", "?", "NA", "NaN", "nan", "null")
-"""Texts that a csv has for missing values in every column."""
+"""Texts of a csv that are missing values in every column."""
 
 NUMBERS_GAPS = (
     *GAPS, "-", "--", ".", "N/A", "n/a", "n.a.", "N.A.", "NULL", "None", "<NA>", "-NaN", "-nan",
     "#N/A", "#N/A N/A", "#NA", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
 )  # fmt: skip
-"""And those that it has among numbers, booleans and dates: pandas' own, dashes and a point."""
+"""And in columns of numbers, booleans and dates: pandas' own, dashes and a point."""
 
 SEPARATORS = ",;\t|"
-"""Of which a csv has the one that occurs most in its header."""
+"""Separators of a csv: the one that occurs most in its header is its own."""
+
+WRITE_AGAIN = "write the file again, or name another"
+"""Fix of a file that cannot be read."""
 
 TEXTS = "string[pyarrow]"
-"""The type of what `as_written` reads from a csv."""
+"""Type of the columns that `as_written` reads from a csv."""
 
+_TIMES_IN_MEMORY = 3
+"""Memory that reading a csv takes, in sizes of its file: measured of numbers and short texts."""
 _MOST_DENSE_BYTES = 4 << 30  # libsvm is sparse; a dense table beyond this is surely a mistake
 
 
 def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> RawTable:
-    """The table in file `name`; its suffix says the format.
+    """Return the table in the file `name`; its suffix says the format.
 
-    Columns of a csv that are among `texts` are texts, whatever they look like.
+    Columns of a csv that are among `texts` are texts, also if they look like numbers.
     """
     path = Path(name).expanduser()
     reader = _reader(path, name)
@@ -49,18 +57,18 @@ def read(name: str, rows: int | None = None, texts: Collection[str] = ()) -> Raw
 
 
 def as_written(path: Path) -> pd.DataFrame:
-    """Return the table in a file with every value as it stands there, to be passed through.
+    """Return the table in a file with every value unchanged, to be passed through.
 
-    A csv gives texts, parquet Arrow's own types; missing values are None. The values of other
-    formats are as `read` gives them.
+    A csv gives texts, parquet Arrow's own types; None marks missing values. The values of other
+    formats are those of `read`.
     """
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     reader = _reader(path, str(path))
     if reader is read_parquet:
-        table = _with_index(pq.read_table(path))
-        return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+        with _parquet_errors(path):
+            table = _parquet_table(path)
+            return table.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
     if reader is not read_csv:
         return reader(path, None)
     layout = _layout(path)
@@ -70,7 +78,7 @@ def as_written(path: Path) -> pd.DataFrame:
 
 
 def check(name: str) -> None:
-    """UsageError unless `name` is a file that can be opened, of a format that is known."""
+    """Raise UsageError unless `name` is a file that can be opened, of a known format."""
     _reader(Path(name).expanduser(), name)
 
 
@@ -84,37 +92,73 @@ def _reader(path: Path, name: str) -> Reader:
         raise unknown(f"file format of {name}:", path.suffix or "(none)", READERS)
     if not os.access(path, os.R_OK):
         raise UsageError(f"{name}: cannot be read: permission denied")
+    if reader is not read_parquet:
+        _refuse_beyond_memory(path, path.stat().st_size * _TIMES_IN_MEMORY)
     return reader
 
 
+def _refuse_beyond_memory(path: Path, needed: int) -> None:
+    if needed > (free := disk.free_memory()):
+        raise DataError(
+            f"{path}: as a table it takes about {disk.shown(needed)} of memory, and"
+            f" {disk.shown(free)} are free: split it into files, and learn one after the other"
+        )
+
+
 def read_parquet(path: Path, rows: int | None = None) -> pd.DataFrame:
-    """A parquet file, or of its row groups those that hold the first `rows` rows."""
+    """Read a parquet file, or of its row groups those with the first `rows` rows."""
+    import pyarrow as pa
+
+    with _parquet_errors(path):
+        # Column by column, each freed once it is converted: one copy in memory, not two.
+        frame = _to_pandas(_parquet_table(path, rows))
+    pa.default_memory_pool().release_unused()
+    return frame
+
+
+@contextmanager
+def _parquet_errors(path: Path) -> Iterator[None]:
+    """Raise DataError for what Arrow, or metadata in the place of pandas', make of a file."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except DataError:
+        raise
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+    ) as error:
+        raise DataError(
+            f"{path}: not a readable parquet file: {_first_line(error)}: {WRITE_AGAIN}"
+        ) from error
+
+
+def _parquet_table(path: Path, rows: int | None = None) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path, memory_map=True) as file:
-            groups, have = [], 0
-            for group in range(file.num_row_groups):
-                if rows is not None and have >= rows:
-                    break
-                groups.append(group)
-                have += file.metadata.row_group(group).num_rows
-            nested = [column for column in file.schema_arrow if pa.types.is_nested(column.type)]
-            table = None if nested else _with_index(file.read_row_groups(groups))
-        # Column by column, each freed once it is converted: one copy in memory, not two.
-        frame = None
-        if not nested:
-            frame = _to_pandas(table)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DataError(f"{path}: not a readable parquet file: {_first_line(error)}") from error
-    for column in nested:
-        raise DataError(
-            f"{path}: column {short(column.name)!r} holds {short(str(column.type))}: a column has"
-            " one value a row, so make columns of its parts or drop it"
-        )
-    pa.default_memory_pool().release_unused()
-    return frame
+    with pq.ParquetFile(path, memory_map=True) as file:
+        for column in file.schema_arrow:
+            if pa.types.is_nested(column.type):
+                raise DataError(
+                    f"{path}: column {short(column.name)!r} holds {short(str(column.type))}: a"
+                    " column has one value a row, so make columns of its parts or drop it"
+                )
+        groups, have = [], 0
+        for group in range(file.num_row_groups):
+            if rows is not None and have >= rows:
+                break
+            groups.append(group)
+            have += file.metadata.row_group(group).num_rows
+        _refuse_beyond_memory(path, 2 * 8 * have * file.metadata.num_columns)
+        table = _with_index(file.read_row_groups(groups))
+    table.validate(full=True)  # texts that are not UTF-8, codes of no category
+    return table
 
 
 def _with_index(table: pa.Table) -> pa.Table:
@@ -126,8 +170,8 @@ def _with_index(table: pa.Table) -> pa.Table:
             if index.startswith("__index_level_"):  # what pandas calls one without a name
                 table = table.drop_columns(index)
         elif index.get("name") is not None:  # a range, which is not among the columns
-            values = pa.array(range(index["start"], index["stop"], index["step"]), pa.int64())
-            table = table.add_column(place, str(index["name"]), values[: len(table)])
+            values = range(index["start"], index["stop"], index["step"])[: len(table)]
+            table = table.add_column(place, str(index["name"]), pa.array(values, pa.int64()))
     return table
 
 
@@ -138,7 +182,7 @@ def _to_pandas(table: pa.Table) -> pd.DataFrame:
 
 
 def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -> pd.DataFrame:
-    """A csv file in UTF-8 with a header line.
+    """Read a csv file in UTF-8 with a header line.
 
     The separator is a comma, semicolon, tab or bar, or what a first line ``sep=`` says.
 
@@ -167,14 +211,18 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
     for column in table.schema:
         if pa.types.is_binary(column.type):  # what Arrow makes of text that is not UTF-8
             raise DataError(f"{path}: column {column.name!r} is not UTF-8: convert the file")
-    if all(_is_number(name) for name in table.column_names):
+    if all(is_numeral(name) for name in table.column_names):
         raise DataError(f"{path}: no header line: the first line holds only numbers, add names")
     for place, column in enumerate(table.schema):
         if pa.types.is_string(column.type):
             if column.name not in texts:
                 _refuse_flags_among_numbers(path, column.name, table[place])
             table = table.set_column(place, column, _without(GAPS, table[place]))
-    return _frame(table)
+    empty = [place for place, column in enumerate(table.schema) if pa.types.is_null(column.type)]
+    frame = _to_pandas(table)  # which, unlike a dict of columns, keeps duplicate names
+    for position in empty:
+        frame.isetitem(position, np.full(len(frame), np.nan))
+    return frame
 
 
 def _arrow_table(
@@ -188,12 +236,11 @@ def _arrow_table(
     from pyarrow import csv
 
     def read(*, threads: bool) -> pa.Table:
-        return csv.read_csv(
+        table = csv.read_csv(
             path,
             read_options=csv.ReadOptions(use_threads=threads, skip_rows=layout.skipped),
             parse_options=csv.ParseOptions(
-                delimiter=layout.separator,
-                newlines_in_values=layout.quoted,
+                delimiter=layout.separator, newlines_in_values=layout.quoted
             ),
             convert_options=csv.ConvertOptions(
                 null_values=NUMBERS_GAPS if gaps is None else gaps,
@@ -204,20 +251,24 @@ def _arrow_table(
                 column_types=types,
             ),
         )
+        _ = table.column_names  # an error for names that are not UTF-8
+        return table
 
     try:
         return read(threads=True)
-    except (pa.ArrowException, OSError):
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         try:
             return read(threads=False)  # which counts rows
-        except (pa.ArrowException, OSError) as error:
-            # Without what stands there: the message is read by others, too.
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            # Without the value: the message is read by others, too.
             said = re.sub(r"(got \d+|invalid value).*", r"\1", _first_line(error))
-            raise DataError(f"{path}: malformed csv: {said}") from error
+            uneven = "give each row as many cells as the first one"
+            fix = uneven if "Expected" in said else WRITE_AGAIN
+            raise DataError(f"{path}: malformed csv: {said}: {fix}") from error
 
 
 def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
-    """Whether text is really numbers, some of them with a comma for a point."""
+    """Return whether texts are numbers, some of them with a comma for a point."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -229,7 +280,7 @@ def _has_decimal_commas(column: pa.ChunkedArray) -> bool:
 
 
 def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts, null where one is among `gaps`."""
+    """Return texts, null where one is among `gaps`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -238,12 +289,12 @@ def _without(gaps: Collection[str], column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) -> None:
-    """DataError if true or false stand among numbers: nobody knows which of the two is meant."""
+    """Raise DataError if true or false are among numbers: which of the two is meant is unknown."""
     import pyarrow.compute as pc
 
     values = _without(NUMBERS_GAPS, column).unique().drop_null().to_pylist()
     flags = {value for value in values if value in FLAGS}
-    if flags and len(flags) < len(values) and all(v in flags or _is_number(v) for v in values):
+    if flags and len(flags) < len(values) and all(v in flags or is_numeral(v) for v in values):
         row = min(pc.index(column, flag).as_py() for flag in flags)
         raise DataError(
             f"{path}: column {name!r} holds numbers, and true or false in row {row + 1}: write"
@@ -252,12 +303,22 @@ def _refuse_flags_among_numbers(path: Path, name: str, column: pa.ChunkedArray) 
 
 
 def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
-    """An arff file; declared nominal values keep their order, and ``?`` is missing."""
+    """Read an arff file; declared nominal values keep their order, and ``?`` is missing."""
     import arff
 
     try:
         with path.open(encoding="utf-8") as lines:
             content = arff.load(_plain_arff(lines))
+        names = [name for name, _ in content["attributes"]]
+        made: dict[str, Any] = {}
+        values = zip(*content["data"], strict=True) if content["data"] else [()] * len(names)
+        for (name, kind), column in zip(content["attributes"], values, strict=True):
+            if isinstance(kind, list):
+                made[name] = pd.Categorical(column, categories=kind)
+            elif kind.upper() in ("NUMERIC", "REAL", "INTEGER"):
+                made[name] = np.array(column, dtype=np.float64)
+            else:
+                made[name] = pd.Series(column, dtype=object)
     except UnicodeDecodeError as error:
         raise DataError(f"{path}: not UTF-8 at byte {error.start}: convert the file") from error
     except arff.BadAttributeType as error:
@@ -266,17 +327,7 @@ def read_arff(path: Path, rows: int | None = None) -> pd.DataFrame:
             " string or {a, list, of, values}: make a date a number"
         ) from error
     except (arff.ArffException, ValueError, IndexError) as error:
-        raise DataError(f"{path}: malformed arff: {_first_line(error)}") from error
-    names = [name for name, _ in content["attributes"]]
-    made: dict[str, Any] = {}
-    values = zip(*content["data"], strict=True) if content["data"] else [()] * len(names)
-    for (name, kind), column in zip(content["attributes"], values, strict=True):
-        if isinstance(kind, list):
-            made[name] = pd.Categorical(column, categories=kind)
-        elif kind.upper() in ("NUMERIC", "REAL", "INTEGER"):
-            made[name] = np.array(column, dtype=np.float64)
-        else:
-            made[name] = pd.Series(column, dtype=object)
+        raise DataError(f"{path}: malformed arff: {_first_line(error)}: {WRITE_AGAIN}") from error
     return pd.DataFrame(made)
 
 
@@ -289,7 +340,7 @@ _COMMENTED = re.compile(r"""((?:'(?:\\.|[^'])*'|"(?:\\.|[^"])*"|[^'"%])*)%.*""",
 
 
 def _plain_arff(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of an arff file without what its usual reader does not know.
+    """Yield the lines of an arff file without what liac-arff does not read.
 
     These are ranges and comments behind declarations, and tabs between values.
     """
@@ -309,15 +360,17 @@ def _plain_arff(lines: Iterable[str]) -> Iterator[str]:
 
 
 def read_libsvm(path: Path, rows: int | None = None) -> pd.DataFrame:
-    """A libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``."""
+    """Read a libsvm file as a dense table of float32, columns ``f1`` ... and at last ``label``."""
     from sklearn.datasets import load_svmlight_file
 
     try:
         matrix, labels = load_svmlight_file(str(path), dtype=np.float32)
     except (ValueError, OverflowError) as error:
-        raise DataError(f"{path}: malformed libsvm: {_first_line(error)}") from error
+        raise DataError(
+            f"{path}: malformed libsvm: {_first_line(error)}: {WRITE_AGAIN}"
+        ) from error
     if len(labels) and not matrix.nnz:  # scikit-learn makes up a column of zeros
-        raise DataError(f"{path}: no features: no line has an index:value")
+        raise DataError(f"{path}: no features: no line has an index:value: {WRITE_AGAIN}")
     size = 4 * matrix.shape[0] * matrix.shape[1]
     if size > _MOST_DENSE_BYTES:
         raise DataError(
@@ -369,7 +422,10 @@ def _layout(path: Path) -> _Layout:
             b'"' in block for block in iter(partial(file.read, 1 << 20), b"")
         )
     if not line.strip():
-        raise DataError(f"{path}: 0 rows: the file is empty or begins with an empty line")
+        raise DataError(
+            f"{path}: 0 rows: the file is empty or begins with an empty line: put the names of the"
+            " columns into its first line, and rows below"
+        )
     try:
         first = line.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -386,22 +442,5 @@ def _layout(path: Path) -> _Layout:
     return _Layout(separator if separator in header or "|" not in header else "|", 0, quoted)
 
 
-def _frame(table: Any) -> pd.DataFrame:
-    """The frame of an Arrow table; unlike a dict of columns it shows duplicate names."""
-    empty = [i for i, column in enumerate(table.schema) if str(column.type) == "null"]
-    frame = _to_pandas(table)
-    for position in empty:  # a column that is missing everywhere
-        frame.isetitem(position, np.full(len(frame), np.nan))
-    return frame
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return short((str(error).splitlines() or [type(error).__name__])[0])

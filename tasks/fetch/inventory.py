@@ -1,32 +1,43 @@
-"""What data there are: list them, verify their digests, import a file."""
+"""Inventory of data: list datasets, verify their digests, import a file, build a mirror.
 
-from __future__ import annotations
+A mirror is built from the public sources that ``conf/mirror.csv`` names. A row of that table is a
+dataset that suites or pages name: where it is public (the address of a file with its checksum, an
+OpenML id, or a dataset of scikit-learn; nothing if only a mirror has it), the columns to take, and
+the digest of the copy on which published results were measured.
+"""
 
+import csv
 import re
+import shutil
+import urllib.request
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.tasks.fetch import (
-    cache,
-    files,
-    loading,
-    mirror,
-    packages,
-    synthetic,
+import pandas as pd
+
+from leaseboard.algorithms.errors import (
+    DataError,
+    DataUnavailableError,
+    LeaseboardError,
+    UsageError,
 )
+from leaseboard.tasks.fetch import cache, files, loading, packages, references, synthetic
 from leaseboard.tasks.fetch.cache import Catalogued
-from leaseboard.tasks.fetch.dataset import finish
+from leaseboard.tasks.fetch.dataset import RawTable, file_digest, finish
 from leaseboard.tasks.fetch.references import Reference
 from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.progress import counted
+
+ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One line of ``leaseboard data list``; a size is None where it is not known unread."""
+    """Line of ``leaseboard data list``; None is the size that only the data show."""
 
     reference: str
     summary: str
@@ -37,13 +48,13 @@ class Listed:
     licence: str = ""
 
     def __str__(self) -> str:
-        """The reference, and how large the data set is."""
+        """Return the reference and the size of the dataset."""
         return f"{self.reference}: {self.rows} rows, {self.features} features, {self.task}"
 
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """Whether the file of a data set is the one its catalogue knows; `detail` says what is not."""
+    """Comparison of a dataset's file with its catalogue; `detail` says how it differs."""
 
     name: str
     whole: bool
@@ -51,14 +62,14 @@ class Verified:
 
 
 def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> list[Listed]:
-    """Every data set that is at hand without a network, named and embedded ones first."""
+    """Return every known dataset: named and embedded ones, those here, and public sources."""
     listed = []
     for name in loading.names(conf):
         known = loading.read_named(name, conf)
         listed.append(Listed(name, known.about, known.reference, known.task or ""))
-    for name, maker in synthetic.GENERATORS.items():
+    for name, each in synthetic.GENERATORS.items():
         listed.append(
-            Listed(f"synthetic:{name}", maker.summary(), "generator", maker.task, maker.rows)
+            Listed(f"synthetic:{name}", each.summary(), "generator", each.task, each.rows)
         )
     shipped = {"sklearn": ("scikit-learn", packages.BUNDLED)}
     if packages.river_is_here():
@@ -69,12 +80,18 @@ def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> l
                    licence=packages.LICENCES[source])
             for name, task in known_sets.items()
         ]  # fmt: skip
-    return listed + [_listed(reference, entry) for reference, entry in _entries(mirrors)]
+    listed += [_listed(reference, entry) for reference, entry in _entries(mirrors)]
+    there = {each.reference for each in listed}
+    return listed + [
+        Listed(reference, row["name"], row["source"] or ONLY_A_MIRROR)
+        for name, row in public_sources().items()
+        if (reference := f"{'openml' if name.isdecimal() else 'mirror'}:{name}") not in there
+    ]
 
 
 def verify(mirrors: Iterable[str | Path] = ()) -> Iterator[Verified]:
     """Check the digest of every file of the mirrors and of the cache."""
-    for reference, entry in _entries(mirrors):
+    for reference, entry in counted([*_entries(mirrors)], "checking files", "files"):
         try:
             cache.check(entry)
         except DataError as error:
@@ -90,7 +107,7 @@ def import_file(
     target: str | None = None,
     task: str | None = None,
 ) -> Listed:
-    """Copy a data file into the cache, under a `name` that then is a data reference.
+    """Copy a data file into the cache, under a `name` that is a data reference from then on.
 
     The file is read and checked as ``file:path`` would be; later changes of it do not matter. A
     file that was imported under the name before is replaced.
@@ -119,32 +136,104 @@ def import_file(
             target=str(data.target.name),
             source=f"imported from {Path(path).name}",
         )
-        return _listed(name, cache.replace(folder / "new", loading.IMPORTED, name))
+        entry = cache.publish(folder / "new", loading.IMPORTED, name, replace=True)
+        return _listed(name, entry)
 
 
 def is_imported(name: str) -> bool:
-    """Whether a file was imported under `name`."""
+    """Return whether a file was imported under `name`."""
     return (cache.section(loading.IMPORTED) / name).is_dir()
 
 
+def public_sources() -> dict[str, dict[str, str]]:
+    """Return the table of public sources by id; `source` is empty if only a mirror has it."""
+    with (paths.shipped_conf() / "mirror.csv").open(encoding="utf-8", newline="") as lines:
+        return {row["id"]: row for row in csv.DictReader(lines)}
+
+
+def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[Verified]:
+    """Build the mirror `folder`, dataset by dataset; one that fails stops no other.
+
+    Datasets that are there already, with their checksums, stay.
+
+    - `wanted`: references, of which those of OpenML and mirrors count; by default every dataset
+      that has a public source.
+    """
+    known = public_sources()
+    names = [name for name, row in known.items() if row["source"]]
+    if wanted is not None:
+        parsed = (loading.resolve(references.parse(text)) for text in wanted)
+        names = [each.name for each in parsed if each.source in ("openml", "mirror")]
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file: name a folder, which is made if it does not exist")
+    folder.mkdir(parents=True, exist_ok=True)
+    there = cache.mirrored([folder]) if (folder / cache.CATALOGUE).is_file() else {}
+    for name in counted(dict.fromkeys(names), f"mirror {folder}", "datasets"):
+        elsewhere = {"source": f"openml:{name}" if name.isdecimal() else ""}
+        try:
+            said = _add(folder, there, name, known.get(name, elsewhere))
+            yield Verified(name, whole=True, detail=said)
+        except LeaseboardError as error:
+            yield Verified(name, whole=False, detail=str(error))
+
+
+def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, str]) -> str:
+    """Add a dataset to the mirror and to `there`, its catalogue; return what happened."""
+    with suppress(KeyError, DataError):
+        cache.check(there[name])
+        return "there already"
+    with cache.scratch("mirror") as scratch:
+        table = _read(row, scratch)
+        texts = {key: row.get(key) or getattr(table, key) or ""
+                 for key in ("name", "target", "task", "licence")}  # fmt: skip
+        cache.write(scratch, table.frame, id=name, source=row["source"], **texts)
+        there[name] = new = cache.read_entry(scratch)
+        shutil.copyfile(new.path, folder / f"{name}.parquet")
+    part = folder / f"{cache.CATALOGUE}.part"
+    # The file is whole before the catalogue names it.
+    pd.DataFrame(list(there.values())).drop(columns="path").to_csv(part, index=False)
+    part.replace(folder / cache.CATALOGUE)
+    read = f"{new.rows} rows, {new.features} features, from {new.source}"
+    if not row.get("digest"):
+        return read
+    same = loading.load(f"mirror:{name}", mirrors=[folder]).digest == row["digest"]
+    return f"{read}, {'the content' if same else 'not the copy'} that was measured"
+
+
+def _read(row: dict[str, str], scratch: Path) -> RawTable:
+    if not (source := row["source"]):
+        raise DataUnavailableError(ONLY_A_MIRROR)
+    if not source.startswith("http"):
+        return loading.read_raw(references.parse(source), ())
+    path = scratch / source.rpartition("/")[2]
+    try:
+        with urllib.request.urlopen(source, timeout=60) as sent:  # noqa: S310
+            path.write_bytes(sent.read())
+    except OSError as error:
+        raise DataUnavailableError(f"{source} cannot be fetched ({error})") from error
+    if (found := file_digest(path)) != row["sha256"]:
+        raise DataError(f"{source}: sha256 {found[:12]}... is not the expected "
+                        f"{row['sha256'][:12]}...: the file changed at its source")  # fmt: skip
+    table, made = files.read(str(path)), {}
+    for column in filter(None, row["columns"].split(";")):  # name, name=column, name=date.part
+        name, _, origin = column.partition("=")
+        origin, _, part = (origin or name).partition(".")
+        made[name] = getattr(table.frame[origin].dt, part) if part else table.frame[origin]
+    return replace(table, frame=pd.DataFrame(made)) if made else table
+
+
 def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
-    """Every file with a known digest, by its reference."""
+    """Yield every file with a known digest, with its reference."""
     for entry in cache.entries(loading.IMPORTED):
         yield entry.id, entry
     for entry in cache.entries("openml"):
         yield f"openml:{entry.id}", entry
-    for entry in mirror.entries(paths.mirrors(tuple(Path(folder) for folder in mirrors))):
+    folders = paths.mirrors(tuple(Path(folder) for folder in mirrors))
+    for entry in cache.mirrored(folders).values():
         yield f"{'openml' if entry.id.isdecimal() else 'mirror'}:{entry.id}", entry
 
 
 def _listed(reference: str, entry: Catalogued) -> Listed:
     summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
-    return Listed(
-        reference,
-        summary,
-        entry.source,
-        entry.task,
-        entry.rows,
-        entry.features,
-        entry.licence,
-    )
+    sizes = entry.task, entry.rows, entry.features
+    return Listed(reference, summary, entry.source, *sizes, entry.licence)

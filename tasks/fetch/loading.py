@@ -1,21 +1,19 @@
-"""`load`: from a data reference, or a name of ``conf/data``, to a checked `Dataset`."""
-
-from __future__ import annotations
+"""From a data reference, or a name of ``conf/data``, to a checked `Dataset`."""
 
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
 
-import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms import plugins
+from leaseboard.algorithms.errors import DataUnavailableError, UsageError, unknown
 from leaseboard.tasks.fetch import (
     cache,
     files,
-    mirror,
     openml_source,
     packages,
+    plugin_source,
     references,
     synthetic,
 )
@@ -23,15 +21,14 @@ from leaseboard.tasks.fetch.cache import table_of
 from leaseboard.tasks.fetch.dataset import Dataset, General, RawTable, finish
 from leaseboard.tasks.fetch.references import Reference
 from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 IMPORTED = "imported"
 """The cache's section of imported files."""
 
 
-class Named(BaseModel):
-    """One file of ``conf/data``: a reference, what it is, and options of the reference."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class Named(Strict):
+    """File of ``conf/data``: a reference, what it is, and options of the reference."""
 
     reference: str
     """With a source; a relative path of ``file:`` starts at the file's own folder."""
@@ -47,30 +44,19 @@ class Named(BaseModel):
 
 
 def names(conf: Path | None = None) -> list[str]:
-    """The names that files of ``conf/data`` give to data sets, the user's and the shipped."""
+    """Return the names of files of ``conf/data``, the user's and the shipped."""
     return sorted(paths.conf_files("data", conf))
 
 
 def read_named(name: str, conf: Path | None = None) -> Named:
-    """The file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
-    path = paths.conf_files("data", conf)[name]
-    try:
-        return Named(**yaml.safe_load(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            raise UsageError(f"{path}: {unknown('key', key, Named.model_fields)}") from error
-        raise UsageError(f"{path}: {key}: {first['msg']}") from error
-    except (yaml.YAMLError, TypeError, UnicodeDecodeError) as error:
-        line = " ".join(str(error).split())
-        raise UsageError(f"{path}: not a mapping in YAML: {line}") from error
+    """Return the file ``conf/data/<name>.yaml``; UsageError names the key that is wrong."""
+    return load_yaml(paths.conf_files("data", conf)[name], Named)
 
 
 def resolve(reference: Reference) -> Reference:
-    """The reference with a source that a bare name or path stands for.
+    """Return the reference with the source of a bare name or path.
 
-    A name of ``conf/data`` comes first, then an imported data set, then a path.
+    A name of ``conf/data`` comes first, then an imported dataset, then a path, then a plugin's.
     """
     if reference.source:
         return reference
@@ -81,18 +67,13 @@ def resolve(reference: Reference) -> Reference:
         return Reference(IMPORTED, name, reference.options)
     if Path(name).expanduser().is_file():
         return Reference("file", name, reference.options)
-    known = [*names(), *(entry.id for entry in cache.entries(IMPORTED))]
+    added = plugins.names("datasets")
+    if name in added:
+        return Reference(plugin_source.SOURCE, name, reference.options)
+    known = [*names(), *(entry.id for entry in cache.entries(IMPORTED)), *added]
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
-    raise unknown("data set", name, known)
-
-
-def read_imported(name: str, rows: int | None = None) -> RawTable:
-    """The data set that was imported as `name`."""
-    entry = cache.find(IMPORTED, name)
-    if entry is None:
-        raise UsageError(f"{name}: no longer in the cache: import the file again")
-    return table_of(entry, rows)
+    raise unknown("dataset", name, known)
 
 
 def _named(name: str) -> Reference:
@@ -110,11 +91,11 @@ def _named(name: str) -> Reference:
 
 
 def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
-    """The data set that `reference` names, checked, with rows and columns in their order.
+    """Return the dataset that `reference` names, checked, with rows and columns in their order.
 
     - `reference`: such as ``openml:215``, ``mirror:flights_3m?threshold=15``, ``sklearn:digits``,
-      ``river:Phishing``, ``synthetic:fried?rows=1000&seed=0``, ``file:data.csv?target=y``, a path,
-      or a name of ``conf/data``.
+      ``river:Phishing``, ``plugin:NAME``, ``synthetic:fried?rows=1000&seed=0``,
+      ``file:data.csv?target=y``, a path, or a name of ``conf/data``.
     - `mirrors`: asked before the network; by default those of ``LEASEBOARD_MIRROR``.
 
     Raises
@@ -128,16 +109,16 @@ def load(reference: str, *, mirrors: Iterable[str | Path] = ()) -> Dataset:
     """
     parsed = _parse(reference)
     folders = paths.mirrors(tuple(Path(mirror) for mirror in mirrors))
-    return finish(_read(parsed, folders), parsed, reference)
+    return finish(read_raw(parsed, folders), parsed, reference)
 
 
 def check(reference: str) -> None:
-    """UsageError for what is wrong with `reference` itself; no data are read."""
+    """Raise UsageError for what is wrong with `reference` itself; no data are read."""
     General.of(_parse(reference))
 
 
 def check_here(reference: str) -> None:
-    """UsageError for what `check` finds, or for a file that is not there; no data are read."""
+    """Raise UsageError as `check` does, or for a file that is not there; no data are read."""
     check(reference)
     parsed = _parse(reference)
     if parsed.source == "file":
@@ -145,16 +126,19 @@ def check_here(reference: str) -> None:
 
 
 def _parse(text: str) -> Reference:
-    """The reference that `text` stands for, with a source and known options."""
+    """Return the reference of `text`, with a source and known options."""
     reference = resolve(references.parse(text))
     own = synthetic.own_options(reference.name) if reference.source == "synthetic" else ()
     references.check_options(reference, own)
     if reference.source in packages.LICENCES:
         packages.check(reference.source, reference.name)
+    if reference.source == plugin_source.SOURCE:
+        plugin_source.named(reference.name)
     return reference
 
 
-def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
+def read_raw(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
+    """Return the table of a reference that has a source, before its options are applied."""
     rows = references.whole_number(reference, "first_rows", least=1)
     match reference.source:
         case "synthetic":
@@ -163,12 +147,26 @@ def _read(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
             return packages.read_sklearn(reference.name)
         case "river":
             return packages.read_river(reference.name)
+        case plugin_source.SOURCE:
+            return plugin_source.read(reference.name)
         case "mirror":
-            return mirror.read(reference.name, mirrors, rows)
+            return _mirrored(reference.name, mirrors, rows)
         case "openml":
-            entry = mirror.find(reference.name, mirrors)
+            entry = cache.mirrored(mirrors).get(reference.name)
             return table_of(entry, rows) if entry else openml_source.read(reference.name, rows)
         case "imported":
-            return read_imported(reference.name, rows)
+            if entry := cache.find(IMPORTED, reference.name):
+                return table_of(entry, rows)
+            raise UsageError(f"{reference.name}: no longer in the cache: import the file again")
         case _:
             return files.read(reference.name, rows)
+
+
+def _mirrored(name: str, mirrors: tuple[Path, ...], rows: int | None) -> RawTable:
+    known = cache.mirrored(mirrors)
+    if name in known:
+        return table_of(known[name], rows)
+    why = "no mirror is set, name one with --mirror FOLDER or LEASEBOARD_MIRROR"
+    if mirrors:
+        why = str(unknown("dataset of the mirror", name, known, "leaseboard list data"))
+    raise DataUnavailableError(f"mirror:{name} is not available: {why}")

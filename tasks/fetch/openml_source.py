@@ -1,11 +1,9 @@
-"""OpenML: fetched by the `openml` package in a process of its own, kept in our cache.
+"""OpenML: fetched by the `openml` package in a process of its own, into our cache.
 
 A process of its own, because the package has no request timeout, so only killing it bounds the
-wait; and a private copy of its cache, because on any failure it deletes the folder of the data
-set, which must not be one that somebody else filled.
+wait; and a private copy of its cache, because on any failure it deletes the folder of the
+dataset, which must not be one that another program filled.
 """
-
-from __future__ import annotations
 
 import os
 import shutil
@@ -30,7 +28,7 @@ from leaseboard.tasks.machine.paths import IMPORTED_FROM
 SECTION = "openml"
 
 FOLDER = "org/openml/www/datasets"
-"""Where the package keeps data sets below its cache root, for the server www.openml.org."""
+"""Where the package keeps datasets below its cache root, for the server www.openml.org."""
 
 REFUSED = 3
 NO_ANSWER = 4
@@ -38,45 +36,42 @@ BROKEN = 5
 """Exit codes of `main`; the process is killed where a name look-up hangs."""
 
 DOWNLOAD_SECONDS = 600
-"""Patience with a server that answers; one that does not is given up within seconds."""
+"""Time limit for a server that answers; the limit of one that does not is a few seconds."""
 
 _unreachable: dict[str, float] = {}  # until when not to try again: a suite waits once, not per job
 
 
 def read(name: str, rows: int | None = None) -> RawTable:
-    """The OpenML data set of id `name`, from the cache or the network.
+    """Return the OpenML dataset of id `name`, from the cache or the network.
 
     Raises
     ------
     UsageError
-        `name` is not a whole number, or OpenML has no such data set.
+        `name` is not a whole number, or OpenML has no such dataset.
     DataUnavailableError
         OpenML cannot be reached, or the download does not end.
     """
-    check(name)
+    if not name.isdecimal():
+        raise UsageError(f"openml:{name}: an OpenML id is a whole number, such as openml:215")
     return table_of(cache.find(SECTION, name) or _fetch(name), rows)
 
 
-def check(name: str) -> None:
-    """UsageError unless `name` can be an OpenML id."""
-    if not name.isdecimal():
-        raise UsageError(f"openml:{name}: an OpenML id is a whole number, such as openml:215")
-
-
 def is_complete(folder: Path) -> bool:
-    """Whether the package can read `folder` of its cache without a network."""
+    """Return whether the package can read `folder` of its cache without a network."""
     return (folder / "description.xml").is_file() and (
         any(folder.glob("dataset*.pq")) or (folder / "dataset.arff").is_file()
     )
 
 
 def _fetch(name: str) -> Catalogued:
-    copy = _users_copy(name)
-    if copy is None and time.monotonic() < _unreachable.get("until", 0):
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml").expanduser()
+    own = root / FOLDER / name  # in the package's own cache
+    if not is_complete(own) and time.monotonic() < _unreachable.get("until", 0):
         raise _unavailable(name)
     with cache.scratch(SECTION) as folder:
-        if copy is not None:
-            shutil.copytree(copy, folder / FOLDER / name)
+        if is_complete(own):
+            shutil.copytree(own, folder / FOLDER / name)
         (folder / "new").mkdir()
         _run(name, folder)
         return cache.publish(folder / "new", SECTION, name)
@@ -118,22 +113,14 @@ def _unavailable(name: str) -> DataUnavailableError:
     )
 
 
-def _users_copy(name: str) -> Path | None:
-    """The folder of `name` in the package's own cache, if it holds the data."""
-    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml").expanduser()
-    folder = root / FOLDER / name
-    return folder if is_complete(folder) else None
-
-
 REACH_SECONDS = 5.0
 
 
 def main(name: str, folder: Path) -> int:
-    """Fetch the data set `name` into ``folder/new``; the exit code says what went wrong.
+    """Fetch the dataset `name` into ``folder/new``; the exit code says what went wrong.
 
     Run as ``python -m leaseboard.tasks.fetch.openml_source NAME FOLDER``; `folder` is private to
-    the call. It may hold a copy of the package's cache of that data set, which is then read
+    the call. It may hold a copy of the package's cache of that dataset, which is then read
     without a network.
     """
     import openml
@@ -153,17 +140,14 @@ def main(name: str, folder: Path) -> int:
         os.environ["OPENML_SKIP_PARQUET"] = "true"
     try:
         _convert(openml, int(name), folder / "new")
-    except OpenMLServerException as error:
+    except (OpenMLServerException, requests.RequestException, OpenMLServerError) as error:
         sys.stderr.write(" ".join(str(error).split()) + "\n")
-        return REFUSED
-    except (requests.RequestException, OpenMLServerError) as error:
-        sys.stderr.write(" ".join(str(error).split()) + "\n")
-        return BROKEN
+        return REFUSED if isinstance(error, OpenMLServerException) else BROKEN
     return 0
 
 
 def _reach(server: str) -> bool:
-    """Whether `server` answers at all. The alarm ends the process if a name look-up hangs."""
+    """Return whether `server` answers. The alarm ends the process if a name look-up hangs."""
     import requests
 
     signal.setitimer(signal.ITIMER_REAL, 2 * REACH_SECONDS)
@@ -177,16 +161,13 @@ def _reach(server: str) -> bool:
 
 
 def _convert(openml: Any, identifier: int, folder: Path) -> None:
-    """Have the package download and read the set; write it as the cache keeps it."""
+    """Make the package download and read the dataset; write it into the cache."""
     import pandas as pd
 
     from leaseboard.tasks.fetch import cache, columns
 
     found = openml.datasets.get_dataset(
-        identifier,
-        download_data=True,
-        download_qualities=False,
-        download_features_meta_data=False,
+        identifier, download_data=True, download_qualities=False, download_features_meta_data=False
     )
     frame, *_ = found.get_data(dataset_format="dataframe")
     for name in frame.columns:

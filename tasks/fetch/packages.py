@@ -1,15 +1,24 @@
-"""Data sets that packages hold: scikit-learn's, and those of River in River's own environment."""
+"""Datasets of packages: scikit-learn's, and those of River in River's own environment."""
 
-from __future__ import annotations
-
+import hashlib
 import json
 import subprocess
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
 
 import pandas as pd
 
-from leaseboard.algorithms.errors import DataUnavailableError, LeaseboardError, SkipError, unknown
+from leaseboard.algorithms.errors import (
+    DataError,
+    DataUnavailableError,
+    LeaseboardError,
+    SkipError,
+    UsageError,
+    unknown,
+)
 from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.fetch import river_program
+from leaseboard.tasks.fetch import cache, river_program
 from leaseboard.tasks.fetch.dataset import RawTable
 
 BUNDLED = {
@@ -33,35 +42,54 @@ RIVER = {
 DOWNLOADED = {"california_housing": "regression", "covtype": "classification"}
 """Those that scikit-learn downloads; they are read if they are here already."""
 
-PEER = "river"
 TARGET = "target"
 LICENCES = {
-    "sklearn": "BSD-3-Clause (scikit-learn); see the data set's description",
-    "river": "BSD-3-Clause (River); see the data set's page",
+    "sklearn": "BSD-3-Clause (scikit-learn); see the dataset's description",
+    "river": "BSD-3-Clause (River); see the dataset's page",
 }
 
 
 def check(source: str, name: str) -> None:
-    """UsageError with the nearest name unless the package of `source` has the set `name`."""
+    """Raise UsageError with the nearest name unless the package has the dataset `name`."""
     package, known = {
         "sklearn": ("scikit-learn", BUNDLED | DOWNLOADED),
         "river": ("River", RIVER),
     }[source]
     if name not in known:
-        raise unknown(f"data set of {package}", name, known)
+        raise unknown(f"dataset of {package}", name, known, "leaseboard list data")
 
 
 def river_is_here() -> bool:
-    """Whether River's environment is installed."""
-    return venv.is_installed(PEER)
+    """Return whether River's environment is installed."""
+    return venv.is_installed("river")
 
 
 def read_sklearn(name: str) -> RawTable:
-    """The set that ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets` returns.
+    """Return the dataset of ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets`.
 
-    Raises DataUnavailableError: scikit-learn would have to download it: a benchmark does not do
-    that behind one's back.
+    One that comes with scikit-learn is read from the cache, which takes no import of it.
+
+    Raises DataUnavailableError if scikit-learn would have to download it, which a benchmark does
+    not do unasked.
     """
+    if name not in BUNDLED:
+        return _of_sklearn(name)
+    code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # which makes the table
+    key = f"{name}-{metadata.version('scikit-learn')}-{code}"
+    with suppress(DataError):  # it is damaged: made again
+        if entry := cache.find("sklearn", key):
+            return cache.table_of(entry)
+    made = _of_sklearn(name)
+    with suppress(UsageError), cache.scratch("sklearn") as scratch:  # a user may have no cache
+        (folder := scratch / "new").mkdir()
+        cache.write(folder, made.frame, id=key, **{
+            each: getattr(made, each) for each in ("name", "target", "task", "source", "licence")
+        })  # fmt: skip
+        cache.publish(folder, "sklearn", key, replace=True)
+    return made
+
+
+def _of_sklearn(name: str) -> RawTable:
     from sklearn import datasets
 
     if name in BUNDLED:
@@ -84,21 +112,21 @@ def read_sklearn(name: str) -> RawTable:
 
 
 def read_river(name: str) -> RawTable:
-    """The set `name` of ``river.datasets``, as its class yields it, in River's order.
+    """Return the dataset `name` of ``river.datasets``, in River's order.
 
     Raises DataUnavailableError, with the fix, where River's environment is not installed.
     """
     try:
-        python = venv.python(PEER)
+        python = venv.python("river")
     except SkipError as error:
         raise DataUnavailableError(f"river:{name} is in River's package: {error}") from error
     command = [str(python), "-I", river_program.__file__, name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        word = (done.stderr.strip().splitlines() or ["no word"])[-1]
+        word = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise LeaseboardError(
-            f"River could not read its data set {name}: {word}: install it anew with"
-            f" 'leaseboard peers remove {PEER}' and 'leaseboard peers install {PEER}'"
+            f"River could not read its dataset {name}: {word}: install it again with"
+            f" 'leaseboard frameworks remove river' and 'leaseboard frameworks install river'"
         )
     found = json.loads(done.stdout)
     frame = pd.DataFrame(found["features"]).assign(**{TARGET: found["target"]})

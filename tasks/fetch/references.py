@@ -8,7 +8,7 @@ from urllib.parse import quote, unquote
 
 from leaseboard.algorithms.errors import UsageError, unknown
 
-SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file")
+SOURCES = ("openml", "mirror", "sklearn", "river", "synthetic", "file", "plugin")
 """Every source a reference can name."""
 
 GENERAL_OPTIONS = ("rows", "first_rows", "target", "task", "threshold", "missing_target")
@@ -19,7 +19,7 @@ TASKS = ("regression", "classification")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A parsed reference: where to ask, for what, and with which options (as text).
+    """Parsed reference: source, name, and options as text.
 
     `source` is the empty string where the text has none: a name of ``conf/data``, or a path.
     """
@@ -29,7 +29,7 @@ class Reference:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """The text of the reference, which parses to an equal one."""
+        """Return the text of the reference, which parses to an equal one."""
         options = "&".join(
             f"{quote(key, safe='')}={quote(value, safe='')}" for key, value in self.options.items()
         )
@@ -37,7 +37,7 @@ class Reference:
         return f"{self.source}{colon}{self.name}" + (f"?{options}" if options else "")
 
     def with_options(self, options: Mapping[str, str]) -> Reference:
-        """The same reference with `options`, which win over its own."""
+        """Return the same reference with `options`, which win over its own."""
         return replace(self, options={**self.options, **options})
 
 
@@ -63,7 +63,7 @@ def parse(text: str) -> Reference:
 
 
 def with_options(text: str, **given: str | None) -> str:
-    """The reference `text` with the options that were given beside it.
+    """Return the reference `text` with further options.
 
     Examples
     --------
@@ -75,20 +75,20 @@ def with_options(text: str, **given: str | None) -> str:
 
 
 def check_options(reference: Reference, own: Iterable[str] = ()) -> None:
-    """UsageError with the nearest name for an option that `reference` cannot take."""
+    """Raise UsageError with the nearest name for an option that `reference` cannot take."""
     allowed = (*GENERAL_OPTIONS, *own)
     for key in reference.options:
         if key not in allowed and key == "missing":
             raise UsageError(
-                f"missing is no option of {reference.source}:{reference.name} but of the stream:"
-                " use --set missing=zero (in a suite bench: {missing: zero})"
+                f"missing is an option of the stream, not of {reference.source}:{reference.name}:"
+                " use --set missing=zero (in a suite environment: {missing: zero})"
             )
         if key not in allowed:
             raise unknown(f"option of {reference.source}:{reference.name}", key, allowed)
 
 
 def whole_number(reference: Reference, key: str, least: int) -> int | None:
-    """Option `key` as an integer of at least `least`, None where it is not given."""
+    """Return option `key` as an integer of at least `least`, None where it is not given."""
     text = reference.options.get(key)
     if text is None:
         return None
@@ -98,7 +98,7 @@ def whole_number(reference: Reference, key: str, least: int) -> int | None:
 
 
 def number(reference: Reference, key: str) -> float | None:
-    """Option `key` as a finite number, None where it is not given."""
+    """Return option `key` as a finite number, None where it is not given."""
     text = reference.options.get(key)
     if text is None:
         return None
@@ -112,7 +112,7 @@ def number(reference: Reference, key: str) -> float | None:
 
 
 def choice(reference: Reference, key: str, known: Iterable[str]) -> str | None:
-    """Option `key` as one of `known`, None where it is not given."""
+    """Return option `key` as one of `known`, None where it is not given."""
     value = reference.options.get(key)
     if value is not None and value not in known:
         raise unknown(f"{key} of {reference.source}:{reference.name}", value, known)

@@ -1,18 +1,16 @@
-"""Runs inside River's environment: ``python river_program.py NAME`` prints a data set of River's.
+"""Program inside River's environment: ``python river_program.py NAME`` prints a dataset.
 
 It imports nothing of Leaseboard. What it prints is JSON: the columns of the features by name and
 the target, in River's order and of the types that River's class gives them.
 """
-
-from __future__ import annotations
 
 import json
 import sys
 from typing import Any
 
 
-def told(name: str) -> dict[str, Any]:
-    """The data set `name`: ``features`` by column, and the ``target``."""
+def read(name: str) -> dict[str, Any]:
+    """Return the dataset `name`: ``features`` by column, and the ``target``."""
     from river import datasets
 
     columns: dict[str, list[Any]] = {}
@@ -25,4 +23,4 @@ def told(name: str) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    json.dump(told(sys.argv[1]), sys.stdout)
+    json.dump(read(sys.argv[1]), sys.stdout)

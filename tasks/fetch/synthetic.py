@@ -1,14 +1,14 @@
-"""Synthetic data sets, drawn from a seed.
+"""Synthetic datasets, drawn from a seed.
 
 Rows are drawn in blocks of `BLOCK`, each from its own generator derived from the seed and the
-block's number. So memory beside the result stays small, and a shorter stream is the beginning
-of a longer one.
+block's number. So little memory is needed next to the result, and a shorter stream is the
+beginning of a longer one.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.random import Generator, default_rng
 
 from leaseboard.algorithms.abc_selection.simulation import NEAR_TIES
-from leaseboard.algorithms.benches.pulls import FOUR_RISING, SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.tasks.fetch import references
 from leaseboard.tasks.fetch.dataset import RawTable
@@ -29,7 +28,7 @@ Columns = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """The rows `start` to `start` + `size` of a set with `seed`, and where to draw them from."""
+    """Rows `start` to `start` + `size` of a dataset with `seed`, and their generator."""
 
     start: int
     size: int
@@ -38,7 +37,7 @@ class Stretch:
 
 
 def planes(block: Stretch, *, noise: float = 1.0) -> Columns:
-    """2dplanes (Breiman et al. 1984, p. 238; OpenML 215): two planes, chosen by x1."""
+    """Draw 2dplanes (Breiman et al. 1984, p. 238; OpenML 215): two planes, chosen by x1."""
     rng, rows = block.rng, block.size
     x = rng.integers(-1, 2, size=(rows, 10), dtype=np.int8)
     x[:, 0] = 2 * rng.integers(0, 2, size=rows, dtype=np.int8) - 1
@@ -49,14 +48,14 @@ def planes(block: Stretch, *, noise: float = 1.0) -> Columns:
 
 
 def fried(block: Stretch, *, noise: float = 1.0) -> Columns:
-    """Friedman's first function (Friedman 1991; OpenML 564): five of ten inputs matter."""
+    """Draw Friedman's first function (Friedman 1991; OpenML 564): five of ten inputs matter."""
     x = _uniform_inputs(block)
     y = friedman_value(x) + noise * block.rng.standard_normal(block.size)
     return _numbered(x) | {"y": np.round(y, 3)}
 
 
 def fried_drift(block: Stretch, *, noise: float = 1.0, period: int = 10_000) -> Columns:
-    """Friedman's first function whose inputs swap their roles at random every `period` rows."""
+    """Draw Friedman's first function; its inputs swap roles at random every `period` rows."""
     x = _uniform_inputs(block)
     roles = np.empty_like(x)
     stop = block.start + block.size
@@ -69,13 +68,13 @@ def fried_drift(block: Stretch, *, noise: float = 1.0, period: int = 10_000) -> 
 
 
 def friedman_value(x: np.ndarray) -> np.ndarray:
-    """10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5, for `x` of shape (n, 10)."""
+    """Return 10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5, for `x` of shape (n, 10)."""
     x1, x2, x3, x4, x5 = x[:, :5].T.astype(np.float64)
     return 10 * np.sin(np.pi * x1 * x2) + 20 * (x3 - 0.5) ** 2 + 10 * x4 + 5 * x5
 
 
 def mv(block: Stretch) -> Columns:
-    """Torgo's mv (OpenML 344): numeric and nominal inputs that depend on each other, no noise.
+    """Draw Torgo's mv (OpenML 344): numeric and nominal inputs that depend on each other.
 
     The published text of the rules does not give the real set; this formula fits all its rows.
     """
@@ -103,7 +102,7 @@ def mv(block: Stretch) -> Columns:
 def mv_value(
     x1: np.ndarray, x4: np.ndarray, x6: np.ndarray, *, yes: np.ndarray, normal: np.ndarray
 ) -> np.ndarray:
-    """The least of x1/2; x6 + x1 where x8 is normal; 3 - x1/x4 where x7 is yes.
+    """Return the least of x1/2; x6 + x1 where x8 is normal; 3 - x1/x4 where x7 is yes.
 
     A fourth rule, 10 - 2 x1 where |x4| <= 2, is part of the formula and never the least:
     x1 <= 5 makes it at least 0, and where it is below x1/2, x1 > 4, so x4 = x1/2 > 2 or
@@ -114,7 +113,7 @@ def mv_value(
 
 
 def waveform(block: Stretch) -> Columns:
-    """Breiman's waveforms with 19 noise columns (Breiman et al. 1984, p. 49; OpenML 60)."""
+    """Draw Breiman's waveforms with 19 noise columns (Breiman et al. 1984, p. 49; OpenML 60)."""
     rng, rows = block.rng, block.size
     centres = np.array([7, 15, 11])
     triangles = np.maximum(6 - np.abs(np.arange(1, 22) - centres[:, None]), 0)
@@ -129,7 +128,7 @@ def waveform(block: Stretch) -> Columns:
 def separated(
     block: Stretch, *, classes: int = 2, features: int = 28, flip: float = 0.1, bend: float = 1.0
 ) -> Columns:
-    """Noisy nonlinear classes: learners of different capacity are well apart.
+    """Draw noisy nonlinear classes: learners of different capacity are well apart.
 
     A class's score is a random linear function of the first six inputs plus `bend` times one of
     their products x1 x2, x3 x4 and x5 x6; the class with the largest score wins, and a share
@@ -154,23 +153,31 @@ def separated(
     return _numbered(x) | {"class": (label.astype(np.int8), names)}
 
 
+SEVEN_MEANS = (0.84, 0.84, 0.85, 0.85, 0.88, 0.88, 0.89)
+SEVEN_DEVIATIONS = (0.07, 0.01, 0.04, 0.02, 0.01, 0.02, 0.01)
+"""Section 4.1 of the ER-UCB paper; arm 1 has the largest extreme region."""
+
+
 def seven_gaussians(block: Stretch, *, decimals: int = 0) -> Columns:
-    """Feedbacks of the seven arms of ER-UCB's synthetic problem; a row is one pull of each."""
-    arms = np.broadcast_to(np.arange(SEVEN_GAUSSIANS.n_arms), (block.size, 7))
-    drawn = SEVEN_GAUSSIANS.draw(arms, np.ones_like(arms), block.rng)
+    """Draw feedbacks of the seven arms of ER-UCB's synthetic problem; a row is a pull of each."""
+    drawn = block.rng.normal(SEVEN_MEANS, SEVEN_DEVIATIONS, (block.size, len(SEVEN_MEANS)))
     return _arms(np.round(drawn, decimals) if decimals else drawn) | {"pull": _row_numbers(block)}
 
 
 def rising_arms(block: Stretch) -> Columns:
-    """Four arms whose feedbacks rise as a tuner's do, without noise; row n is pull n of each."""
+    """Draw four arms whose feedbacks rise as a tuner's do, without noise; row n is pull n.
+
+    Two rise for long, one ends lower, and one stops early. The curve ``limit - drop / n**rate`` is
+    increasing, bounded and concave: Assumption 1 of Rising Bandits.
+    """
     pull = _row_numbers(block)
-    arms = np.broadcast_to(np.arange(FOUR_RISING.n_arms), (block.size, FOUR_RISING.n_arms))
-    curves = FOUR_RISING.draw(arms, pull[:, None], block.rng)
+    limits, drops = np.array([0.9, 0.85, 0.8, 0.88]), np.array([0.4, 0.25, 0.1, 0.6])
+    curves = limits - drops / pull[:, None] ** np.array([0.5, 1.0, 1.0, 0.5])
     return _arms(np.round(curves, 6)) | {"pull": pull}
 
 
 def near_ties(block: Stretch) -> Columns:
-    """Verdicts of four classifiers, 1 where one is right: .81, .80, .785 and .78 of all rows."""
+    """Draw verdicts of four classifiers, 1 for a right one: .81, .80, .785 and .78 of all rows."""
     right = block.rng.random((block.size, len(NEAR_TIES))) < NEAR_TIES
     return {f"h{i + 1}": right[:, i].astype(np.int8) for i in range(len(NEAR_TIES))} | {
         "row": _row_numbers(block)
@@ -178,10 +185,10 @@ def near_ties(block: Stretch) -> Columns:
 
 
 def ambush(block: Stretch, *, at: int = 200, lie: float = 1000.0) -> Columns:
-    """A product of inputs that a linear model cannot see, until row `at` has the label -`lie`.
+    """Return a stream whose target is a product of inputs, until row `at` has the label -`lie`.
 
-    Whoever follows the product has gained by then, and predicts far from the linear model; the
-    lie hits him at the place where that costs most.
+    A linear model cannot see the product. A model that follows it has gained by then, and predicts
+    far from the linear model: the wrong label comes where that costs most.
     """
     x = np.round(block.rng.uniform(-1, 1, (block.size, 4)), 3)
     y = 40 * x[:, 0] * x[:, 1] + 5 * x[:, 2] + 0.1 * block.rng.standard_normal(block.size)
@@ -213,19 +220,19 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """A generator: what draws a block, how many rows it has by default, and its task."""
+    """Generator of a dataset: what draws a block, its rows by default, and its task."""
 
     draw: Callable[..., Columns]
     rows: int
     task: str
 
     def options(self) -> dict[str, float]:
-        """Its own options with their defaults."""
+        """Return its own options with their defaults."""
         parameters = inspect.signature(self.draw).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
     def summary(self) -> str:
-        """The first line of the generator's docstring."""
+        """Return the first line of the generator's docstring."""
         return (inspect.getdoc(self.draw) or "").partition("\n")[0]
 
 
@@ -244,7 +251,7 @@ GENERATORS = {
 
 
 def own_options(name: str) -> tuple[str, ...]:
-    """The options that generator `name` takes beside the general ones."""
+    """Return the options that only generator `name` takes."""
     return ("seed", *_maker(name).options())
 
 
@@ -274,17 +281,13 @@ def _option(reference: Reference, key: str, default: float) -> float:
     return default if value is None else value
 
 
-def _blocks(rows: int, seed: int) -> Iterator[Stretch]:
-    for number, start in enumerate(range(0, rows, BLOCK)):
-        # Drawn whole and cut afterwards: a shorter stream begins a longer one.
-        yield Stretch(start, BLOCK, seed, default_rng([seed, number]))
-
-
 def _assemble(draw: Callable[[Stretch], Columns], rows: int, seed: int) -> pd.DataFrame:
     """Draw all blocks into columns of `rows` values, which are the only copy in memory."""
     made: Columns = {}
     categories: dict[str, list[str]] = {}
-    for block in _blocks(rows, seed):
+    for number, start in enumerate(range(0, rows, BLOCK)):
+        # Drawn whole and cut afterwards: a shorter stream begins a longer one.
+        block = Stretch(start, BLOCK, seed, default_rng([seed, number]))
         stop = min(block.start + block.size, rows)
         for name, drawn in draw(block).items():
             values = drawn

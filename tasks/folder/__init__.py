@@ -1,1 +1,1 @@
-"""The run folder: sealed results and event logs that a kill cannot spoil."""
+"""The run folder: results and event logs that a kill cannot spoil."""

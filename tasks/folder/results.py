@@ -7,12 +7,14 @@
     <out>/jobs/<key>/log.txt            what the job wrote to standard output and error
     <out>/results.parquet               one row a job, assembled from the results
     <out>/suite.json                    the suite that they are of
+    <out>/mlflow.json                   where users see its runs in MLflow, if it has any
 """
 
 from __future__ import annotations
 
 import dataclasses
 import fcntl
+import glob
 import json
 import math
 import os
@@ -26,8 +28,10 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
-from leaseboard.tasks.folder.seal import DamagedError, log_at, seal, unseal
-from leaseboard.tasks.jobs.job import Result, first_fault, plain
+from leaseboard.tasks.folder.checksums import DamagedError, dump_result, load_result, log_at
+from leaseboard.tasks.jobs.job import UNDONE, Result, first_fault, plain
+from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.owners import is_alive, owner
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,21 +41,22 @@ EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
 SUITE_FILE = "suite.json"
+MLFLOW_FILE = "mlflow.json"
 LOCK = ".lock"
 SCRATCH = ".new-"
-"""Folders begin so that hold jobs which are about to get into the run folder."""
+"""Prefix of folders with jobs that are about to get into the run folder."""
 _OLD = "old."
 _IDENTITY = ("key", "algorithm", "digest", "seed", "environment_seed", "version")
-_ANEW = "run its suite again, which writes it anew and repeats no finished job"
+_RUN_AGAIN = "run its suite again, which writes it again and repeats no finished job"
 
 
 def job_folder(out: Path, key: str) -> Path:
-    """The folder of the job called `key`."""
+    """Return the folder of the job called `key`."""
     return out / "jobs" / key
 
 
 def begin(out: Path, key: str) -> Path:
-    """An empty folder for a job that is about to run."""
+    """Return an empty folder for a job that is about to run."""
     folder = job_folder(out, key)
     if folder.exists():
         shutil.rmtree(folder)
@@ -67,37 +72,33 @@ def finish(out: Path, result: Result) -> None:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """Write ``result.json`` into a job's folder, whole or not at all, sealed with its log."""
-    write_atomically(folder / RESULT, seal(result, log_at(folder / EVENTS)))
+    """Write ``result.json`` into a job's folder, whole or not at all, with a checksum."""
+    write_atomically(folder / RESULT, dump_result(result, log_at(folder / EVENTS)))
 
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A file that is not as it was written; `str` says so, and the mend."""
+    """File that was changed or damaged; `str` says so, and the fix."""
 
     path: Path
     what: str
-    mend: str = "its job counts as not done; run its suite again"
+    fix: str = "its job is not done; run its suite again"
 
     def __str__(self) -> str:
-        return f"{self.path} {self.what}: {self.mend}"
+        return f"{self.path} {self.what}: {self.fix}"
 
 
-def look(out: Path, key: str, *, whole_log: bool = False) -> Result | Damage | None:
-    """The recorded result of a job, what is wrong with it, or None if there is none.
-
-    `whole_log`: compare the event log's digest with the seal's too, not its size alone.
-    """
-    return look_into(job_folder(out, key), key, whole_log=whole_log)
-
-
-def look_into(
+def look(
     folder: Path, key: str | None = None, *, whole_log: bool = False
 ) -> Result | Damage | None:
-    """What is in the folder of a job or a race, see `look`; `key` is that of its name."""
+    """Return the recorded result in the folder of a job or a race, its damage, or None.
+
+    - `key`: that of the result, if known.
+    - `whole_log`: compare the event log's digest with the checksum's too, not its size alone.
+    """
     path = folder / RESULT
     try:
-        result, log = unseal(path.read_bytes())
+        result, log = load_result(path.read_bytes())
     except (FileNotFoundError, NotADirectoryError):
         return None
     except DamagedError as error:
@@ -115,38 +116,38 @@ def look_into(
 
 
 def read_result(out: Path, key: str) -> Result | None:
-    """The recorded result of a job, None if it has none or a damaged one."""
-    found = look(out, key)
+    """Return the recorded result of a job, None if it has none or a damaged one."""
+    found = look(job_folder(out, key), key)
     return found if isinstance(found, Result) else None
 
 
-def reusable(out: Path, key: str) -> Result | None:
-    """The job's result if it can be reused: it is whole with its log, and ``ok``."""
-    found = look(out, key, whole_log=True)
-    return found if isinstance(found, Result) and found.status == "ok" else None
-
-
 def read_results(out: Path) -> list[Result]:
-    """The results of all jobs that are over, in order of data, label and repetition."""
+    """Return the results of all jobs that are over, in order of data, label and repetition."""
     results = [found for found in _looks(out) if isinstance(found, Result)]
-    return sorted(results, key=lambda r: (r.data, r.label, r.repetition, r.key))
+    return sorted(results, key=lambda r: (r.data, r.name, r.repetition, r.key))
 
 
 def damaged(out: Path) -> list[Damage]:
-    """What in the folder is not as it was written: results, logs to the last byte, the table."""
+    """Return all damage in the folder: of results, logs to the last byte, and the table.
+
+    With a table only jobs count that it names: those of earlier code may have another form.
+    """
     found = [found for found in _looks(out, whole_log=True) if isinstance(found, Damage)]
-    return found + (rows(out)[1] if (out / TABLE).is_file() else [])
+    if not (out / TABLE).is_file():
+        return found
+    folders = {job_folder(out, str(key)) for key in read_table(out / TABLE)["key"]}
+    return [each for each in found if each.path.parent in folders] + rows(out)[1]
 
 
 def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
     for path in sorted(out.glob(f"jobs/*/{RESULT}")):
-        yield look_into(path.parent, path.parent.name, whole_log=whole_log)
+        yield look(path.parent, path.parent.name, whole_log=whole_log)
 
 
 def current(out: Path) -> list[Result]:
-    """The results that the folder's table names: all there are, where there is no table yet.
+    """Return the results that the folder's table names, all without a table.
 
-    Results of earlier code stay in the folder, and are on no board.
+    Results of earlier code stay in the folder, and are on no leaderboard.
     """
     found = read_results(out)
     if not (out / TABLE).is_file():
@@ -156,26 +157,27 @@ def current(out: Path) -> list[Result]:
 
 
 def superseded(out: Path, keys: Collection[str]) -> list[Result]:
-    """The results of the folder but those of the jobs `keys`: what earlier code came to."""
-    others = (path.parent.name for path in sorted(out.glob(f"jobs/*/{RESULT}")))
-    found = (look(out, key) for key in others if key not in keys)
+    """Return the results of the folder but those of the jobs `keys`: those of earlier code."""
+    folders = (path.parent for path in sorted(out.glob(f"jobs/*/{RESULT}")))
+    found = (look(folder, folder.name) for folder in folders if folder.name not in keys)
     return [result for result in found if isinstance(result, Result)]
 
 
 def put(out: Path, folder: Path) -> None:
     """Put `folder`, of a job's key and in a folder of the run's `SCRATCH`, into its place.
 
-    Until it is there, what it replaces is beside it, where `put_back` finds it after a kill.
+    Until it is there, what it replaces is next to it, where `put_back` finds it after a kill.
     """
     place = job_folder(out, folder.name)
     place.parent.mkdir(exist_ok=True)
     if place.exists():
         place.replace(folder.with_name(_OLD + folder.name))
+    reach("merge.between-renames")
     folder.replace(place)
 
 
 def put_back(out: Path) -> None:
-    """End what `put` was stopped in: a job is the old one or the new, and nothing else is left."""
+    """Finish an interrupted `put`: a job is the old one or the new, and nothing else is left."""
     for scratch in out.glob(f"{SCRATCH}*/"):
         for old in scratch.glob(f"{_OLD}*"):
             place = job_folder(out, old.name.removeprefix(_OLD))
@@ -185,7 +187,7 @@ def put_back(out: Path) -> None:
 
 
 def discard_unfinished(out: Path) -> list[str]:
-    """Remove the folders of jobs that were cut off; returns their keys."""
+    """Remove the folders of jobs that were cut off; return their keys."""
     put_back(out)
     cut = []
     for folder in out.glob("jobs/*"):
@@ -217,11 +219,14 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
     ]
     kinds = {"score": "float64", "budget": "float64", "champion_seed": "Int64",
              "job_cpu_seconds": "float64", "job_wall_seconds": "float64"}  # fmt: skip
-    return _write_table(out, pd.DataFrame(rows, columns=names).astype(kinds))
+    reach("run.before-table")
+    table = _write_table(out, pd.DataFrame(rows, columns=names).astype(kinds))
+    reach("run.after-table")
+    return table
 
 
 def read_table(path: Path) -> pd.DataFrame:
-    """The table that `assemble` wrote.
+    """Return the table that `assemble` wrote.
 
     Raises LeaseboardError if it is damaged.
     """
@@ -232,47 +237,48 @@ def read_table(path: Path) -> pd.DataFrame:
         return pd.read_parquet(path)
     except (ArrowException, OSError) as error:
         first = str(error).partition("\n")[0].rstrip(".")
-        raise LeaseboardError(f"{path} cannot be read ({first}): {_ANEW}") from error
+        raise LeaseboardError(f"{path} cannot be read ({first}): {_RUN_AGAIN}") from error
 
 
 def rows(out: Path) -> tuple[list[Result], list[Damage]]:
-    """What a board of the folder shows, and where its table says other than the results.
+    """Return what a leaderboard of the folder shows, and where its table contradicts the results.
 
-    The table chooses the results, and may tell them apart by other names; what they hold is taken
-    from the sealed results alone. One that is damaged or gone is shown as a crash that says so.
+    The table chooses the results, and may name them apart; their content is that of the
+    results alone. A job whose result is damaged or missing is shown as not done.
     """
     shown: list[Result] = []
     wrong: list[Damage] = []
     for row in read_table(out / TABLE).itertuples():
         try:
-            places = {"label": row.label, "data": row.data, "repetition": row.repetition}
-            found = look(out, str(row.key), whole_log=True)
+            places = {"name": row.name, "data": row.data, "repetition": row.repetition}
+            folder = job_folder(out, str(row.key))
+            found = look(folder, folder.name, whole_log=True)
             if isinstance(found, Result):
                 shown.append(dataclasses.replace(found, **places))
-                if (row.status, _or_none(row.score)) != (found.status, found.score):
+                score = None if math.isnan(row.score) else row.score
+                if (row.status, score) != (found.status, found.score):
                     what = f"has another status or score for the job {found.key} than its result"
-                    wrong.append(Damage(out / TABLE, what, "the result counts; " + _ANEW))
+                    wrong.append(Damage(out / TABLE, what, "the result counts; " + _RUN_AGAIN))
             else:
-                reason = str(found or f"{job_folder(out, str(row.key)) / RESULT} is gone")
+                reason = str(found or Damage(folder / RESULT, "is missing"))
                 same = {name: getattr(row, name) for name in _IDENTITY}
-                shown.append(Result(**same, **places, status="crash", reason=reason))
+                shown.append(Result(**same, **places, status=UNDONE, reason=reason))
+                if found is None:
+                    wrong.append(Damage(folder / RESULT, "is missing"))
         except (AttributeError, ValidationError) as error:
-            why = first_fault(error)
-            raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_ANEW}") from error
+            # A table of another version has other columns.
+            why = first_fault(error) if isinstance(error, ValueError) else f"no {error.name!r}"
+            raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_RUN_AGAIN}") from error
     return shown, wrong
 
 
 def shown_at(path: Path) -> list[Result] | pd.DataFrame:
-    """What a board shows of a run folder, see `rows`, or of the table `path` alone."""
+    """Return what a leaderboard shows of a run folder (see `rows`) or of the table `path`."""
     path = path / TABLE if path.is_dir() else path
     if not path.is_file():
         raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
     whole = path.name == TABLE and (path.parent / "jobs").is_dir()
     return rows(path.parent)[0] if whole else read_table(path)
-
-
-def _or_none(score: float) -> float | None:
-    return None if math.isnan(score) else score
 
 
 def keep_rows(out: Path, keys: set[str]) -> None:
@@ -283,12 +289,9 @@ def keep_rows(out: Path, keys: set[str]) -> None:
 
 
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
-    path = out / TABLE
-    part = out / f"{TABLE}.{os.getpid()}.part"
-    with naming(path):
+    with replacing(out / TABLE) as part:
         frame.to_parquet(part, index=False)
-        part.replace(path)
-    return path
+    return out / TABLE
 
 
 @contextmanager
@@ -300,20 +303,35 @@ def locked(out: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise UsageError(
                 f"another run is working in {str(out)!r}: wait for it,"
-                " or name another folder with --out"
+                " or name another folder with --run-dir"
             ) from error
         yield
 
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file that is either whole or not there, also after a power cut."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    with replacing(path) as part, part.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield the path of a file to write, which then replaces `path`; on an error nothing does.
+
+    What killed processes have left is removed.
+    """
+    part = path.with_name(f"{path.name}.{owner()}.part")
     try:
-        with naming(path), part.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        with naming(path):
+            for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
+                if not is_alive(left.name[len(path.name) + 1 : -len(".part")]):
+                    left.unlink(missing_ok=True)
+            yield part
+        reach("file.before-rename")
         part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+    reach("file.after-rename")

@@ -1,1 +1,1 @@
-"""One job: what is asked, its bench, how it is played and what it came to; and suites of them."""
+"""Jobs: what they ask, their environments, how they run and their results; and suites of them."""

@@ -1,4 +1,4 @@
-"""A job, what it may use, and its result: the values that all of Leaseboard passes on."""
+"""A job, its limits, and its result."""
 
 from __future__ import annotations
 
@@ -12,26 +12,19 @@ from datetime import datetime
 from typing import Annotated, Any
 
 import pydantic.dataclasses
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationError,
-)
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from leaseboard.algorithms.errors import UsageError, short
-from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.algorithms.errors import UsageError, rule, short
+from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.terminal import shown
 
 Limit = Annotated[float, Field(gt=0, le=1e9)]
-"""Of seconds or megabytes: more than any machine has, and no more than timers and limits take."""
+"""Seconds or megabytes: more than any machine has, and no more than timers and limits accept."""
 
 
 class Limits(BaseModel):
-    """What one job may use before it is stopped; None means no limit.
+    """Limits of one job, beyond which it is stopped; None means no limit.
 
     A job that prints more than `output_mb` goes on, and its log is cut.
     """
@@ -45,22 +38,26 @@ class Limits(BaseModel):
 
 
 STATUSES = ("ok", "timeout", "memout", "crash", "diverged", "skipped")
-"""Every status a job can end with. Only ``ok`` is ever reused."""
+"""Statuses with which a job can end. Only results that are ``ok`` are reused."""
 FAILURES = frozenset(STATUSES) - {"ok", "skipped"}
-"""Of a job that was run and went wrong; one that is skipped was never run."""
+"""Statuses of a job that was run and went wrong; a skipped one was not run."""
+UNDONE = "not done"
+"""In place of a status, on leaderboards: its files were edited or damaged after it ended."""
+REPLAYED = 0.01
+"""Share of a cost from which on it is called replayed: two clocks differ by less."""
 MOST_NAME = 5000
-"""Signs of the longest name: a path as long as a system takes them, and options."""
+"""Length of the longest name: the longest path of a system, and options."""
 MOST_REMARK = 2000
 _SURROGATE = re.compile("[\ud800-\udfff]")
 MOST_SCORE = 1e100
-"""Beyond it a model has diverged: squares of scores would be no finite numbers."""
+"""Score beyond which a model has diverged: its square would not be finite."""
 
 
 def text_keys(value: Any) -> Any:
-    """The value, if all keys in it are text: JSON has no others, and no order of mixed ones."""
+    """Return the value if all keys in it are text, as JSON and sorting need."""
     odd = [key for key in _keys(value) if not isinstance(key, str)]
     if odd:
-        raise ValueError(f"the key {short(repr(odd[0]))} is no text: put it into quotes")
+        raise ValueError(f"the key {short(repr(odd[0]))} is not text: put it into quotes")
     return value
 
 
@@ -75,38 +72,50 @@ def _keys(value: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run of one algorithm on one data set with one seed.
+    """One run of one algorithm on one dataset with one seed.
 
-    Raises UsageError if a key of the settings or options is no text.
+    Raises UsageError if a key of the settings or options is not text.
     """
 
     algorithm: str
-    """A registered name, or ``path/to/file.py:Class``."""
+    """A registered name, a plugin's, or ``path/to/file.py:Class``."""
     data: str
     """A data reference such as ``openml:215`` or ``synthetic:fried?rows=1000``."""
     seed: int
     environment_seed: int
-    """The bench's seed, shared by all algorithms of a repetition."""
-    label: str = ""
-    """What boards call the algorithm; tells apart two settings of one algorithm."""
+    """The environment's seed, shared by all algorithms of a repetition."""
+    name: str = ""
+    """Name of the algorithm on leaderboards, which differs for two settings of one algorithm."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """The algorithm's settings that differ from its defaults."""
     budget: float | None = None
-    """Units of the bench that the job may consume; None means all there is."""
-    bench: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the bench and of preprocessing, such as ``{"log_target": False}``."""
+    """Units of the environment that the job may consume; None means all."""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the environment and of preprocessing, such as ``{"log_target": False}``."""
     repetition: int = 0
-    """Which repetition this is, from 0."""
+    """Number of the repetition, from 0."""
+    metric: str = ""
+    """A plugin's metric that it measures, too."""
 
     def __post_init__(self) -> None:
-        for name in ("settings", "bench"):
+        for name in ("settings", "environment"):
             try:
                 text_keys(getattr(self, name))
             except ValueError as error:
-                raise UsageError(f"{name} of {self.label or self.algorithm}: {error}") from error
+                raise UsageError(f"{name} of {self.name or self.algorithm}: {error}") from error
+
+    def examples(self) -> int | None:
+        """Return the budget as a number of examples, None for all; UsageError if it is not one."""
+        if self.budget is None:
+            return None
+        if self.budget < 1 or self.budget != int(self.budget):
+            raise UsageError(
+                f"budget {self.budget:g} must be a whole number of examples, at least 1"
+            )
+        return int(self.budget)
 
     def key(self, digest: str, version: str) -> str:
-        """A name of the result: equal for equal work, whatever process or order computes it.
+        """Return the name of the result: equal for equal work, in any process and order.
 
         - `digest`: of the data as read.
         - `version`: of the algorithm's code, see `leaseboard.tasks.keys.versions.code_version`.
@@ -114,7 +123,7 @@ class Job:
         identity = {
             name: value
             for name, value in _fields_of(self).items()
-            if name not in ("label", "data", "repetition")
+            if name not in ("name", "data", "repetition") and (name != "metric" or value)
         }
         identity |= {"digest": digest, "version": version}
         canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
@@ -127,13 +136,8 @@ def _printable(text: str) -> str:
     return text
 
 
-def _one_of(*names: str) -> AfterValidator:
-    def check(text: str) -> str:
-        if text not in names:
-            raise ValueError(f"Input should be {', '.join(map(repr, names))}")
-        return text
-
-    return AfterValidator(check)
+def _one_of(*names: str) -> Any:
+    return Field(pattern=rf"\A({'|'.join(names)})\z")
 
 
 def _moment(text: str) -> str:
@@ -145,7 +149,7 @@ def _moment(text: str) -> str:
 
 
 def _number(value: Any) -> Any:
-    """A numpy scalar as Python's own."""
+    """Return a numpy scalar as Python's own."""
     return value.item() if hasattr(value, "item") else value
 
 
@@ -158,9 +162,9 @@ def _mapping(value: Any) -> Any:
 
 
 Name = Annotated[str, Field(max_length=MOST_NAME), AfterValidator(_printable)]
-"""A text by which things are told apart: taken as it is, or refused."""
+"""Text that identifies something: accepted unchanged, or refused."""
 Remark = Annotated[str, BeforeValidator(_remark)]
-"""A text for people, such as an exception's: cut, and its control characters written out."""
+"""Text for people, such as an exception's: shortened, with control characters escaped."""
 Key = Annotated[str, Field(pattern=r"\A[A-Za-z0-9_-]{1,64}\z")]
 Title = Annotated[Name, Field(min_length=1)]
 Moment = Annotated[Name, AfterValidator(_moment)]
@@ -176,95 +180,119 @@ Direction = Annotated[str, _one_of("min", "max")]
     frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid")
 )
 class Result:
-    """What a job came to. One row of ``results.parquet``; one ``result.json`` a job.
+    """Result of a job: one row of ``results.parquet``, one ``result.json`` a job.
 
-    Its fields say what a result may hold, whoever made it: a value of another type or beyond its
-    range is refused, here and in a bundle alike.
-
-    `bench` is the kind of bench, `bench_options` what the job asked of it and of preprocessing.
-    `units` is what the run consumed of its `budget`, None where that has no end. `rows` is how
-    many rows of the dataset the job could use, of `rows_available` in the source, None where that
-    is unknown, such as beyond ``first_rows``. A run that is not `complete` ended before it had
-    consumed what its bench wanted consumed; it ranks after all that did. `hindsight` marks an
-    algorithm that declares to use what cannot be known in time, and `baseline` a naive baseline.
-    `champion` holds the parameters of the answer, and `champion_seed` the seed of its learner if a
-    trial had one. `score` is None unless `status` is ``ok``. `cpu_seconds` and `wall_seconds` are
-    the algorithm's work alone; loading data and compiling kernels is `setup_seconds`;
-    `job_cpu_seconds` and `job_wall_seconds` are all that the job took by its own clocks. `source`
-    and `licence` are the data's.
+    Its fields say what a result may hold: a value of another type or beyond its range is refused,
+    here and in an archive.
 
     Raises pydantic.ValidationError: see `first_fault`.
     """
 
     key: Key
     algorithm: Title
-    label: Title
+    name: Title
     data: Title
     digest: Name
     seed: Seed
     environment_seed: Seed
     repetition: Seed
-    status: Annotated[str, _one_of(*STATUSES)]
+    status: Annotated[str, _one_of(*STATUSES, UNDONE)]
     reason: Remark = ""
     score: Score | None = None
+    """None unless `status` is ``ok``."""
     metric: Remark = ""
     direction: Direction = "min"
     metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
     champion: Settings | None = None
+    """Parameters of the answer."""
     champion_seed: Seed | None = None
+    """Seed of the champion's learner, if a trial had one."""
     unit: Remark = ""
     units: Amount = 0.0
+    """Part of the `budget` that the run consumed."""
     budget: Amount | None = None
+    """None where it has no end."""
     rows: Amount | None = None
+    """Number of rows of the dataset that the job could use."""
     rows_available: Amount | None = None
+    """Number of rows in the source; None where that is unknown, such as beyond ``first_rows``."""
     complete: bool = True
-    hindsight: bool = False
+    """False if the run ended before it had consumed its budget; it ranks after all that did."""
+    oracle_baseline: bool = False
+    """True if the algorithm declares to use what cannot be known in time."""
     baseline: bool = False
+    """True if it is a naive baseline."""
     cpu_seconds: Amount = 0.0
     wall_seconds: Amount = 0.0
+    """Both are of the algorithm's work alone."""
     setup_seconds: Amount = 0.0
+    """Wall seconds of loading data and compiling kernels."""
     job_cpu_seconds: Amount | None = None
     job_wall_seconds: Amount | None = None
+    """All that the job took by its own clocks."""
     settings: Settings = field(default_factory=dict)
-    bench: Annotated[str, _one_of("", *KINDS)] = ""
-    bench_options: Settings = field(default_factory=dict)
+    environment: Annotated[str, _one_of("", *KINDS)] = ""
+    """Kind of environment."""
+    environment_options: Settings = field(default_factory=dict)
+    """The job's options of the environment and of preprocessing."""
     events: Name | None = None
     version: Name = ""
+    """Version of the algorithm's code."""
+    plugins: Name = ""
+    """Distributions whose plugins it ran, each with its version."""
     started: Moment = ""
     host: Remark = ""
     source: Remark = ""
     licence: Remark = ""
+    """Both are of the data."""
+    data_facts: Settings = field(default_factory=dict)
+    """See `leaseboard.tasks.fetch.data_facts`."""
 
     @classmethod
     def of(cls, job: Job, **found: Any) -> Result:
-        """The result of `job`: whose it is and what was asked, as it says, and what was found."""
-        asked = {"settings": job.settings, "bench_options": job.bench, "host": platform.node()}
-        return cls(**_whose(job) | asked | found)
+        """Return the result of `job` with the job's identity and settings, and what was found."""
+        asked = {
+            "settings": job.settings,
+            "environment_options": job.environment,
+            "host": platform.node(),
+        }
+        return cls(**_identity(job) | asked | found)
 
     def kept_for(self, job: Job, version: str = "") -> Result:
-        """The same as a result of `job`, which whoever ran it is not asked about.
+        """Return the same with the identity of `job`.
 
-        - `job`: as it was planned here: where it ran its data may have had another address, and
-          code of a user's could name any job.
-        - `version`: of the code that was planned, for a job that failed before it knew.
+        - `job`: the planned one: elsewhere its data may have another address, and untrusted code
+          could name any job.
+        - `version`: of the planned code, for a job that failed before it knew.
         """
-        whose = _whose(job) | {"version": self.version or version}
-        return replace(self, **whose, reason=discreet(self.reason))
+        identity = _identity(job) | {"version": self.version or version}
+        return replace(self, **identity, reason=discreet(self.reason))
 
     def __post_init__(self) -> None:
         if self.score is not None and self.status != "ok":
-            raise ValueError(f"a score beside the status {self.status!r}: only ok jobs have one")
+            raise ValueError(f"a score with the status {self.status!r}: only ok jobs have one")
 
     @property
     def failed(self) -> bool:
-        """Whether the job was run and went wrong."""
+        """True if the job was run and went wrong."""
         return self.status in FAILURES
 
 
-def _whose(job: Job) -> dict[str, Any]:
+def replayed_cpu_seconds(of: Any) -> float:
+    """Return the part of the CPU seconds of a result, or of its row, that was not spent again.
+
+    They are of recorded trials or probes, which are charged what they cost when they ran.
+    """
+    if not KINDS.get(of.environment, KINDS["stream"]).replayed:
+        return 0.0
+    unspent = of.cpu_seconds - of.metrics.get("spent_cpu_seconds", of.cpu_seconds)
+    return unspent if unspent > REPLAYED * of.cpu_seconds else 0.0
+
+
+def _identity(job: Job) -> dict[str, Any]:
     return {
         "algorithm": job.algorithm,
-        "label": job.label or job.algorithm,
+        "name": job.name or job.algorithm,
         "data": job.data,
         "seed": job.seed,
         "environment_seed": job.environment_seed,
@@ -273,39 +301,38 @@ def _whose(job: Job) -> dict[str, Any]:
 
 
 def plain(result: Result) -> dict[str, Any]:
-    """A result in JSON's own types: the row of it."""
-    plain: dict[str, Any] = json.loads(_json(_fields_of(result)))
-    return plain
+    """Return a result in JSON's own types."""
+    row: dict[str, Any] = json.loads(_json(_fields_of(result)))
+    return row
 
 
 def _fields_of(record: Job | Result) -> dict[str, Any]:
-    """Its fields as they are: `dataclasses.asdict` would copy all that is in them."""
+    """Return the fields without the copies that `dataclasses.asdict` makes."""
     return {each.name: getattr(record, each.name) for each in fields(record)}
 
 
 def first_fault(error: Exception) -> str:
-    """What is wrong first, in one line; of a value that was checked where, the rule and it."""
+    """Return the first thing that is wrong, in one line; of a checked value, place and rule."""
     if not isinstance(error, ValidationError):
-        return shown(str(error))
+        return shown(short(" ".join(str(error).split())))
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if not str(part).startswith("function-"))
     scalar = isinstance(first["input"], (str, int, float)) or first["input"] is None
     given = f" (given {repr(first['input'])[:80]})" if scalar else ""
-    what = f"{where[:200]}: {first['msg'].removeprefix('Value error, ')}{given}"
-    return shown(" ".join(what.removeprefix(": ").split("\n")))
+    what = f"{where[:200]}{rule(first)}{given}"
+    return shown(short(" ".join(what.removeprefix(": ").split("\n")), 400))
 
 
 def plain_value(value: Any) -> Any:
-    """A value in JSON's own types, as it is read from a result again; NaN is text."""
+    """Return a value in JSON's own types, as a result is read again; NaN becomes text."""
     return json.loads(_json(value), parse_constant=str)
 
 
 def _json(value: Any) -> str:
-    """JSON that every reader takes: half of a surrogate pair, which UTF-8 has not, written out."""
-    text = json.dumps(value, default=_unwrap, ensure_ascii=False)
+    """Return JSON that every reader accepts: lone surrogates, which UTF-8 has not, are escaped."""
+    text = json.dumps(
+        value,
+        default=lambda each: each.item() if hasattr(each, "item") else str(each),
+        ensure_ascii=False,
+    )
     return _SURROGATE.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text)
-
-
-def _unwrap(value: Any) -> Any:
-    """A numpy scalar as Python's own; anything else as text."""
-    return value.item() if hasattr(value, "item") else str(value)

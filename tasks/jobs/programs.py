@@ -1,49 +1,68 @@
-"""Which code beyond this installation a job runs: a file, a class, another framework.
+"""Code beyond this installation that a job runs: a file, a class, another framework.
 
-The answer is read from the job alone, before it runs, because whatever ran the code could be made
-to deny it.
+It is read from the job alone, before that runs: untrusted code could hide it.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms import registry
-from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
+from leaseboard.algorithms import plugins, registry
+from leaseboard.algorithms.plugins import Plugin
+from leaseboard.algorithms.reference.frameworks import (
+    LEARNERS,
+    OnTable,
+    OutsideSearch,
+    StreamFramework,
+)
 from leaseboard.algorithms.user_files import file_of, is_reference
-from leaseboard.tasks.evaluate.frameworks import runs, venv
-from leaseboard.tasks.evaluate.trials.spaces import searched
-from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
 
 KNOWN = ("sklearn", "lightgbm")
-"""Packages whose classes a space may name without its jobs being foreign."""
+"""Packages whose classes a space may name without its jobs being untrusted."""
 
 
-def is_foreign(job: Job) -> bool:
-    """Whether `job` runs code of a user, which may change whatever its process holds."""
-    return any(True for _ in references(job)) or bool(
-        classes(job, registry.algorithm_class(job.algorithm).bench)
+def is_untrusted(job: Job) -> bool:
+    """Return whether `job` runs a user's code, which may change anything in its process."""
+    return bool([*references(job), *plugins_of(job)]) or bool(
+        classes(job, registry.algorithm_class(job.algorithm).environment)
     )
 
 
+def plugins_of(job: Job) -> list[Plugin]:
+    """Return the plugins whose code a job runs, its algorithm's first."""
+    return plugins_named(job.algorithm, job.settings, job.metric)
+
+
+def plugins_named(
+    algorithm: str, settings: Mapping[str, Any] | None, metric: str = ""
+) -> list[Plugin]:
+    """Return the plugins that bring an algorithm, the system in its settings, and a metric."""
+    system = str((settings or {}).get("system", ""))
+    asked = ("metrics", metric), ("frameworks", "" if system in LEARNERS else system)
+    found = [registry.plugin(algorithm), *(plugins.find(*each) for each in asked)]
+    return [each for each in found if each is not None]
+
+
 def references(job: Job) -> Iterator[str]:
-    """Every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
-    yield from filter(is_reference, _texts([job.algorithm, job.settings, job.bench]))
+    """Yield every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
+    yield from filter(is_reference, _texts([job.algorithm, job.settings, job.environment]))
 
 
 def files(job: Job) -> list[Path]:
-    """The user's files that a job names: its algorithm's, that of an oracle, of pipelines."""
-    return [file_of(text) or Path(text) for text in references(job)]
+    """Return the user's files that a job names, such as an oracle's, and those of its plugins."""
+    named = [file_of(text) or Path(text) for text in references(job)]
+    return [*named, *(file for each in plugins_of(job) for file in each.files())]
 
 
-def classes(job: Job, bench: str) -> list[str]:
-    """The classes of `job`'s arms, as ``module:Class``, but for those of `KNOWN` packages."""
-    if KINDS[bench].chooses != "arm":
+def classes(job: Job, kind: str) -> list[str]:
+    """Return the classes of `job`'s arms, as ``module:Class``, outside of `KNOWN` packages."""
+    if KINDS[kind].chooses != "arm":
         return []
-    spaces = searched(str(job.bench.get("space", "")), job.bench.get("arms"))
+    from leaseboard.tasks.evaluate.trials.spaces import searched  # learners, for policies alone
+
+    spaces = searched(str(job.environment.get("space", "")), job.environment.get("arms"))
     arms = (arm for space in spaces for arm in space.arms.values())
     named = (arm.estimator for arm in arms if ":" in arm.estimator)
     return [name for name in named if name.partition(":")[0].partition(".")[0] not in KNOWN]
@@ -61,9 +80,9 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def programs(job: Job) -> list[str]:
-    """The modules that set up the system of `job`, which its key must hold.
+    """Return the modules that set up the framework of `job`, which are part of its key.
 
-    So a change to what River runs is one for River's jobs alone.
+    So a change to River's module changes the keys of River's jobs alone.
 
     Examples
     --------
@@ -72,32 +91,38 @@ def programs(job: Job) -> list[str]:
     >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
-    system, algorithm = _system(job), _built(job)
+    algorithm = _built(job)
+    if isinstance(algorithm, StreamFramework) and algorithm.system not in LEARNERS:
+        return []
     if isinstance(algorithm, StreamFramework):
-        return [f"leaseboard.tasks.evaluate.frameworks.stream_{system}"]
-    return runs.programs(system) if isinstance(algorithm, OnTable) else []
+        return [f"leaseboard.tasks.evaluate.frameworks.stream_{algorithm.system}"]
+    if not isinstance(algorithm, OnTable):
+        return []
+    from leaseboard.tasks.evaluate.frameworks import runs  # for jobs of frameworks alone
+
+    return runs.programs(algorithm.system)
 
 
 def pinned(job: Job) -> str:
-    """What is installed where the system of `job` runs, for the job's key; empty if that is here.
+    """Return the pins of the framework of `job` and the versions of its plugins, for its key.
 
-    So River of another version has other results, and not those of the one before.
+    So another version of River, or of a plugin, has results of its own.
 
     Examples
     --------
     >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
     ''
     """
-    library = runs.library(_system(job))
-    return f" pins {venv.digest(library)}" if library in venv.names() else ""
-
-
-def _system(job: Job) -> str:
-    """Who computes elsewhere for `job`; empty if nobody does."""
+    added = "".join(f" {each.source}" for each in plugins_of(job))
     algorithm = _built(job)
-    elsewhere = isinstance(algorithm, StreamFramework | OnTable | OutsideSearch)
-    return algorithm.system if elsewhere else ""
+    if not isinstance(algorithm, StreamFramework | OnTable | OutsideSearch):
+        return added
+    from leaseboard.tasks.evaluate.frameworks import runs, venv  # for jobs of frameworks alone
+
+    library = runs.library(algorithm.system)
+    return f" pins {venv.digest(library)}{added}" if library in venv.names() else added
 
 
 def _built(job: Job) -> object:
-    return None if file_of(job.algorithm) else registry.build(job.algorithm, job.settings)
+    outside = registry.file_of(job.algorithm)
+    return None if outside else registry.build(job.algorithm, job.settings)

@@ -1,10 +1,9 @@
-"""One job in this process: load the data, play the algorithm, audit and log its events."""
-
-from __future__ import annotations
+"""One job in this process: load the data, run the algorithm, audit and log its events."""
 
 import math
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -13,50 +12,52 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from leaseboard.algorithms import registry
+from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import ENDED_EARLY, Bench, Cost, play
-from leaseboard.algorithms.benches.referee import Referee
-from leaseboard.algorithms.benches.stream import StreamBench
+from leaseboard.algorithms.base import ENDED_EARLY, Cost, Environment, play
+from leaseboard.algorithms.environments.guard import Guard
+from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import (
     DataUnavailableError,
     DivergedError,
     LeaseboardError,
     SkipError,
     UsageError,
+    UserFileError,
 )
-from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.events import Event, Finished, Measured
 from leaseboard.algorithms.log_format import LogWriter
-from leaseboard.algorithms.user_files import place
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs import benches
-from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.algorithms.user_files import blaming, place
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import classes, files, pinned, programs
+from leaseboard.tasks.jobs.programs import classes, files, pinned, plugins_of, programs
 from leaseboard.tasks.keys.versions import code_version, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import cpu_seconds
+from leaseboard.tasks.machine.failpoints import reach
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
-"""What runs a job, by name: a worker imports it."""
+"""Name of the function that runs a job, which a worker imports."""
 
 Sink = Callable[[Event], None]
 
-BESIDE_EVENTS = frozenset(("spent_cpu_seconds", "peak_memory_mb"))
-"""Metrics that are measured beside the events, and are others in every run."""
+NOT_IN_EVENTS = frozenset(("spent_cpu_seconds", "peak_memory_mb"))
+"""Metrics that the events do not hold, and that differ in every run."""
 
 
 def route_settings(
     algorithm: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Divide one user's settings between the algorithm and its bench, by name.
+    """Divide a user's settings between the algorithm and its environment, by name.
 
     Raises UsageError for a name that neither knows, with the nearest one.
     """
     found = describe(algorithm)
-    own, shared = frozenset(found.settings), benches.options(found.bench)
+    own, shared = frozenset(found.settings), environments.options(found.environment)
     for name in given:
         if name not in own | shared:
             raise registry.unknown_setting(algorithm, name, given[name], own | shared)
@@ -67,24 +68,24 @@ def route_settings(
 
 
 def check(job: Job) -> None:
-    """Raise a UsageError for what can be seen to be wrong with `job` before any data are read."""
-    bench = describe(job.algorithm, job.settings).bench
-    benches.check_options(bench, job.bench)
+    """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
+    kind = describe(job.algorithm, job.settings).environment
+    environments.check_options(kind, job.environment)
     for file in files(job):
         if not file.is_file():
             raise UsageError(f"no file {str(file)!r}: name an existing .py file")
-    fetch.check(job.data)
-    identify(job, bench)
+    loading.check(job.data)
+    identify(job, kind)
 
 
-def identify(job: Job, bench: str) -> tuple[str, str]:
-    """The version of the code that `job` runs on a bench of that kind, and all that its key holds.
+def identify(job: Job, kind: str) -> tuple[str, str]:
+    """Return the version of the code that `job` runs, and its identity.
 
-    That is, beside the job itself and the digest of its data.
+    The identity is what the key holds in addition to the job and the digest of its data.
     """
-    given = files(job), classes(job, bench), programs(job)
-    version = code_version(job.algorithm, bench, *given)
-    return version, version + benches.identity(bench, job.bench) + pinned(job)
+    given = files(job), classes(job, kind), programs(job)
+    version = code_version(job.algorithm, kind, *given)
+    return version, version + environments.identity(kind, job.environment) + pinned(job)
 
 
 def run_job(
@@ -99,7 +100,7 @@ def run_job(
 
     - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails.
     - `mirrors`: data mirrors that are asked before the network.
-    - `prepared`: the data and what the bench is made of; without it both are made here.
+    - `prepared`: the data and the environment's parts; without it both are made here.
     - `sinks`: called with each event, outside the measured time.
 
     Returns
@@ -111,20 +112,22 @@ def run_job(
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
     setup = perf_counter()
-    dataset = prepared.dataset(job) if prepared else fetch.load(job.data, mirrors=mirrors)
+    dataset = prepared.dataset(job) if prepared else loading.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
-    parts = prepared.bench_parts(job, algorithm.bench, dataset.digest) if prepared else None
-    bench = benches.make(algorithm.bench, dataset, job, parts)
-    if why := bench.bars(algorithm):
-        raise SkipError(f"{job.label or job.algorithm} {why}")
-    referee = Referee(bench)
-    algorithm.prepare(referee.window)
+    parts = None
+    if prepared:
+        parts = prepared.environment_parts(job, algorithm.environment, dataset.digest)
+    env = environments.make(algorithm.environment, dataset, job, parts)
+    if why := env.bars(algorithm):
+        raise SkipError(f"{job.name or job.algorithm} {why}")
+    guard = Guard(env)
+    algorithm.prepare(guard.view)
     setup_seconds = perf_counter() - setup
-    version, identity = identify(job, algorithm.bench)
-    options = benches.check_options(algorithm.bench, job.bench)
+    version, identity = identify(job, algorithm.environment)
+    options = environments.check_options(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
-    if isinstance(bench, StreamBench):  # its budget counts rows
-        rows = min(rows, bench.budget)
+    if isinstance(env, StreamEnvironment):  # its budget counts rows
+        rows = min(rows, env.budget)
     made = partial(
         Result.of,
         job,
@@ -134,12 +137,14 @@ def run_job(
         digest=dataset.digest,
         source=dataset.source,
         licence=dataset.licence,
+        data_facts=dataset.facts,
         setup_seconds=setup_seconds,
-        bench=algorithm.bench,
-        hindsight=algorithm.hindsight,
+        environment=algorithm.environment,
+        oracle_baseline=algorithm.oracle_baseline,
         baseline=algorithm.baseline,
-        bench_options=options,
+        environment_options=options,
         version=version,
+        plugins=", ".join(sorted({each.source for each in plugins_of(job)})),
         started=started,
         events="events.jsonl.gz",
     )
@@ -148,32 +153,42 @@ def run_job(
         auditor = Auditor()
         try:
             model, *spent = _drive(
-                play(job.label or job.algorithm, algorithm, bench, job.seed, referee.window),
+                play(job.name or job.algorithm, algorithm, env, job.seed, guard.view),
+                env,
                 (auditor, log, *sinks),
+                job.metric,
             )
         except DivergedError as error:
             return made(status="diverged", reason=discreet(str(error))), None
+        except BaseException:
+            if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
+                log(Measured(at=env.at, value=env.score().value))
+            raise
         finished = auditor.close()
-    referee.verify(finished)
-    result = made(**_ending(auditor, bench, *spent))
+    reach("run.after-log")
+    own = {name: value for name, value in finished.metrics.items() if name != job.metric}
+    guard.verify(replace(finished, metrics=own))
+    result = made(**_fields(auditor, env, *spent))
     return result, model if result.status == "ok" else None
 
 
 def warm() -> None:
-    """Import and read what any job needs, so that forks of this process need not."""
+    """Import and read what any job needs, so that forks of this process find it."""
     for kind in KINDS:
-        benches.options(kind)
+        environments.options(kind)
     read_ahead(KINDS)
 
 
 def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -> Result:
-    """The result of a job without a score; `key` is the job's own where no data were read."""
+    """Return the result of a job without a score; `key` is the job's own if no data were read."""
     found = {"digest": ""} | found
     key = key or job.key(found["digest"], job.data)
     return Result.of(job, key=key, status=status, reason=discreet(reason), **found)
 
 
-def _drive(events: Any, sinks: tuple[Sink, ...]) -> tuple[Any, float, float]:
+def _drive(
+    events: Any, env: Environment, sinks: tuple[Sink, ...], metric: str
+) -> tuple[Any, float, float]:
     """Exhaust the generator `events`; return its value, and the CPU and wall seconds it took.
 
     Only the algorithm's own work is measured: the sinks get each event outside of it.
@@ -189,18 +204,38 @@ def _drive(events: Any, sinks: tuple[Sink, ...]) -> tuple[Any, float, float]:
             return stop.value, cpu_spent, wall_spent
         cpu_spent += cpu_seconds() - cpu
         wall_spent += perf_counter() - wall
+        if isinstance(event, Finished):
+            own = {**event.metrics, **env.measures()}
+            event = replace(event, metrics=own | (_added(metric, env, own) if metric else {}))
         for sink in sinks:
             sink(event)
 
 
-def _ending(auditor: Auditor, bench: Bench, cpu: float, wall: float) -> dict[str, Any]:
-    """What the events and the bench say of a complete run, as fields of a `Result`.
+def _added(metric: str, env: Environment, own: Mapping[str, float]) -> dict[str, float]:
+    """Return a plugin's metric of the predictions, if it is a finite number.
 
-    A bench that replays recorded trials or probes, or asks a process of its own, charges what
-    they cost there; what this run really spent is then the metric ``spent_cpu_seconds``.
+    Raises UserFileError if the run's `own` metrics have its name.
     """
-    said = told(auditor)
-    cost = bench.cost
+    plugin, answers = plugins.find("metrics", metric), env.answers()
+    if plugin is None or answers is None:
+        return {}
+    if metric in own:
+        raise UserFileError(
+            f"metric {metric!r} of {plugin.source} has the name of one of the run: rename it"
+        )
+    with blaming(plugin.file):
+        value = float(plugin.load()(*answers))
+    return {metric: value} if math.isfinite(value) else {}
+
+
+def _fields(auditor: Auditor, env: Environment, cpu: float, wall: float) -> dict[str, Any]:
+    """Return what the events and the environment say of a complete run, as fields of a `Result`.
+
+    An environment that replays recorded trials or probes, or asks another process, charges what
+    they cost there; what this run spent is then the metric ``spent_cpu_seconds``.
+    """
+    said = event_fields(auditor)
+    cost = env.cost
     if cost is not None:
         spent = cost.spent_cpu_seconds
         said["metrics"]["spent_cpu_seconds"] = cpu if spent is None else spent
@@ -210,8 +245,8 @@ def _ending(auditor: Auditor, bench: Bench, cpu: float, wall: float) -> dict[str
     return said | {"cpu_seconds": charged.cpu_seconds, "wall_seconds": charged.wall_seconds}
 
 
-def told(auditor: Auditor) -> dict[str, Any]:
-    """What the events of a complete run say of it, as fields of a `Result`."""
+def event_fields(auditor: Auditor) -> dict[str, Any]:
+    """Return what the events of a complete run say of it, as fields of a `Result`."""
     started, champion, known = auditor.started, auditor.champion, auditor.parameters
     finished = auditor.close()
     assert started is not None  # no other event comes first
@@ -237,26 +272,23 @@ def told(auditor: Auditor) -> dict[str, Any]:
 
 
 def verdict(error: BaseException) -> tuple[str, str]:
-    """The status of a job that ended with `error`, and the reason in one line, no password in it.
+    """Return the status of a job that ended with `error`, and the reason in one line.
 
-    Results, MLflow, Prefect and terminals tell it on.
+    Results, MLflow, Prefect and terminals show it, so it holds no password.
     """
-    status, reason = _judged(error)
-    return status, discreet(reason)
-
-
-def _judged(error: BaseException) -> tuple[str, str]:
+    status, reason = "crash", str(error)
     match error:
         case DataUnavailableError() | SkipError():
-            return "skipped", str(error)
+            status = "skipped"
         case DivergedError():
-            return "diverged", str(error)
+            status = "diverged"
         case MemoryError():
-            return "memout", "no memory could be allocated"
+            status, reason = "memout", "no memory could be allocated"
         case LeaseboardError():
-            return "crash", str(error)
+            pass
         case ValidationError():
-            return "crash", f"{error.title}: {first_fault(error)}"
+            reason = f"{error.title}: {first_fault(error)}"
         case _:
-            first = str(error).partition("\n")[0]
-            return "crash", f"{type(error).__name__}: {first}".rstrip(": ") + place(error)
+            first = reason.partition("\n")[0]
+            reason = f"{type(error).__name__}: {first}".rstrip(": ") + place(error)
+    return status, discreet(reason)

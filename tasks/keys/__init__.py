@@ -1,1 +1,1 @@
-"""What code a result was made by: the part of its key that says so."""
+"""Versions of the code that made a result, for its key."""

@@ -1,34 +1,36 @@
-"""The files that code reaches by its imports, and what they say: what a key must hold of them.
+"""The files that code reaches by its imports, and the hash of their code, for keys.
 
 Imports are read, not run: a name that is only made while the code runs, as for
-``importlib.import_module``, is not seen. What a distribution brought does not count.
+``importlib.import_module``, is not seen. Installed distributions do not count.
 """
-
-from __future__ import annotations
 
 import ast
 import functools
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
 from itertools import chain, islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
+from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
-"""Where `algorithms`, `tasks` and `flows` are: in a checkout `leaseboard` has links to them."""
+"""Folder of `algorithms`, `tasks` and `flows`: in a checkout `leaseboard` has links to them."""
 
-_FRONT = "leaseboard"
-"""The package that hands on what others hold."""
-_FRONT_FILE = Path(__file__).parents[2] / "__init__.py"
-_ROOMS = ("algorithms", "flows", "tasks")
-_OURS = (f"{_FRONT}.algorithms.", f"{_FRONT}.tasks.")
+_ENTRY = "leaseboard"
+"""The package that exports the public names."""
+_ENTRY_FILE = Path(__file__).parents[2] / "__init__.py"
+_PACKAGES = ("algorithms", "flows", "tasks")
+_OURS = (f"{_ENTRY}.algorithms.", f"{_ENTRY}.tasks.")
 
 
 def module_file(module: str) -> Path:
-    """Where a module of this project is, unless it is a package."""
+    """Return the file of a module of this project that is not a package."""
     return _place(module).with_suffix(".py")
 
 
@@ -41,14 +43,14 @@ def reachable(
     apart: tuple[str, ...] = (),
     although: tuple[str, ...] = (),
     *,
-    beside: frozenset[Path] = frozenset(),
+    folders: frozenset[Path] = frozenset(),
 ) -> frozenset[Path]:
-    """The files in `start`, and those of this project and of the user that they import.
+    """Return the files in `start`, and those of this project and of the user that they import.
 
     - `apart`: modules and packages of this project that are left out with all that only they
       import.
     - `although`: modules in `apart` that count nevertheless.
-    - `beside`: folders that users' code may import from, after all that Python finds without them.
+    - `folders`: users' code may import from them what Python does not find without them.
     """
     left_out = tuple(f"{name}." for name in apart)
     found: set[Path] = set()
@@ -66,16 +68,17 @@ def reachable(
                 base = _place(module)
                 todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
         if not _is_ours(path):
-            for top in tops - {_FRONT} - sys.stdlib_module_names:
-                todo += files_of(top, beside)
+            for top in tops - {_ENTRY} - sys.stdlib_module_names:
+                todo += files_of(top, folders)
+    _keep()
     return frozenset(found)
 
 
 def _located(modules: Iterable[str]) -> Iterator[str]:
-    """`modules` with the places of what is imported from `leaseboard`; of all of it if unnamed."""
+    """Yield `modules`, with the places of names imported from `leaseboard`, of all if unnamed."""
     for module in modules:
         top, _, name = module.partition(".")
-        if top != _FRONT or name.partition(".")[0] in _ROOMS:
+        if top != _ENTRY or name.partition(".")[0] in _PACKAGES:
             yield module
         else:
             places = _exported()
@@ -84,8 +87,8 @@ def _located(modules: Iterable[str]) -> Iterator[str]:
 
 @functools.cache
 def _exported() -> dict[str, str]:
-    """The module of each name that `leaseboard` hands on, by its own imports."""
-    tree = ast.parse(_FRONT_FILE.read_bytes())
+    """Return the module of each name that `leaseboard` exports, by its own imports."""
+    tree = ast.parse(_ENTRY_FILE.read_bytes())
     return {
         alias.name: node.module
         for node in ast.walk(tree)
@@ -95,16 +98,16 @@ def _exported() -> dict[str, str]:
 
 
 def hash_of(files: Iterable[Path]) -> str:
-    """A hash of what the code in `files` says; comments, docstrings and layout do not count.
+    """Return a hash of the code in `files`; comments, docstrings and layout do not count.
 
     Nor does the folder where the code is on this machine.
     """
-    said = sorted(f"{_named(source)}\0{_read(source)[1]}" for source in files)
-    return hashlib.sha256("\n".join(said).encode()).hexdigest()[:12]
+    code = sorted(f"{_named(source)}\0{_read(source)[1]}" for source in files)
+    return hashlib.sha256("\n".join(code).encode()).hexdigest()[:12]
 
 
 def _named(path: Path) -> str:
-    """The file as code can name it: inside its package, or by its name alone."""
+    """Return the file as code can name it: inside its package, or by its name alone."""
     if _is_ours(path):
         return path.relative_to(ROOT).as_posix()
     top = path.parent
@@ -114,21 +117,20 @@ def _named(path: Path) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    places = (*(ROOT / room for room in _ROOMS), _FRONT_FILE.parent)
+    places = (*(ROOT / package for package in _PACKAGES), _ENTRY_FILE.parent)
     return any(path.is_relative_to(place) for place in places)
 
 
-def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:
-    """The files of a module or package as a new process finds it; see `code_of`.
+def files_of(top: str, folders: frozenset[Path] = frozenset()) -> Iterator[Path]:
+    """Return the files of a module or package as a new process finds it; see `code_of`.
 
-    Raises UsageError if two folders of `beside` have it: which of them is imported would be an
-    accident.
+    Raises UsageError if two of `folders` have it: which of them is imported would be an accident.
     """
     found = (finder.find_spec(top, None) for finder in sys.meta_path)  # editable installs' too
     everywhere = next(filter(None, found), None)
     if everywhere:
         return code_of(everywhere)
-    specs = {str(folder): PathFinder.find_spec(top, [str(folder)]) for folder in beside}
+    specs = {str(folder): PathFinder.find_spec(top, [str(folder)]) for folder in folders}
     having = sorted(folder for folder, spec in specs.items() if spec)
     if len(having) > 1:
         raise UsageError(
@@ -138,9 +140,9 @@ def files_of(top: str, beside: frozenset[Path] = frozenset()) -> Iterator[Path]:
 
 
 def code_of(spec: ModuleSpec) -> Iterator[Path]:
-    """The files of a module; of a package all, as what is imported of it may import the rest.
+    """Yield the files of a module; of a package all, as any of them may import the rest.
 
-    Of an archive it is the archive. None of what a distribution brought: see
+    Of an archive it is the archive; of an installed distribution none, see
     `leaseboard.tasks.keys.versions.code_version`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
@@ -151,15 +153,15 @@ def code_of(spec: ModuleSpec) -> Iterator[Path]:
 
 
 def is_installed(place: Path) -> bool:
-    """Whether a distribution put it there."""
+    """Return whether a distribution installed it."""
     return not {"site-packages", "dist-packages"}.isdisjoint(place.parts)
 
 
 def _read(path: Path) -> tuple[frozenset[str], str]:
-    """What a file imports, anywhere in it, and a digest of what its code says.
+    """Return what a file imports, anywhere in it, and a digest of its code.
 
-    Comments, layout and texts that stand alone, such as docstrings, say nothing. A user's file
-    that is no Python stands for itself.
+    Comments, layout and texts that are statements, such as docstrings, do not count. Of a user's
+    file that is not Python all bytes do.
     """
     state = path.stat()
     return _parsed(path, state.st_mtime_ns, state.st_size)
@@ -167,26 +169,81 @@ def _read(path: Path) -> tuple[frozenset[str], str]:
 
 @functools.cache
 def _parsed(path: Path, _changed: int, _size: int) -> tuple[frozenset[str], str]:
-    content = path.read_bytes()
+    content, known = path.read_bytes(), _known()
+    key = hashlib.sha256(content).hexdigest()
+    if key not in known:
+        known[key] = _parse(content)
+        _new.append(key)
+    code, *modules = known[key]
+    return frozenset(modules), code
+
+
+def _parse(content: bytes) -> list[str]:
+    """Return a digest of the code in a file, and what it imports."""
     try:
         tree = ast.parse(content)
-        modules = frozenset(_imported(tree))
-        for node in ast.walk(tree):
-            body = getattr(node, "body", None)
-            if isinstance(body, list):
+        holding = list(_statements(tree))
+        modules = sorted({*_imported(holding)})
+        for node in holding:
+            if body := getattr(node, "body", None):
                 body[:] = [statement for statement in body if not _is_text(statement)]
-        return modules, hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+        return [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), *modules]
     except (SyntaxError, ValueError, RecursionError):
-        return frozenset(), hashlib.sha256(content).hexdigest()
+        return [hashlib.sha256(content).hexdigest()]
 
 
-def _imported(tree: ast.AST) -> Iterator[str]:
-    """The modules that a file may import, anywhere in it, but for those of its own package."""
-    for node in ast.walk(tree):
+MOST_KEPT = 2_000
+"""Files of which it is kept what they hold: the last."""
+_new: list[str] = []
+"""Those of this process, by their digests, that are not kept yet."""
+
+
+@functools.cache
+def _place_of_kept() -> Path:
+    # This code and this Python say what is found.
+    by = Path(__file__).read_bytes() + sys.version.encode()
+    return cache_dir() / "code" / f"{hashlib.sha256(by).hexdigest()[:16]}.json"
+
+
+@functools.cache
+def _known() -> dict[str, list[str]]:
+    """Return what earlier processes found in files, by the digests of these."""
+    with suppress(OSError, UsageError):
+        digest, _, content = _place_of_kept().read_bytes().partition(b"\n")
+        if hashlib.sha256(content).hexdigest().encode() == digest:  # no disk has damaged it
+            return dict(json.loads(content))
+    return {}
+
+
+def _keep() -> None:
+    """Write what is new for further processes, if this user has a place for it."""
+    if not _new:
+        return
+    _new.clear()
+    with suppress(OSError, UsageError):
+        place = _place_of_kept()
+        place.parent.mkdir(parents=True, exist_ok=True)
+        content = json.dumps([*_known().items()][-MOST_KEPT:]).encode()
+        with NamedTemporaryFile(dir=place.parent, delete=False) as made:
+            made.write(b"%s\n%s" % (hashlib.sha256(content).hexdigest().encode(), content))
+        Path(made.name).replace(place)
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all statements below it; not expressions, which are most of a tree."""
+    yield node
+    for field in ("body", "handlers", "cases", "orelse", "finalbody"):
+        for each in getattr(node, field, ()):
+            yield from _statements(each)
+
+
+def _imported(statements: Iterable[ast.AST]) -> Iterator[str]:
+    """Yield the modules that a file may import, anywhere in it, but for those of its package."""
+    for node in statements:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module != _FRONT:  # of which the names alone say what is needed
+            if node.module != _ENTRY:  # of which the names alone say what is needed
                 yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 

@@ -1,7 +1,5 @@
 """The versions of the code that a result or a recorded value can depend on."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import importlib.util
@@ -14,7 +12,6 @@ from typing import Any
 from uuid import uuid4
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.user_files import file_of
 from leaseboard.tasks.keys.closure import (
     code_of,
     files_of,
@@ -27,7 +24,7 @@ from leaseboard.tasks.keys.closure import (
 _PROCESS = uuid4().hex
 
 _READING = ("leaseboard.tasks.fetch", "leaseboard.tasks.machine.paths")
-"""Modules that read the data, whose digest stands for them in every key."""
+"""Modules that read the data, of which every key has the digest."""
 
 _KINDS_OF_COLUMNS = "leaseboard.tasks.fetch.columns"
 """Reads data and is asked again when they are encoded, so it counts."""
@@ -35,7 +32,7 @@ _KINDS_OF_COLUMNS = "leaseboard.tasks.fetch.columns"
 _USING = (
     "leaseboard.algorithms.audit",
     "leaseboard.algorithms.base",
-    "leaseboard.algorithms.benches",
+    "leaseboard.algorithms.environments",
     "leaseboard.algorithms.events",
     "leaseboard.algorithms.policies",
     "leaseboard.algorithms.registry",
@@ -49,38 +46,38 @@ _USING = (
     "leaseboard.tasks.store.recorded",
     "leaseboard.tasks.keys.versions",
 )
-"""Modules that ask for recorded values, use or keep them; none of their code makes one."""
+"""Modules that ask for recorded values, use or keep them; their code makes none."""
 
 LIBRARIES = ("numpy", "scikit-learn", "scipy")
-"""What every recorded value is computed with. Other versions may compute other numbers."""
+"""Libraries of every recorded value. Other versions may compute other numbers."""
 
 
 def code_version(
     algorithm: str,
-    bench: str,
+    environment: str,
     files: Iterable[Path] = (),
     classes: Iterable[str] = (),
     programs: Iterable[str] = (),
 ) -> str:
-    """A hash of the algorithm's module, its bench and all they import of this project.
+    """Return a hash of the code of an algorithm and its environment, with all that they import.
 
-    Of a user's file the modules count too that it imports from beside it or from ``PYTHONPATH``.
+    Of a user's file the modules count too that it imports from its folder or from ``PYTHONPATH``.
 
-    Comments, docstrings and layout do not count. Reading data does not count either: the data's
-    digest stands for it. Nor do installed packages, a user's file's neither: jobs are the same
-    ones in every installation, so that their scores can be compared.
+    Comments, docstrings and layout do not count. Code that reads data does not count either: a key
+    has the digest of the data. Nor do installed packages: jobs are the same ones in every
+    installation, so that their scores can be compared.
 
-    - `bench`: the kind of its bench.
-    - `files`: those of the user that its settings and its bench's options name.
+    - `environment`: its kind.
+    - `files`: those of the user that its settings and its environment's options name.
     - `classes`: those that it trains, as ``package.module:Class``.
     - `programs`: modules of this project that it runs elsewhere, so that no import names them.
     """
-    file = file_of(algorithm)
+    file = registry.file_of(algorithm)
     named = {each.resolve() for each in (*files, *([file] if file else []))}
-    beside = frozenset(each.parent for each in named)
+    folders = frozenset(each.parent for each in named)
     modules_of_classes = {name.partition(":")[0].partition(".")[0] for name in classes}
-    users = named.union(*(files_of(top, beside) for top in modules_of_classes))
-    modules = [f"leaseboard.tasks.jobs.benches.{bench}", *programs]
+    users = named.union(*(files_of(top, folders) for top in modules_of_classes))
+    modules = [f"leaseboard.tasks.jobs.environments.{environment}", *programs]
     presets = ""
     if file is None:
         entry = registry.entry(algorithm)
@@ -88,13 +85,13 @@ def code_version(
         presets = str(entry.settings or "")
     start = frozenset(map(module_file, modules))
     # A user's file may change while we run; ours do not, and a suite has thousands of jobs.
-    code = hash_of(_making([*start, *users], beside=beside)) if users else _hash_of_ours(start)
+    code = hash_of(_making([*start, *users], folders=folders)) if users else _hash_of_ours(start)
     return hashlib.sha256(f"{code}{presets}".encode()).hexdigest()[:12]
 
 
 def read_ahead(kinds: Iterable[str]) -> None:
-    """Read what any algorithm on these kinds of bench depends on, for this process's forks."""
-    _making(module_file(f"leaseboard.tasks.jobs.benches.{kind}") for kind in kinds)
+    """Read the code of any algorithm in these kinds of environment, for this process's forks."""
+    _making(module_file(f"leaseboard.tasks.jobs.environments.{kind}") for kind in kinds)
 
 
 def recorded_key(
@@ -104,15 +101,15 @@ def recorded_key(
     classes: Iterable[str] = (),
     **given: Any,
 ) -> dict[str, Any]:
-    """What a recorded value is filed under: what it was asked for, and the code that makes it.
+    """Return the key of a recorded value: its request, and the code that makes it.
 
-    A value that other code or other libraries made is never an answer. A job's own key holds no
+    A value of other code or other libraries is never an answer. A job's own key holds no
     version of a library, so that scores can be compared between installations; but the trials
     and probes of one comparison must come from one.
 
     - `code`: modules of this project that make the value; what they import counts too, see
       `sources`.
-    - `libraries`: distributions beside `LIBRARIES`.
+    - `libraries`: distributions in addition to `LIBRARIES`.
     - `classes`: learners from anywhere, as ``package.module:Class``.
     - `**given`: data, seeds and options.
     """
@@ -124,7 +121,7 @@ def recorded_key(
 
 
 def sources(*modules: str) -> frozenset[Path]:
-    """The files of `modules` and of what they import of this project to make a value.
+    """Return the files of `modules` and of what they import of this project to make a value.
 
     Left out are the modules that read the data, and those that only use what was made.
     """
@@ -132,12 +129,10 @@ def sources(*modules: str) -> frozenset[Path]:
 
 
 def _making(
-    start: Iterable[Path],
-    apart: tuple[str, ...] = (),
-    beside: frozenset[Path] = frozenset(),
+    start: Iterable[Path], apart: tuple[str, ...] = (), folders: frozenset[Path] = frozenset()
 ) -> frozenset[Path]:
-    """What `start` reaches, but for what is `apart` and what reads the data."""
-    return reachable(start, (*_READING, *apart), (_KINDS_OF_COLUMNS,), beside=beside)
+    """Return what `start` reaches, but for what is `apart` and what reads the data."""
+    return reachable(start, (*_READING, *apart), (_KINDS_OF_COLUMNS,), folders=folders)
 
 
 @functools.cache
@@ -156,7 +151,7 @@ def _library_version(name: str) -> str:
 
 
 def _class_version(name: str) -> str:
-    """What ``module:Class`` depends on; never kept, as a notebook's class may be defined anew."""
+    """Return the version of ``module:Class``; not cached, as a notebook may define it again."""
     module, _, qualified = name.partition(":")
     if module != "__main__":
         return _package_version(module)
@@ -169,13 +164,13 @@ def _class_version(name: str) -> str:
 
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
-    """The distributions of each package: to look takes as long as a quick learner's probes."""
+    """Return the distributions of each package, which takes as long as some learner's probes."""
     return metadata.packages_distributions()
 
 
 @functools.cache
 def _package_version(module: str) -> str:
-    """The version of its package, or the hash of its code where it is a user's own."""
+    """Return the version of its package, or the hash of its code where it is a user's own."""
     top = module.partition(".")[0]
     spec = importlib.util.find_spec(top)  # of what this process runs, if it has imported it
     if spec is None:

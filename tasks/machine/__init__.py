@@ -1,1 +1,1 @@
-"""The machine that we run on: paths, files, clocks, the terminal, the environment."""
+"""The machine that Leaseboard runs on: paths, files, clocks, the terminal, the environment."""

@@ -1,11 +1,9 @@
-"""The clocks that a job is measured by, and what became of them where a user's code ran.
+"""Clocks by which a job is measured, and checks that a user's code has not changed them.
 
-They are bound here, before any such code is imported: who replaces ``time.process_time`` changes
-nothing that is measured. Whoever digs deeper is found, by `changed` in the process itself, and by
-`disagreement` with what another process measured.
+They are bound here, before any such code is imported, so replacing ``time.process_time`` changes
+no measurement. Deeper changes are found by `changed` in the process itself, and by `disagreement`
+with the measurements of another process.
 """
-
-from __future__ import annotations
 
 import resource
 import sys
@@ -20,7 +18,7 @@ fork's start and end are not on them, and on a busy machine its answer waits to 
 
 
 def cpu_seconds() -> float:
-    """CPU seconds of this process and of those of its children that it has waited for."""
+    """Return the CPU seconds of this process and of the children that it has waited for."""
     children = getrusage(RUSAGE_CHILDREN)
     return process_time() + children.ru_utime + children.ru_stime
 
@@ -37,7 +35,7 @@ _GENUINE = {
 
 
 def changed() -> str:
-    """What stands for a clock in `time`, or in a module of this project, and is none; or nothing.
+    """Return which clocks of `time` or of this project's modules were replaced; empty if none.
 
     Examples
     --------
@@ -60,15 +58,15 @@ def changed() -> str:
     return f"it changed {', '.join(found)}: an algorithm must not change the clocks" * bool(found)
 
 
-def disagreement(told: tuple[float, float], measured: tuple[float, float]) -> str:
-    """What is wrong with the seconds that a job tells, if anything is.
+def disagreement(reported: tuple[float, float], measured: tuple[float, float]) -> str:
+    """Return what is wrong with the seconds that a job reports; empty if nothing is.
 
-    - `told`: CPU and wall seconds of the whole job by the clocks of its own process.
+    - `reported`: CPU and wall seconds of the whole job by the clocks of its own process.
     - `measured`: the same by the process that forked it.
     """
     for name, own, outer, (least, share) in (
-        ("CPU", told[0], measured[0], CPU_TOLERANCE),
-        ("wall", told[1], measured[1], WALL_TOLERANCE),
+        ("CPU", reported[0], measured[0], CPU_TOLERANCE),
+        ("wall", reported[1], measured[1], WALL_TOLERANCE),
     ):
         if abs(outer - own) > least + share * outer:
             return (

@@ -1,26 +1,29 @@
-"""What files use on the disk, what cannot be used any more, and what a zip file lists."""
-
-from __future__ import annotations
+"""Disk usage, free memory, damaged files, and the number of members of a zip file."""
 
 import itertools
 import os
+import resource
 import struct
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import IO
 from zipfile import BadZipFile
 
 DAMAGED = ".damaged-"
-"""Before the number in the name of what was set aside."""
+"""Prefix of the number in the name of a damaged file."""
 
-_COMPANIONS = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database, under its name with one of these."""
+_SIDE_FILES = ("-wal", "-shm", "-journal")
+"""Suffixes of the files that SQLite keeps next to a database."""
+
+_GROUP = Path("/sys/fs/cgroup")
+"""Where a container's limit is."""
 
 
 def used(place: Path) -> int:
-    """Bytes of a file or of all files below a folder; 0 if it is not there.
+    """Return the bytes of a file or of all files below a folder; 0 if it does not exist.
 
-    Links are not followed, and what another process removes meanwhile counts nothing.
+    Links are not followed, and files that another process removes meanwhile count nothing.
     """
     if not place.is_dir():
         return _size(place)
@@ -28,7 +31,7 @@ def used(place: Path) -> int:
 
 
 def shown(count: float) -> str:
-    """A number of bytes for people.
+    """Return a number of bytes for people.
 
     Examples
     --------
@@ -42,6 +45,22 @@ def shown(count: float) -> str:
     return f"{count:.1f} TB"
 
 
+def free_memory() -> int:
+    """Return the bytes of memory that are free: of the machine, the container, ``ulimit -v``."""
+    import psutil
+
+    free = [psutil.virtual_memory().available]
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        free.append(limit - psutil.Process().memory_info().vms)
+    with suppress(OSError, ValueError):  # no control group, or one without a limit
+        most, now = (int((_GROUP / f"memory.{each}").read_text()) for each in ("max", "current"))
+        lines = map(str.split, (_GROUP / "memory.stat").read_text().splitlines())
+        copies = sum(int(count) for name, count in lines if name == "inactive_file")
+        free.append(most - now + copies)  # of files, which make room
+    return max(0, min(free))
+
+
 def _size(file: Path) -> int:
     try:
         return file.lstat().st_size
@@ -49,22 +68,22 @@ def _size(file: Path) -> int:
         return 0
 
 
-def set_aside(path: Path) -> Path:
-    """Rename what cannot be used, and a database's companions; returns the name that is free."""
+def move_away(path: Path) -> Path:
+    """Rename a file that cannot be used, and a database's side files; return the new name."""
     names = (path.with_name(f"{path.name}{DAMAGED}{n}") for n in itertools.count(1))
-    kept = next(name for name in names if not name.exists())
-    path.rename(kept)
-    for companion in _COMPANIONS:
-        beside = path.with_name(path.name + companion)
-        if beside.exists():
-            beside.rename(kept.with_name(kept.name + companion))
-    return kept
+    new = next(name for name in names if not name.exists())
+    path.rename(new)
+    for suffix in _SIDE_FILES:
+        side = path.with_name(path.name + suffix)
+        if side.exists():
+            side.rename(new.with_name(new.name + suffix))
+    return new
 
 
 def remove_database(path: Path) -> None:
-    """Delete a SQLite file and its companions, as many as there are."""
-    for companion in ("", *_COMPANIONS):
-        path.with_name(path.name + companion).unlink(missing_ok=True)
+    """Delete a SQLite file and its side files."""
+    for suffix in ("", *_SIDE_FILES):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 _END, _END_64, _LOCATOR = b"PK\5\6", b"PK\6\6", b"PK\6\7"
@@ -72,12 +91,12 @@ _END_BYTES, _END_64_BYTES, _LOCATOR_BYTES, _MEMBER_BYTES = 22, 56, 20, 46
 
 
 def zip_members(path: Path, most: int) -> int:
-    """How many members the directory of a zip file lists, `most` + 1 if there are more.
+    """Return how many members the directory of a zip file lists, `most` + 1 if there are more.
 
-    None of them is held: `zipfile` makes an object of each before it can be asked, and a file of
-    some hundred megabytes would take all memory.
+    They are only counted: `zipfile` makes an object of each first, which for a file of some
+    hundred megabytes takes all memory.
 
-    Raises BadZipFile if there is no such directory, or a comment after it, which could hold
+    Raises BadZipFile if that directory is missing, or a comment after it, which could hold
     another.
     """
     with path.open("rb") as file:
@@ -94,7 +113,7 @@ def zip_members(path: Path, most: int) -> int:
 
 
 def _directory(file: IO[bytes]) -> tuple[int, int]:
-    """Where the directory begins and ends; `zipfile` goes by its size, and so does this."""
+    """Return where the directory begins and ends, by its size, as `zipfile` does."""
     length = file.seek(0, os.SEEK_END)
     at = length - _END_BYTES
     if at < 0 or not (end := _read(file, at, _END_BYTES)).startswith(_END) or end[-2:] != b"\0\0":

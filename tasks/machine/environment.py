@@ -1,6 +1,4 @@
-"""What a process must have in its environment before it imports numpy, Prefect or MLflow."""
-
-from __future__ import annotations
+"""Variables that a process needs before it imports numpy, Prefect or MLflow."""
 
 import os
 import platform
@@ -13,23 +11,23 @@ ONE_THREAD = {
     f"{library}_NUM_THREADS": "1"
     for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "NUMBA")
 }
-"""Jobs run side by side, so each has one thread: for honest CPU times and equal results."""
+"""Jobs run in parallel, so each has one thread: for honest CPU times and equal results."""
 
 
 QUIET = {
-    # Nobody is called. Prefect and MLflow both understand `true`; MLflow does not understand 1.
+    # No telemetry. Prefect and MLflow both understand `true`; MLflow does not understand 1.
     "DO_NOT_TRACK": "true",
     "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    # We say ourselves, once, how each job ended; Prefect would say so in three lines and in red.
-    # What we say is in a flow run's log too.
+    # Leaseboard prints how each job ended, also to a flow run's log; Prefect would print three red
+    # lines.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_CLI_PROMPT": "false",
     # Its default of 20 s is too short for a fresh home on a busy machine.
     "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
-    # Seven worker processes and 2 GB that a board has no use for.
+    # Seven worker processes and 2 GB that a leaderboard has no use for.
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
-    # Patience with a store is the recorder's, beside the jobs; MLflow's own adds up to minutes.
+    # The recorder itself tries again; MLflow's own retries add up to minutes.
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
@@ -53,9 +51,9 @@ PACKAGES = (
 
 
 def prepare_workers() -> None:
-    """What the processes that run jobs must find, where the user has not set it.
+    """Set what the processes that run jobs need and the user has not set.
 
-    Prefect's own settings are left alone: in a flow of somebody else's they are theirs.
+    Prefect's own settings stay: in another project's flow they belong to that project.
     """
     ours = {name: value for name, value in QUIET.items() if not name.startswith("PREFECT_")}
     for name, value in (ONE_THREAD | ours).items():
@@ -79,14 +77,14 @@ def prepare_environment(home: Path | None = None) -> None:
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
-    """Python's version and those of `packages`; one that is not installed is left out."""
+    """Return the version of Python and of those of `packages` that are installed."""
     found = {name: version for name in packages if (version := installed(name)) is not None}
     return {"python": platform.python_version(), **found}
 
 
 @cache
 def installed(package: str) -> str | None:
-    """The version of a distribution, if it is there; half a millisecond when first asked."""
+    """Return the version of a distribution, if it is installed."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -1,6 +1,4 @@
-"""Which process owns something that outlives processes, and whether it still runs."""
-
-from __future__ import annotations
+"""Owners of what outlives a process: which process that is, and whether it still runs."""
 
 import os
 import platform
@@ -11,7 +9,7 @@ import psutil
 
 
 def owner() -> str:
-    """Which process this is, by host, number, start and boot: numbers come again."""
+    """Return the name of this process: host, number, start and boot, since numbers recur."""
     return _owner(os.getpid())
 
 
@@ -20,17 +18,22 @@ def _owner(pid: int) -> str:
     return f"{platform.node()} {pid} {started(pid):.2f} {_boot()}"
 
 
+def operator() -> str:
+    """Return the user of this process, and where it runs, for the record of what people do."""
+    return f"{psutil.Process().username()} on {platform.node()}"
+
+
 @cache
 def _boot() -> str:
-    """Which boot of this machine it is; empty where the system does not tell."""
-    told = Path("/proc/sys/kernel/random/boot_id")
-    return told.read_text().strip() if told.is_file() else ""
+    """Return the identifier of this machine's boot; empty where the system has none."""
+    file = Path("/proc/sys/kernel/random/boot_id")
+    return file.read_text().strip() if file.is_file() else ""
 
 
 def started(pid: int) -> float:
-    """When the process started, in seconds since the machine did: no clock that is set moves it.
+    """Return when the process started, in seconds since the boot, which no set clock moves.
 
-    Raises psutil.NoSuchProcess if there is no such process.
+    Raises psutil.NoSuchProcess if the process does not exist.
     """
     while True:
         boot = psutil.boot_time()
@@ -40,7 +43,7 @@ def started(pid: int) -> float:
 
 
 def is_alive(owner: str) -> bool:
-    """Whether the process named by `owner` still runs; one on another host may."""
+    """Return whether the process named by `owner` still runs; one on another host may."""
     host, _, rest = owner.partition(" ")
     pid, _, since = rest.partition(" ")
     if host and host != platform.node():

@@ -1,6 +1,4 @@
-"""Where things are: the configuration, the local MLflow store."""
-
-from __future__ import annotations
+"""Places: the configuration, the data mirrors, the stores."""
 
 import os
 from collections.abc import Iterator
@@ -22,33 +20,34 @@ _CHECKOUT_CONF = IMPORTED_FROM / "conf"
 
 
 def store_place() -> Path | str:
-    """Where trials and probes are recorded: ``LEASEBOARD_STORE``, or a file in the cache.
+    """Return where trials and probes are recorded: ``LEASEBOARD_STORE``, or a file in the cache.
 
-    The variable holds an address as SQLAlchemy takes it.
+    The variable holds an address of SQLAlchemy.
     """
     return os.environ.get(_STORE) or cache_dir() / "recorded" / "store.sqlite"
 
 
 def other_store(place: Path) -> AbstractContextManager[None]:
-    """Record at `place` meanwhile, in this process and those that it starts."""
+    """Record at `place` within the block, in this process and those that it starts."""
     return variable_set(_STORE, str(place))
 
 
 def conf_dir(named: Path | None = None) -> Path:
-    """The configuration folder: `named`, ``LEASEBOARD_CONF``, ``./conf``, or the shipped one."""
+    """Return `named`, the folder of ``LEASEBOARD_CONF``, ``./conf``, or the shipped one."""
     return own_conf(named) or shipped_conf()
 
 
 def own_conf(named: Path | None = None) -> Path | None:
-    """The user's own configuration folder, None if there is none.
+    """Return the user's own configuration folder, None if it is missing.
 
-    ``./conf`` is one if it has a folder or a schedule as ours has; other programs keep a ``conf``
-    too.
+    ``./conf`` is one if it has a folder of `CONF_KINDS` or a schedule; other programs have a
+    ``conf``, too.
     """
-    for source, given in (("--conf", named), ("LEASEBOARD_CONF", _env("LEASEBOARD_CONF"))):
-        if given is not None:
+    variable = os.environ.get("LEASEBOARD_CONF")
+    for source, given in (("--conf", named), ("LEASEBOARD_CONF", variable and Path(variable))):
+        if given:
             if not given.is_dir():
-                raise UsageError(f"{source} {str(given)!r} is no folder: name one with suites/")
+                raise UsageError(f"{source} {str(given)!r} is not a folder: name one with suites/")
             return given.resolve()
     here = Path("conf")
     ours = (here / "schedule.yaml").is_file() or any((here / k).is_dir() for k in CONF_KINDS)
@@ -56,48 +55,44 @@ def own_conf(named: Path | None = None) -> Path | None:
 
 
 def shipped_conf() -> Path:
-    """The configuration that comes with Leaseboard, in its installation or its checkout."""
+    """Return the configuration that Leaseboard ships, in its installation or its checkout."""
     return _PACKAGED_CONF if _PACKAGED_CONF.is_dir() else _CHECKOUT_CONF
 
 
 def conf_files(kind: str, named: Path | None = None, suffix: str = ".yaml") -> dict[str, Path]:
-    """``{name: file}`` of a folder of `CONF_KINDS`: the user's own, and what is shipped besides.
+    """Return the files of a folder of `CONF_KINDS` by name: the user's own and the shipped ones.
 
-    A name of one's own hides the shipped one, and no other.
+    A user's file hides the shipped one of its name.
     """
     folders = [conf / kind for conf in (shipped_conf(), conf_dir(named))]
     return {path.stem: path for folder in folders for path in folder.glob(f"*{suffix}")}
 
 
 def mirrors(named: tuple[Path, ...] = ()) -> tuple[Path, ...]:
-    """The read-only data mirrors: `named`, or else those of ``LEASEBOARD_MIRROR``."""
+    """Return the read-only data mirrors: `named`, or else those of ``LEASEBOARD_MIRROR``."""
     listed = os.environ.get("LEASEBOARD_MIRROR", "").split(os.pathsep)
     found = named or tuple(Path(part) for part in listed if part)
     for mirror in found:
         if not (mirror / "catalogue.csv").is_file():
-            raise UsageError(f"mirror {str(mirror)!r} has no catalogue.csv: name a mirror folder")
+            said = "has no catalogue.csv" if mirror.is_dir() else "is not a folder"
+            raise UsageError(f"mirror {str(mirror)!r} {said}: name a folder of a mirror")
     return tuple(dict.fromkeys(mirror.resolve() for mirror in found))
 
 
 def tracking_uri(named: str | None = None) -> str:
-    """The MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
+    """Return the MLflow store: `named`, ``MLFLOW_TRACKING_URI``, or ``mlruns/mlflow.db`` here."""
     given = named or os.environ.get("MLFLOW_TRACKING_URI")
     if given:
         return given
     store = Path("mlruns") / "mlflow.db"
     whole = store.resolve()
-    # An address ends at its first "?"; only by a path from here is a folder of such a name named.
+    # An address ends at its first "?"; a relative path leaves out a folder with one in its name.
     return f"sqlite:///{store if '?' in str(whole) else whole}"
-
-
-def _env(name: str) -> Path | None:
-    value = os.environ.get(name)
-    return Path(value) if value else None
 
 
 @contextmanager
 def variable_set(name: str, value: str) -> Iterator[None]:
-    """Set a variable meanwhile, in this process and those that it starts."""
+    """Set a variable for the block, in this process and those that it starts."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:

@@ -1,30 +1,35 @@
-r"""What comes from outside, as text that a terminal shows and does not obey.
+r"""Text from outside that a terminal shows and does not obey, and progress bars.
 
-A label of a bundle, a name of a model in a shared store, what a server answered: each may hold
-signs that clear the screen, rename its window, or turn a line around. All that is printed goes
+A label of an archive, a name of a model in a shared store, what a server answered: each may hold
+signs that clear the screen, rename its window, or reverse a line. All that is printed goes
 through here.
 """
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any
 
 from leaseboard.tasks.machine.addresses import discreet
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.progress import Progress
     from rich.text import Text
 
 _OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters, but for the tab and the end of a line
-    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # those that turn the direction of a text
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # those that change the direction of a text
     "\u2028\u2029\ud800-\udfff]"  # other ends of lines; what no encoding can write
 )
 
 
 def shown(text: str) -> str:
-    r"""`text` with every sign that a terminal would obey written out; its lines stay lines.
+    r"""Return `text` with every sign that a terminal would obey escaped; line ends stay.
 
     Examples
     --------
@@ -35,19 +40,76 @@ def shown(text: str) -> str:
 
 
 def harmless(text: str) -> str:
-    """`text` with nothing that a terminal obeys, and no password that this process was given."""
+    """Return `text` without signs that a terminal obeys and passwords given to this process."""
     return shown(discreet(text))
 
 
 def cell(text: str, style: str = "") -> Text:
-    """`text` for a table of `rich`: `harmless`, and not read as markup."""
+    """Return `text` for a table of `rich`: `harmless`, and not read as markup."""
     from rich.text import Text
 
     return Text(harmless(text), style)
 
 
 def show(made_of_cells: RenderableType, console: Console | None = None) -> None:
-    """Print what `rich` lays out, on standard output unless a console is given."""
+    """Print a `rich` layout, on standard output unless a console is given."""
     from rich.console import Console
 
-    (console or Console(highlight=False)).print(made_of_cells)
+    with printing():
+        (console or Console(highlight=False)).print(made_of_cells)
+
+
+shown_bars: list[Any] = []
+"""Bars that are drawn again and again: see `leaseboard.tasks.machine.progress`."""
+
+drawing = threading.RLock()
+"""Held by the thread that writes to the terminal, and while a process forks: a child would wait
+for a thread that it does not have."""
+os.register_at_fork(
+    before=drawing.acquire, after_in_parent=drawing.release, after_in_child=drawing.release
+)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Take such bars away, and put them back."""
+    with drawing:
+        bars = [bar for bar in shown_bars if bar.live.is_started]
+        for bar in bars:
+            bar.stop()
+        yield
+        for bar in bars:
+            bar.start()
+
+
+def progress_bar(
+    file: IO[str],
+    total: float | None,
+    done: int = 0,
+    text: str = "{task.description}",
+    *,
+    transient: bool = False,
+) -> Progress:
+    """Return a bar with a count, the time, the time left and a text; a context that shows it.
+
+    - `transient`: nothing of it is left at the end, what is printed meanwhile goes its way, and
+      it is drawn only when it is told to.
+    """
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    words = TextColumn(text, markup=False)
+    bar = Progress(
+        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), words,
+        console=Console(file=file), transient=transient,
+        auto_refresh=not transient, redirect_stdout=not transient,
+    )  # fmt: skip
+    bar.add_task("", total=total, completed=done)
+    return bar

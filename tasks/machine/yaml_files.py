@@ -1,6 +1,4 @@
-"""YAML that people write, validated; what is wrong with it is said with its file, line and key."""
-
-from __future__ import annotations
+"""YAML that people write, validated; errors name the file, the line and the key."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,26 +8,26 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from leaseboard.algorithms.errors import UsageError, invalid, short, unknown
+from leaseboard.algorithms.errors import UsageError, invalid, rule, short, unknown
 from leaseboard.tasks.machine.addresses import redacted
 
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class Strict(BaseModel):
-    """A part of such a file: no other keys, no other types, never changed."""
+    """Part of such a file: no other keys, no other types, immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def where(path: Path, location: list[str | int]) -> str:
-    """``file:line: key.path`` of a place in a YAML file, for an error about what stands there."""
+    """Return ``file:line: key.path`` of a place in a YAML file, for an error about it."""
     tree = yaml.compose(path.read_text(encoding="utf-8"), Loader=_Loader)
     return f"{path}:{_line(tree, location)}: {'.'.join(map(str, location))}"
 
 
 def load_yaml(path: Path, model: type[Model]) -> Model:
-    """A validated `model` from a YAML file, or a UsageError that says where it is wrong."""
+    """Return a validated `model` from a YAML file; the UsageError says where it is wrong."""
     tree, content = read_yaml(path)
     try:
         return model.model_validate(content)
@@ -38,11 +36,13 @@ def load_yaml(path: Path, model: type[Model]) -> Model:
 
 
 def read_yaml(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
-    """The mapping in a YAML file, and the nodes that know its lines."""
+    """Return the mapping in a YAML file, and the nodes that know its lines."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror}") from error
+        raise UsageError(
+            f"cannot read {path}: {error.strerror}: name a YAML file that you can read"
+        ) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text: byte {error.start} is invalid") from error
     if len(text) > MOST_CHARACTERS:
@@ -53,32 +53,40 @@ def read_yaml(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
         check_depth(yaml.parse(text, Loader=_Loader), path)
         loader = _Loader(text)
         tree = loader.get_single_node()
-        check_size(tree, path)
+        if tree is not None:
+            _count(tree, path, {}, 0)
         content = None if tree is None else loader.construct_document(tree)
-    except yaml.YAMLError as error:
+    except UsageError:
+        raise
+    except (yaml.YAMLError, ValueError) as error:  # also of a number with thousands of digits
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise UsageError(f"{place}: {getattr(error, 'problem', error)}") from error
+        said = str(getattr(error, "problem", error)).partition("\n")[0]
+        raise UsageError(f"{place}: {short(said)}: write YAML that parses") from error
     if not isinstance(content, Mapping):
         raise UsageError(f"{path}: a YAML mapping is expected, not {type(content).__name__}")
     return tree, content
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
-    """YAML's safe loader, compiled where it is so installed, that refuses a key written twice."""
+    """Safe loader of YAML, compiled if available, that refuses a key written twice."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[Any] = set()
         for key in (str(key.value) for key, _ in node.value):
             if key in seen:
-                problem = f"key {short(key)!r} stands twice"
+                problem = f"key {short(key)!r} occurs twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
 
 def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: Any) -> str:
-    first = _told_first(error.errors())
+    errors = error.errors()
+    first = errors[0]
+    if first["type"] == "missing":  # an unknown key next to it says more
+        same = (each for each in errors if each["loc"][:-1] == errors[0]["loc"][:-1])
+        first = next((each for each in same if each["type"] == "extra_forbidden"), first)
     location = [part for part in first["loc"] if not str(part).startswith("function-")]
     key = ".".join(short(str(part)) for part in location)
     place = f"{path}:{_line(tree, location)}"
@@ -89,22 +97,12 @@ def _explain(path: Path, tree: yaml.Node | None, error: ValidationError, model: 
         return f"{place}: {inside}{unknown('key', short(str(name)), known)}"
     if first["type"] == "literal_error" and isinstance(first["input"], str):
         return f"{place}: {invalid(key, [first])}"
-    message = first["msg"].removeprefix("Value error, ")
     given = f" (given {_shown(first)})" if location and first["type"] != "missing" else ""
-    return f"{place}: {key or 'suite'}: {message}{given}"
-
-
-def _told_first(errors: Sequence[Any]) -> Any:
-    """The error to tell: the key that is there and unknown, before the one that is missing."""
-    first = errors[0]
-    if first["type"] != "missing":
-        return first
-    beside = (each for each in errors if each["loc"][:-1] == first["loc"][:-1])
-    return next((each for each in beside if each["type"] == "extra_forbidden"), first)
+    return f"{place}: {key or 'suite'}{rule(first)}{given}"
 
 
 def _fields(model: Any, location: Sequence[str | int]) -> list[str]:
-    """The keys that may stand at a place of the file, which a model of its own describes."""
+    """Return the keys that are allowed at a place of the file, of its pydantic model."""
     for part in location:
         fields = getattr(model, "model_fields", None)  # a list or mapping has none
         model = _bare(fields[str(part)].annotation if fields else get_args(model)[-1])
@@ -112,7 +110,7 @@ def _fields(model: Any, location: Sequence[str | int]) -> list[str]:
 
 
 def _bare(annotation: Any) -> Any:
-    """The type of a field, without what is said of it, and that it may be None."""
+    """Return the type of a field, without its annotations and without None."""
     if get_origin(annotation) is Annotated:
         return _bare(get_args(annotation)[0])
     if get_origin(annotation) in (Union, UnionType):
@@ -121,7 +119,7 @@ def _bare(annotation: Any) -> Any:
 
 
 def _shown(error: Mapping[str, Any]) -> str:
-    """What was given, without the password of an address."""
+    """Return the value that was given, without the password of an address."""
     value = error["input"]
     if isinstance(value, str) and "://" in value:
         return short(repr(redacted(value)))
@@ -129,7 +127,7 @@ def _shown(error: Mapping[str, Any]) -> str:
 
 
 def _line(node: yaml.Node | None, location: list[Any]) -> int:
-    """The line of the deepest node on the way to `location`, counted from 1."""
+    """Return the line of the deepest node on the way to `location`, counted from 1."""
     line = node.start_mark.line if node else 0
     for part in location:
         if isinstance(node, yaml.MappingNode):
@@ -153,10 +151,7 @@ MOST_VALUES = 1_000_000
 
 
 def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
-    """Refuse what is nested so deeply that it would end the process when it is composed.
-
-    Raises UsageError with file and line.
-    """
+    """Raise UsageError, with file and line, for nesting that would end the process."""
     depth = 0
     for event in events:
         depth += isinstance(event, yaml.CollectionStartEvent)
@@ -165,17 +160,8 @@ def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
             raise _too_deep(path, event)
 
 
-def check_size(tree: yaml.Node | None, path: Path) -> None:
-    """Refuse what would never end, or fill the memory, when it is made into values.
-
-    Raises UsageError with file and line.
-    """
-    if tree is not None:
-        _count(tree, path, {}, 0)
-
-
 def _count(node: yaml.Node, path: Path, known: dict[int, int], depth: int) -> int:
-    """The values in `node`; `known` has those of the nodes that were counted."""
+    """Return the number of values in `node`; `known` has those of counted nodes."""
     where = f"{path}:{node.start_mark.line + 1}"
     if depth > DEEPEST:  # also of an alias within its own anchor, which goes on for ever
         raise _too_deep(path, node)

@@ -1,6 +1,4 @@
-"""The configuration that a policy or a selection chose, as the model that was ranked."""
-
-from __future__ import annotations
+"""Configurations that policies and selections chose, as the models that were ranked."""
 
 import math
 import warnings
@@ -11,20 +9,19 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.probes.recorded import able
 from leaseboard.tasks.evaluate.trials import plans, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import reward_of
-from leaseboard.tasks.fetch import Dataset
-from leaseboard.tasks.jobs.benches import folds, pulls, samples
-from leaseboard.tasks.jobs.benches.kinds import KINDS
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments import folds, pulls, samples
+from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.pipeline import PipelineModel
-from leaseboard.tasks.models.saved import Description
 from leaseboard.tasks.preprocess.tables import labels_of
 
 SAME = 1e-9
@@ -35,7 +32,7 @@ Rows = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What was fitted when the test score was recorded."""
+    """Data, encoder and learner of the fit whose test score was recorded."""
 
     dataset: Dataset
     train: Rows
@@ -50,7 +47,7 @@ class Fit:
 def fitted(
     dataset: Dataset, job: Job, result: Result, learner: None
 ) -> tuple[PipelineModel, float]:
-    """The configuration that a job chose, fitted, and its score on the test rows.
+    """Return the configuration that a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
     probes run. So it must come to the test score that is on record.
@@ -63,8 +60,8 @@ def fitted(
         If it comes to another score.
     """
     if result.champion is None:
-        raise UsageError(f"{result.label} on {result.data} chose no configuration: nothing to fit")
-    if KINDS[result.bench].chooses == "arm":
+        raise UsageError(f"{result.name} on {result.data} chose no configuration: nothing to fit")
+    if KINDS[result.environment].chooses == "arm":
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:
         fit, recorded = _of_selection(dataset, job, result), result.score
@@ -78,24 +75,23 @@ def fitted(
     test = reward_of(task, fit.labels[fit.test], predicted)
     if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
         raise LeaseboardError(
-            f"what {result.label} chose on {result.data} comes to {test} on the test rows now and"
+            f"what {result.name} chose on {result.data} comes to {test} on the test rows now and"
             f" to {recorded} when it was recorded: code, libraries or processor have changed, run"
             " the suite again"
         )
     target = fit.dataset.target
     classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
-    description = Description(kind="pipeline", columns=describe(features), classes=classes)
-    return PipelineModel(description, pipeline), test
+    return PipelineModel(describe(features), pipeline, classes), test
 
 
 def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
-    options = pulls.Options(**job.bench)
+    options = pulls.Options(**job.environment)
     if options.protocol == "table":
-        raise UsageError(f"{job.data} is a table of feedbacks: there is no learner to fit")
+        raise UsageError(f"{job.data} is a table of feedbacks, without a learner to fit")
     if result.champion_seed is None:
         raise UsageError(
-            f"the learner of {result.label} on {result.data} has no seed on record, as that of a"
-            " peer has none: run it again, or register another algorithm"
+            f"the learner of {result.name} on {result.data} has no seed on record, as one of"
+            " another framework: run it again, or register another algorithm"
         )
     chosen = dict(result.champion or {})
     arm = pulls.space_for(dataset, options).arms[chosen.pop("arm")]
@@ -110,8 +106,8 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
-    module = folds if result.bench == FoldsBench.kind else samples
-    options = module.Options(**job.bench)
+    module = folds if result.environment == FoldsEnvironment.kind else samples
+    options = module.Options(**job.environment)
     divided, drawn = candidates.on_split(dataset, options, job.environment_seed)
     train, test = divided.rows()
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)

@@ -1,10 +1,8 @@
-"""The raw columns that a model takes: what a caller may send, and how it becomes typed again."""
+"""The columns that a model takes: what callers may send, and how it becomes typed again."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,45 +18,51 @@ from leaseboard.tasks.preprocess.stream_encoder import is_flag
 
 EXAMPLE_ROWS = 3
 
-_SAVED: dict[ValueKind, Any] = {"number": "real", "flag": "boolean", "category": "nominal"}
-"""What files of models call these kinds."""
+Values = dict[str, Any]
+"""A row's features by name: numbers, flags, texts, None for a missing one; dates as ISO texts."""
 
 
 class Column(BaseModel):
-    """A column of the data that a model was made from."""
+    """A column of the table that a model was trained on."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
-    kind: Literal["integer", "real", "boolean", "nominal", "date", "text"]
-    dtype: str = ""
-    """Of reals, as numpy names it; integers are read as int64, however narrow the data's were."""
+    kind: ValueKind
+    dtype: str = "float64"
+    """Of numbers, as NumPy names it; integers are int64, however narrow the data's were."""
     categories: tuple[str, ...] = ()
-    """Of a nominal column, in their declared order."""
+    """Of a category, in their declared order."""
 
 
 def describe(features: pd.DataFrame, *, texts: bool = False) -> tuple[Column, ...]:
-    """The columns of a data set's features; ValueError for free text, unless that is taken."""
-    found = tuple(_describe(features[name]) for name in features.columns)
-    for column in found:
-        if column.kind == "text" and not texts:
+    """Return the columns of a dataset's features.
+
+    - `texts`: whether the model takes free text; a ValueError names a column of it if not.
+    """
+    found = []
+    for name, column in features.items():
+        kind = columns.kind_of(column)
+        if kind == "text" and not texts:
             raise ValueError(
-                f"column {column.name!r} holds free text, which a registered model takes of a"
-                " stream alone"
+                f"column {name!r} holds free text, which only registered models of streams take"
             )
-    return found
+        dtype = {"dtype": str(column.dtype)} if kind == "number" else {}
+        categories = tuple(column.cat.categories) if kind == "category" else ()
+        found.append(Column(name=str(name), kind=kind, categories=categories, **dtype))
+    return tuple(found)
 
 
 def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
-    """A caller's `frame` with the columns of the data set, in its order and types.
+    """Return a caller's `frame` with the columns of the dataset, in its order and types.
 
-    A missing value stays missing, and so becomes a nominal value that the data set has not.
+    A missing value stays missing, and so becomes a category that the dataset does not have.
     Integers are int64, so that one beyond the data's own range is still the same number; they and
-    booleans are reals where one is missing. Dates may be ISO strings.
+    flags are floats where one is missing. Dates may be ISO strings.
 
     Raises DataError if a column is absent, or a value is not of its column's kind: a fraction
-    among integers, an infinite number, anything but true and false among booleans, no ISO date
-    among dates.
+    among integers, an infinite number, anything but true and false among flags, a text that is not
+    an ISO date among dates.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
@@ -67,35 +71,33 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
 
 
 def example(features: pd.DataFrame) -> pd.DataFrame:
-    """The first rows as a caller would send them: nominal values as plain strings.
+    """Return the first rows as callers would send them: categories as strings.
 
     Every number is a float64 or an int64, which is what JSON can say.
     """
-    head = features.iloc[:EXAMPLE_ROWS]
-    plain = {}
-    for column in describe(features, texts=True):
-        values = head[column.name]
-        if column.kind in ("nominal", "text"):
-            plain[column.name] = as_texts(values)
-        elif column.kind in ("integer", "real"):
-            plain[column.name] = values.astype("int64" if column.kind == "integer" else "float64")
+    found = {}
+    for name, column in features.items():
+        kind, head = columns.kind_of(column), column.head(EXAMPLE_ROWS)
+        if kind in ("category", "text"):
+            found[str(name)] = as_texts(head)
+        elif kind in ("integer", "number"):
+            found[str(name)] = head.astype("int64" if kind == "integer" else "float64")
         else:
-            plain[column.name] = values
-    return pd.DataFrame(plain)
+            found[str(name)] = head
+    return pd.DataFrame(found)
 
 
-def _describe(column: pd.Series) -> Column:
-    kind = columns.kind_of(column)
-    return Column(
-        name=str(column.name),
-        kind=_SAVED.get(kind, kind),
-        dtype=str(column.dtype) if kind == "number" else "",
-        categories=tuple(column.cat.categories) if kind == "category" else (),
-    )
+def frame_of(rows: Sequence[Mapping[str, Any]], dates: Iterable[str] = ()) -> pd.DataFrame:
+    """Return the table of rows; columns among `dates` hold dates."""
+    frame = pd.DataFrame.from_records(list(rows)).infer_objects()
+    for name in dates:
+        if name in frame:
+            frame[name] = pd.to_datetime(frame[name], format="ISO8601")
+    return frame
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """A column as finite numbers, which may be written as texts; DataError where one is none.
+    """Return a column as finite numbers, which may be written as texts; DataError for others.
 
     Examples
     --------
@@ -118,7 +120,7 @@ def as_numbers(column: pd.Series) -> pd.Series:
 
 
 def as_dates(column: pd.Series) -> pd.Series:
-    """A column of dates, which may be ISO strings, as ``datetime64[us]``; DataError for others."""
+    """Return dates, which may be ISO strings, as ``datetime64[us]``; DataError for others."""
     if column.isna().all():
         return pd.Series(pd.NaT, column.index, dtype="datetime64[us]")
     dates = columns.as_dates(column)
@@ -130,34 +132,28 @@ def as_dates(column: pd.Series) -> pd.Series:
 
 
 def as_texts(column: pd.Series) -> pd.Series:
-    """A column as it is, None where a value is missing."""
+    """Return the raw values of a column, None where one is missing."""
     return column.astype(object).where(column.notna(), None)
 
 
 def _typed(values: pd.Series, column: Column) -> pd.Series:
     values = standard_type(values.reset_index(drop=True))
-    if column.kind == "nominal":
+    if column.kind == "category":
         code = {category: number for number, category in enumerate(column.categories)}
         codes = [-1 if pd.isna(v) else code.get(label(v), -1) for v in values]
         return pd.Series(pd.Categorical.from_codes(codes, list(column.categories)))
-    if column.kind == "boolean":
-        return _as_booleans(values)
+    if column.kind == "flag":
+        missing = values.isna()
+        flags = [isinstance(value, bool | np.bool_) for value in values]
+        _refuse(values, ~(np.array(flags) | missing), "true and false")
+        return values.astype("float64" if missing.any() else bool)
     if column.kind == "date":
         return as_dates(values)
     if column.kind == "text":
         return as_texts(values)
     numbers = as_numbers(values)
-    return _as_integers(numbers) if column.kind == "integer" else numbers.astype(column.dtype)
-
-
-def _as_booleans(values: pd.Series) -> pd.Series:
-    missing = values.isna()
-    flags = [isinstance(value, bool | np.bool_) for value in values]
-    _refuse(values, ~(np.array(flags) | missing), "true and false")
-    return values.astype("float64" if missing.any() else bool)
-
-
-def _as_integers(numbers: pd.Series) -> pd.Series:
+    if column.kind == "number":
+        return numbers.astype(column.dtype)
     if numbers.dtype == np.int64:
         return numbers
     reals, missing = numbers.to_numpy(np.float64), numbers.isna()
@@ -167,24 +163,19 @@ def _as_integers(numbers: pd.Series) -> pd.Series:
 
 
 def _refuse(column: pd.Series, wrong: ArrayLike, what: str) -> None:
-    """DataError that names the first row that is `wrong`, if there is one."""
+    """Raise a DataError that names the first row that is `wrong`, if there is one."""
     rows = np.flatnonzero(wrong)
     if len(rows):
         value = column.iloc[rows[0]]
         plain = value.item() if isinstance(value, np.generic) else value
         raise DataError(
-            f"column {column.name!r} holds {what}, and {plain!r} in row {rows[0] + 1} is none:"
-            " mend that row, or leave it out"
+            f"column {column.name!r} holds {what}, and {plain!r} in row {rows[0] + 1} does not"
+            " fit: fix that row, or leave it out"
         )
 
 
-def kinds_of(frame: pd.DataFrame) -> dict[str, str]:
-    """What each column holds; empty for one that is missing in all rows."""
-    return {name: kind_of(frame[name]) for name in frame}
-
-
 def kind_of(column: pd.Series) -> str:
-    """``number``, ``date`` or ``text``; empty if all is missing."""
+    """Return ``number``, ``date`` or ``text``; empty if all is missing."""
     if column.isna().all():
         return ""
     tidy = columns.tidy(column)
@@ -195,7 +186,7 @@ def kind_of(column: pd.Series) -> str:
 
 
 def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
-    """The columns as numbers, dates, and texts as they are; DataError for another kind."""
+    """Return the columns as numbers, dates and raw texts; DataError for another kind."""
     found = {}
     for name, column in frame.items():
         kind = known.get(str(name)) or kind_of(column)
@@ -211,14 +202,14 @@ def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
 
 
 def flags_or_numbers(column: pd.Series) -> pd.Series:
-    """A column as numbers, of which true and false are 1 and 0, however they are written."""
+    """Return a column as numbers; true and false are 1 and 0, however they are written."""
     if columns.is_nominal(column) or columns.is_text(column):
         column = column.astype(object).map(lambda value: FLAGS.get(str(value), value))
     return as_numbers(column)
 
 
 def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
-    """DataError for many reals as labels, where few whole numbers were taken for `classes`."""
+    """Raise a DataError for many numbers as labels of a model that took few for `classes`."""
     if not classes or not all(name.lstrip("-").isdecimal() for name in classes):
         return
     n_values = target.nunique()
@@ -232,7 +223,7 @@ def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:
 
 @contextmanager
 def data_errors() -> Iterator[None]:
-    """What an example or a label must be is told as a fault of the table."""
+    """Raise errors about an example or a label as faults of the table."""
     try:
         yield
     except (TypeError, ValueError) as error:

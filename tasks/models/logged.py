@@ -1,114 +1,225 @@
-"""A model in MLflow's own layout, logged beside the run of the job that found it."""
+"""Models in MLflow's store: logged with signature and example, registered, and loaded again."""
 
 from __future__ import annotations
 
+import json
 import logging
+import shutil
 import tempfile
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.machine.paths import variable_set
-from leaseboard.tasks.models.saved import SavedModel
+from leaseboard.tasks.models.model import FILE, TableModel, load_file
+from leaseboard.tasks.models.wheel import wheel
+from leaseboard.tasks.track.client import every
+from leaseboard.tasks.track.records import DataInput
 
 if TYPE_CHECKING:
     import pandas as pd
+    from mlflow.entities import Run
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.pyfunc import PyFuncModel
     from mlflow.tracking import MlflowClient
 
 KEY = "leaseboard.key"
 """The tag of a job's run, and of the model that it found."""
-
-SAVED = "saved"
-"""The folder under MLflow's ``artifacts`` that `leaseboard.tasks.models.load.load` reads."""
-
-_DEFAULT = "MLFLOW_TRACKING_URI"
+LIVE, CANDIDATE = "leaseboard.live", "leaseboard.candidate"
+"""Tags: of a model, FILE.yaml of its live model; of a version, its number there."""
+VERSIONS, NOTE = "mlflow.modelVersions", "mlflow.note.content"
+"""MLflow's own tags of a logged model, of which its page shows versions and description."""
+MOST_DESCRIPTION = 5000
+"""Characters that MLflow takes."""
+WHEELS = "wheels"
+"""The folder of a model with the wheel of Leaseboard, by a path that its requirements name."""
 _CODE = Path(__file__).with_name("served.py")
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """All that MLflow's pages show of a model in addition to its tags and signature.
+
+    - `description`: Markdown, of the version.
+    - `metrics`: of the job that found it, at the end of that; on `data`.
+    - `files`: texts to put next to the model, by name.
+    """
+
+    description: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    data: DataInput | None = None
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def log(
     client: MlflowClient,
     experiment_id: str,
     name: str,
-    model: SavedModel,
-    example: pd.DataFrame,
+    model: TableModel,
+    example: pd.DataFrame | None,
     tags: Mapping[str, str],
-    texts: Mapping[str, str] = MappingProxyType({}),
+    about: About,
 ) -> ModelVersion:
     """Log a model and make a version of the registered model `name` of it, with `tags`.
 
-    The model is tied to the run of the job whose key the tags hold, if the store has that.
+    The model is tied to the run of the job whose key the tags hold, if the store has that. What
+    a kill left of an earlier call is used, or removed if it is not whole.
 
-    - `example`: rows as a caller would send them.
-    - `texts`: files to lay beside the model, by name.
+    - `example`: rows as a caller would send them; None if they must not be stored.
     """
     from mlflow.exceptions import MlflowException
 
-    found = client.search_runs([experiment_id], f"tags.{KEY} = '{tags[KEY]}'")
-    run_id = found[0].info.run_id if found else None
-    logged = client.create_logged_model(experiment_id, name=name, source_run_id=run_id)
-    with tempfile.TemporaryDirectory() as scratch:
-        path = Path(scratch) / "model"
-        _write(path, model, example, logged.model_id)
-        for file, text in texts.items():
-            (path / file).write_text(text, encoding="utf-8")
-        client.log_model_artifacts(logged.model_id, str(path))
-    client.finalize_logged_model(logged.model_id, "READY")
+    run = _run(client, experiment_id, tags[KEY])
+    run_id = None if run is None else run.info.run_id
+    same = f"name = '{name}' AND tags.`{KEY}` = '{tags[KEY]}'"
+    whole = None
+    for left in list(every(client.search_logged_models, [experiment_id], same)):
+        if left.status == "READY":
+            whole = left
+        else:
+            client.delete_logged_model(left.model_id)
+    if whole is None:
+        whole = client.create_logged_model(
+            experiment_id, name=name, source_run_id=run_id, params=dict(about.params),
+            tags={KEY: tags[KEY], NOTE: about.description}, model_type=model.kind,
+        )  # fmt: skip
+        with tempfile.TemporaryDirectory() as scratch:
+            path = Path(scratch) / "model"
+            _write(path, model, example, whole.model_id)
+            for file, text in about.files.items():
+                (path / file).write_text(text, encoding="utf-8")
+            client.log_model_artifacts(whole.model_id, str(path))
+        client.finalize_logged_model(whole.model_id, "READY")
     try:
         client.create_registered_model(name)
     except MlflowException as error:
         if error.error_code != "RESOURCE_ALREADY_EXISTS":
             raise
     with default_store(client.tracking_uri):
-        return client.create_model_version(
+        version = client.create_model_version(
             name,
-            f"models:/{logged.model_id}",
+            f"models:/{whole.model_id}",
             run_id=run_id,
             tags=dict(tags),
-            model_id=logged.model_id,
+            description=about.description[:MOST_DESCRIPTION],
+            model_id=whole.model_id,
         )
+    complete(client, experiment_id, version, about)
+    return version
+
+
+def complete(
+    client: MlflowClient, experiment_id: str, version: ModelVersion, about: About
+) -> None:
+    """Log the metrics of a version's model unless it has them, and tie it to version and run.
+
+    MLflow has the metrics in the run too, and loses them with that: a run that was logged again
+    gets them again. A model without a run has none.
+    """
+    from mlflow.entities import LoggedModelOutput, Metric
+
+    model_id = version.source.removeprefix("models:/")
+    model = client.get_logged_model(model_id)
+    named = json.dumps([{"name": version.name, "version": str(version.version)}])
+    if model.tags.get(VERSIONS) != named:
+        client.set_logged_model_tags(model_id, {VERSIONS: named})
+    run = _run(client, experiment_id, model.tags[KEY])
+    if run is None or not about.metrics or model.metrics:
+        return
+    data = about.data
+    where = {} if data is None else {"dataset_name": data.name, "dataset_digest": data.digest}
+    # At the time of the run's own, so that a value that it has is not there twice.
+    metrics = [
+        Metric(name, value, run.info.end_time, 0, model_id=model_id, **where)
+        for name, value in about.metrics.items()
+    ]
+    if model_id not in {each.model_id for each in run.outputs.model_outputs}:
+        client.log_outputs(run.info.run_id, [LoggedModelOutput(model_id, 0)])
+    client.log_batch(run.info.run_id, metrics)
+
+
+def _run(client: MlflowClient, experiment_id: str, key: str) -> Run | None:
+    found = client.search_runs([experiment_id], f"tags.{KEY} = '{key}'", max_results=1)
+    return found[0] if found else None
+
+
+def download(
+    client: MlflowClient, uri: str, version: ModelVersion, folder: str, *names: str
+) -> list[Path]:
+    """Return files or folders of a version's model, by name, once they are in `folder`."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    logged = client.get_logged_model(version.source.removeprefix("models:/"))
+    repository = get_artifact_repository(logged.artifact_location, tracking_uri=uri)
+    return [Path(repository.download_artifacts(name, dst_path=folder)) for name in names]
 
 
 def default_store(uri: str) -> AbstractContextManager[None]:
-    """Make `uri` the process's default: MLflow's SQL registry looks for logged models there."""
-    return variable_set(_DEFAULT, uri)
+    """Make `uri` the process's default, where MLflow's SQL registry looks for logged models."""
+    return variable_set("MLFLOW_TRACKING_URI", uri)
 
 
-def is_ours(loaded: PyFuncModel) -> bool:
-    """Whether `log` logged a model that MLflow loaded; any library's may be in its registry."""
+def load_registered(reference: str, uri: str) -> TableModel | PyFuncModel:
+    """Return a registered model; of another library, behind MLflow's interface.
+
+    - `reference`: such as ``models:/NAME@ALIAS``.
+
+    Raises UsageError if the model does not exist, or it is ours and of another version.
+    """
+    import mlflow
     from mlflow.models.model import MODEL_CODE_PATH
-    from mlflow.pyfunc import FLAVOR_NAME
+    from mlflow.models.model import Model as Logged
 
-    code = loaded.metadata.flavors[FLAVOR_NAME].get(MODEL_CODE_PATH, "")
-    return Path(code).name == _CODE.name
+    try:
+        with default_store(uri), tempfile.TemporaryDirectory() as folder:
+            place = Path(mlflow.artifacts.download_artifacts(reference, dst_path=folder))
+            flavor = Logged.load(str(place)).flavors.get(mlflow.pyfunc.FLAVOR_NAME, {})
+            if Path(flavor.get(MODEL_CODE_PATH, "")).name == _CODE.name:
+                return load_file(
+                    place, repr(reference)
+                )  # past MLflow's schema, which names no row that it refuses
+            return mlflow.pyfunc.load_model(reference)
+    except (mlflow.MlflowException, ImportError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UsageError(f"{reference!r} cannot be loaded: {reason}") from error
 
 
-def _write(path: Path, model: SavedModel, example: pd.DataFrame, model_id: str) -> None:
-    """The model in MLflow's own layout."""
+def _write(path: Path, model: TableModel, example: pd.DataFrame | None, model_id: str) -> None:
+    """Write the model in MLflow's own layout."""
     import mlflow.pyfunc
-    from mlflow.models import Model
+    from mlflow.models import Model as Logged
 
     logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)
+    warnings.filterwarnings("ignore", ".*An input example was not provided")
+    own = wheel()
+    needs = {name: installed(name) for name in model.needs if own is None or name != "leaseboard"}
+    pinned = [f"{name}=={version}" for name, version in needs.items() if version is not None]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch) / SAVED
-        folder.mkdir()
-        model.save(folder)
+        file = Path(scratch) / FILE
+        file.write_bytes(model.dump())
         mlflow.pyfunc.save_model(
             path,
-            mlflow_model=Model(model_id=model_id),
+            mlflow_model=Logged(model_id=model_id),
             python_model=str(_CODE),
-            artifacts={"model": str(folder)},
+            artifacts={"model": str(file)},
             signature=_signature(model),
             input_example=example,
-            pip_requirements=_requirements(model.needs),
+            # Pinned, and always given: MLflow would need ten seconds to guess them. Leaseboard
+            # comes with the model, for no index may have it; a bare checkout has no wheel.
+            pip_requirements=[*([f"{WHEELS}/{own.name}[tables]"] if own else []), *pinned],
         )
+    if own is not None:
+        (path / WHEELS).mkdir()
+        shutil.copy(own, path / WHEELS)
 
 
-def _signature(model: SavedModel) -> Any:
+def _signature(model: TableModel) -> Any:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, DataType, Schema
     from mlflow.types.schema import AnyType
@@ -116,18 +227,12 @@ def _signature(model: SavedModel) -> Any:
     # MLflow's own integers and booleans are never missing; the model checks what they hold.
     kinds: dict[str, Any] = {
         "integer": AnyType(),
-        "real": DataType.double,
-        "boolean": AnyType(),
-        "nominal": DataType.string,
+        "number": DataType.double,
+        "flag": AnyType(),
+        "category": DataType.string,
         "text": DataType.string,
         "date": DataType.datetime,
     }
-    inputs = [ColSpec(kinds[column.kind], column.name) for column in model.description.columns]
-    output = DataType.string if model.description.classes else DataType.double
+    inputs = [ColSpec(kinds[column.kind], column.name) for column in model.columns]
+    output = DataType.string if model.classes else DataType.double
     return ModelSignature(Schema(inputs), Schema([ColSpec(output)]))
-
-
-def _requirements(needs: Iterable[str]) -> list[str]:
-    """Pinned, and always given: MLflow would need ten seconds to guess them."""
-    # We ourselves, run from a checkout, are not installed.
-    return [f"{name}=={version}" for name in needs if (version := installed(name)) is not None]

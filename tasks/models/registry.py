@@ -1,52 +1,62 @@
-"""Models in MLflow's registry: logged with signature and example, challenger, champion."""
+"""Winners in MLflow's registry: registered as challengers, promoted by the gate, rolled back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import short as cut
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.logged import KEY, log
-from leaseboard.tasks.models.names import check_name
-from leaseboard.tasks.models.winner import Fitted
-from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.models.logged import (
+    CANDIDATE,
+    KEY,
+    LIVE,
+    About,
+    complete,
+    default_store,
+    log,
+)
+from leaseboard.tasks.models.winner import Fitted, check_name
+from leaseboard.tasks.score.board import literal, markdown_table
+from leaseboard.tasks.score.frame import as_frame, metric_title
 from leaseboard.tasks.score.gate.baseline import Baseline, accept
 from leaseboard.tasks.score.gate.verdict import TOLERANCE, Check, check_scores
+from leaseboard.tasks.score.inference import interval, resampled_means
 from leaseboard.tasks.track.client import every
+from leaseboard.tasks.track.records import job_record, texts
 from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
-    from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
 CHALLENGER, CHAMPION, PREVIOUS = "challenger", "champion", "previous"
-ACCEPTED, PROMOTION = "leaseboard.accepted", "leaseboard.promotion"
-"""Tags of a version: the winner's scores as the gate keeps them, and the gate's last word."""
-KEEP, LINEAGE = "leaseboard.keep", "leaseboard.lineage"
-"""Tags: of a model FILE.yaml of its keep, of a version the number of its lineage there."""
+PROMOTION, SCORE = "leaseboard.promotion", "leaseboard.score"
+"""Tags of a version: the gate's verdict, and the mean of the winner's scores."""
+UNFINISHED = "leaseboard.unfinished"
+"""Tag of a registered model: the change of its champion that a command has begun. Its kind, the
+moment, the version that is to be champion, and the champion before, empty without one."""
+ACCEPTED = "accepted.json"
+"""The file of a version with the winner's scores as the gate accepts them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promotion:
-    """What became of a challenger."""
+    """Outcome of a challenger's promotion."""
 
     version: str
     """The challenger's."""
-    champion: str | None
-    """The version that was champion before."""
     promoted: bool
-    check: Check | None
-    """The gate's; None if there was no champion to compare with."""
-
-    @property
-    def explanation(self) -> str:
-        """Why, in one line."""
-        if self.check is None:
-            return "there was no champion"
-        return f"against version {self.champion}: {self.check.explanation}"
+    explanation: str
+    """The reason, in one line."""
 
 
 def register(
@@ -75,12 +85,20 @@ def register(
     first = rows[0]
     client = open_store(uri)
     with reported(uri):
-        known = _known(client, name, first.key)
+        group_id = experiment(client, uri, group)
+        about = replace(
+            _about(rows, fitted, _bounds(client, group, first.key)),
+            files={ACCEPTED: baseline.to_json()},
+        )
+        versions_of = every(client.search_model_versions, f"name='{name}'")
+        known = next((each for each in versions_of if each.tags.get(KEY) == first.key), None)
         if known is None:
-            tags = {KEY: first.key, ACCEPTED: baseline.to_json(), **_readable(first, fitted)}
             example = columns.example(fitted.dataset.features)
-            group_id = experiment(client, uri, group)
-            known = log(client, group_id, name, fitted.model, example, tags)
+            tags = {KEY: first.key, **_readable(rows, fitted)}
+            known = log(client, group_id, name, fitted.model, example, tags, about)
+        else:
+            known = client.get_model_version(name, known.version)
+            complete(client, group_id, known, about)
         if CHAMPION not in known.aliases:
             client.set_registered_model_alias(name, CHALLENGER, known.version)
     return str(known.version)
@@ -93,117 +111,145 @@ def promote(
 
     The champion's scores are what the gate calls accepted, the challenger's are compared with
     them, paired by the environment's seed. A challenger has to earn its place: a mean drop beyond
-    the tolerance refuses it, even where chance might explain the drop, as do other data, another
+    the tolerance refuses it, even if chance might explain the drop, as do other data, another
     metric, or a seed without a score. Without a champion it is promoted.
 
     `better`: promote only if its mean is better by more than the tolerance.
 
-    Raises UsageError if there is no such model, or no challenger.
+    If it is stopped once it has decided, the next call goes on with it, unless `finishing` has
+    ended. Raises UsageError if the model does not exist or has no challenger.
     """
     client = open_store(uri)
     with reported(uri):
-        aliases = _model(client, uri, name).aliases
+        model = _model(client, uri, name)
+        aliases, begun = model.aliases, _begun(model, "promoted")
+        if begun and str(aliases.get(CHALLENGER, begun[0])) == begun[0]:
+            _change(client, name, model, "promoted", *begun)
+            why = client.get_model_version(name, begun[0]).tags[PROMOTION]
+            return Promotion(begun[0], True, why)
         if CHALLENGER not in aliases:
             raise UsageError(f"{name} has no challenger: register one first")
         version = str(aliases[CHALLENGER])
         champion = None if CHAMPION not in aliases else str(aliases[CHAMPION])
-        check, passed = None, True
+        passed, explanation = True, "there was no champion"
         if champion is not None:
             both = _baseline(client, name, champion), _baseline(client, name, version)
             check = _compared(*both, tolerance)
             gain = None if check.drop is None else -check.drop.value
             passed = gain is not None and (gain > tolerance if better else gain >= -tolerance)
-        promotion = Promotion(version, champion, passed, check)
-        client.set_model_version_tag(name, version, PROMOTION, promotion.explanation)
+            explanation = f"against version {champion}: {check.explanation}"
+        client.set_model_version_tag(name, version, PROMOTION, explanation)
         if passed:
-            if champion is not None:
-                client.set_registered_model_alias(name, PREVIOUS, champion)
-            client.set_registered_model_alias(name, CHAMPION, version)
-            client.delete_registered_model_alias(name, CHALLENGER)
-    return promotion
+            _change(client, name, model, "promoted", version, champion or "")
+    return Promotion(version, passed, explanation)
 
 
-def keep_of(uri: str, name: str) -> str:
-    """FILE.yaml of the keep whose model it is; empty of a model that no keep publishes.
+def live_file(uri: str, name: str) -> str:
+    """Return FILE.yaml of the live model that publishes it; empty for a model of no live model.
 
-    Raises UsageError if there is no such model.
+    Raises UsageError if the model does not exist.
     """
     client = open_store(uri)
     with reported(uri):
-        return str(_model(client, uri, name).tags.get(KEEP, ""))
+        return str(_model(client, uri, name).tags.get(LIVE, ""))
+
+
+def suite_of(uri: str, name: str, version: str) -> str:
+    """Return the suite whose winner a version is."""
+    client = open_store(uri)
+    with reported(uri):
+        return _baseline(client, name, version).suite
 
 
 def roll_back(uri: str, name: str) -> str:
-    """Let champion and previous champion change places; the version that is champion then.
+    """Exchange champion and previous champion; return the version that is champion then.
 
-    Raises UsageError if there is no such model, or no previous champion.
+    If it is stopped, the next call goes on with it, unless `finishing` has ended. Raises
+    UsageError if the model does not exist or has no previous champion.
     """
     client = open_store(uri)
     with reported(uri):
-        aliases = _model(client, uri, name).aliases
-        if not {CHAMPION, PREVIOUS} <= aliases.keys():
+        model = _model(client, uri, name)
+        aliases = model.aliases
+        begun = _begun(model, "rolled-back")
+        if not begun and not {CHAMPION, PREVIOUS} <= aliases.keys():
             raise UsageError(
                 f"{name} has no previous champion: it has one once a challenger took the place of"
                 " another"
             )
-        client.set_registered_model_alias(name, CHAMPION, aliases[PREVIOUS])
-        client.set_registered_model_alias(name, PREVIOUS, aliases[CHAMPION])
-    return str(aliases[PREVIOUS])
+        version, before = begun or (str(aliases[PREVIOUS]), str(aliases[CHAMPION]))
+        _change(client, name, model, "rolled-back", version, before)
+    return version
+
+
+def _begun(model: Any, kind: str) -> tuple[str, str] | None:
+    """Return the version and the one before of a change of this kind that was not finished."""
+    found, _, version, before = model.tags.get(UNFINISHED, "   ").split(" ")
+    return (version, before) if found == kind else None
+
+
+def _change(
+    client: MlflowClient, name: str, model: Any, kind: str, version: str, before: str
+) -> None:
+    """Make a version champion; its tag comes first, so that a call that is stopped can go on."""
+    if _begun(model, kind) != (version, before):
+        change = f"{kind} {time.time_ns()} {version} {before}"
+        client.set_registered_model_tag(name, UNFINISHED, change)
+    client.set_registered_model_alias(name, CHAMPION, version)
+    reach("registry.between-aliases")
+    if before:
+        client.set_registered_model_alias(name, PREVIOUS, before)
+    if str(model.aliases.get(CHALLENGER, "")) == version:
+        client.delete_registered_model_alias(name, CHALLENGER)
+
+
+@contextmanager
+def finishing(uri: str, name: str) -> Iterator[str]:
+    """Yield the change of the champion to report; after the block the same call makes another."""
+    client = open_store(uri)
+    with reported(uri):
+        yield str(_model(client, uri, name).tags.get(UNFINISHED, ""))
+        reach("registry.before-end")
+        client.delete_registered_model_tag(name, UNFINISHED)
 
 
 def listed(uri: str) -> list[dict[str, str]]:
-    """Every version of every registered model of ours, newest first, as texts for a table."""
+    """Return every version of every registered model of ours, newest first, as texts."""
     client = open_store(uri)
     found = []
     with reported(uri):
         for model in every(client.search_registered_models):
-            by_version = {str(version): alias for alias, version in model.aliases.items()}
+            aliases = {str(version): alias for alias, version in model.aliases.items()}
             for entry in every(client.search_model_versions, f"name='{model.name}'"):
-                if LINEAGE in entry.tags:
-                    found.append(_snapshot(entry, by_version.get(str(entry.version), "")))
-                if ACCEPTED not in entry.tags:
+                tags = entry.tags
+                if SCORE not in tags:
                     continue
-                (scenario,) = Baseline.from_json(entry.tags[ACCEPTED]).scenarios
-                mean = sum(scenario.scores.values()) / len(scenario.scores)
+                live = f"version {tags.get(CANDIDATE)} of a live model"
                 found.append(
                     {
                         "name": model.name,
                         "version": str(entry.version),
-                        "alias": by_version.get(str(entry.version), ""),
-                        "algorithm": scenario.label,
-                        "data": scenario.data,
-                        "score": f"{scenario.metric} {mean:.6g} (n={len(scenario.scores)})",
-                        "gate": entry.tags.get(PROMOTION, ""),
+                        "alias": aliases.get(str(entry.version), ""),
+                        "algorithm": tags["leaseboard.algorithm"],
+                        "data": tags["leaseboard.data"],
+                        "score": tags[SCORE],
+                        "gate": live if CANDIDATE in tags else tags.get(PROMOTION, ""),
                     }
                 )
     return found
 
 
-def _snapshot(entry: ModelVersion, alias: str) -> dict[str, str]:
-    """A version that a keep published, as a line of `listed`."""
-    tags = entry.tags
-    return {
-        "name": entry.name,
-        "version": str(entry.version),
-        "alias": alias,
-        "algorithm": tags["leaseboard.algorithm"],
-        "data": tags["leaseboard.data"],
-        "score": tags["leaseboard.score"],
-        "gate": f"lineage {tags[LINEAGE]} of a keep",
-    }
-
-
 def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> Check:
-    """The gate's check of the challenger's scores against the champion's."""
+    """Return the gate's check of the challenger's scores against the champion's."""
     (accepted,), (measured,) = champion.scenarios, challenger.scenarios
     accepted = replace(
-        accepted, label=measured.label, data=measured.data, algorithm=measured.algorithm,
-        settings={}, bench={},
+        accepted, name=measured.name, data=measured.data, algorithm=measured.algorithm,
+        settings={}, environment={},
     )  # fmt: skip
     frame = as_frame(
         Result(
             key=f"repetition-{repetition}",
-            algorithm=measured.algorithm, label=measured.label, data=measured.data,
+            algorithm=measured.algorithm, name=measured.name, data=measured.data,
             digest=measured.digest, seed=int(seed), environment_seed=int(seed),
             repetition=repetition, status="ok", score=score, metric=measured.metric,
             direction=measured.direction, version=measured.version,
@@ -221,20 +267,63 @@ def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> Che
     return replace(check, explanation=f"{size}, the tolerance is {tolerance:.2%}")
 
 
-def _readable(result: Result, fitted: Fitted) -> dict[str, str]:
-    """What the UI shall show beside a version."""
+def _readable(results: Sequence[Result], fitted: Fitted) -> dict[str, str]:
+    """Return the tags that MLflow's UI shows next to a version."""
+    first = results[0]
+    mean = math.fsum(result.score or 0.0 for result in results) / len(results)
     tags = {
-        "leaseboard.algorithm": result.label,
-        "leaseboard.data": result.data,
-        "leaseboard.score": f"{result.metric} {result.score:.6g}",
+        "leaseboard.algorithm": first.name,
+        "leaseboard.data": first.data,
+        SCORE: f"{first.metric} {mean:.6g} (n={len(results)})",
     }
     return tags if fitted.test is None else tags | {"leaseboard.test": f"{fitted.test:.6g}"}
 
 
-def _known(client: MlflowClient, name: str, key: str) -> ModelVersion | None:
-    versions = every(client.search_model_versions, f"name='{name}'")
-    found = next((entry for entry in versions if entry.tags.get(KEY) == key), None)
-    return None if found is None else client.get_model_version(name, found.version)
+def _about(results: Sequence[Result], fitted: Fitted, bounds: Mapping[str, float]) -> About:
+    """Return the description, parameters and metrics of a winner, whose model is the first's."""
+    first = results[0]
+    job = job_record(first, ())
+    params = {k: v for k, v in job.params.items() if not k.startswith("versions.")}
+    params |= {f"champion.{k}": v for k, v in texts(first.champion or {}).items()}
+    metrics = {each.key: each.value for each in job.metrics if each.step == 0} | bounds
+    scores = np.array([result.score for result in results], np.float64)
+    metrics |= {"score.mean": float(scores.mean()), "score.repetitions": float(len(scores))}
+    if len(scores) > 1:
+        span = interval(metrics["score.mean"], resampled_means(scores[None, None]))
+        metrics |= {"score.mean.lower": span.lower, "score.mean.upper": span.upper}
+    if fitted.test is not None:
+        metrics["test"] = fitted.test
+    features = fitted.dataset.features
+    better = {"min": "less", "max": "more"}[first.direction]
+    about = (
+        f"The model of **{literal(first.name)}** on {literal(first.data)} ({len(features):,} rows,"
+        f" {features.shape[1]} features, {fitted.dataset.task}, digest {first.digest[:12]})."
+        f"\n\n`score` is {metric_title(first.metric)}, {better} is better: {first.score:.6g} of"
+        f" this model, {metrics['score.mean']:.6g} the mean of {len(scores)} repetitions."
+    )
+    if fitted.test is not None:
+        about += f" `test` is its score on rows that it has not seen: {fitted.test:.6g}."
+    if bounds:
+        about += " `bound.lower`, `bound.upper` and `lease` are the champion's last."
+    # MLflow's page of a version has no place for them but its description.
+    for what, shown in (
+        ("metric", {k: f"{v:.6g}" for k, v in sorted(metrics.items())}),
+        ("parameter", {k: cut(v) for k, v in params.items()}),
+    ):
+        rows = [{what: literal(k), "value": literal(v)} for k, v in shown.items()]
+        about += "\n\n" + "\n".join(markdown_table(rows))
+    return About(about, params, metrics, job.data)
+
+
+def _bounds(client: MlflowClient, group: str, key: str) -> dict[str, float]:
+    """Return the last lease and bounds of a job's champion; empty if the store has none."""
+    place = client.get_experiment_by_name(f"{group}/configurations")
+    if place is None:
+        return {}
+    champion = f"tags.leaseboard.job = '{key}' and tags.leaseboard.outcome = 'champion'"
+    found = client.search_runs([place.experiment_id], champion, max_results=1)
+    measured = found[0].data.metrics if found else {}
+    return {k: measured[k] for k in ("lease", "bound.lower", "bound.upper") if k in measured}
 
 
 def _model(client: MlflowClient, uri: str, name: str) -> Any:
@@ -250,15 +339,22 @@ def _model(client: MlflowClient, uri: str, name: str) -> Any:
 
 
 def _baseline(client: MlflowClient, name: str, version: str) -> Baseline:
-    tags = client.get_model_version(name, version).tags
-    if LINEAGE in tags:
+    import mlflow
+    from mlflow.exceptions import MlflowException
+
+    entry = client.get_model_version(name, version)
+    if CANDIDATE in entry.tags:
         raise UsageError(
-            f"{name} is kept: its turns promote on evidence, see `leaseboard keep FILE --status`;"
-            f" `leaseboard model rollback {name}` goes back"
+            f"{name} is a live model: its updates promote on evidence, see"
+            f" `leaseboard live status FILE`; `leaseboard live rollback {name}` goes back"
         )
-    if ACCEPTED not in tags:
+    try:
+        with default_store(client.tracking_uri):
+            text = mlflow.artifacts.load_text(f"models:/{name}/{version}/{ACCEPTED}")
+    except MlflowException as error:
         raise UsageError(
-            f"version {version} of {name} was not registered by leaseboard: it has no scores to"
-            " compare with, so move its alias by hand"
-        )
-    return Baseline.from_json(tags[ACCEPTED], f"version {version} of {name}")
+            f"version {version} of {name} was not registered by this version of leaseboard: it has"
+            f" no {ACCEPTED} with scores to compare with: register it again, or move its alias by"
+            " hand"
+        ) from error
+    return Baseline.from_json(text, f"version {version} of {name}")

@@ -1,9 +1,13 @@
-"""The winner of a suite on a data set, or of a race, and the model that it found."""
+"""The winner of a suite on a dataset, or of a race, and the model that it found.
 
-from __future__ import annotations
+A job that runs a user's code makes its model in a worker of the pool, which leaves it in the job's
+folder as a file without code, so that the parent runs none of it.
+"""
 
 import importlib
+import json
 import math
+import re
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,22 +15,29 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.benches.kinds import KINDS
-from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments.kinds import KINDS
+from leaseboard.tasks.jobs.job import Job, Result, plain
 from leaseboard.tasks.jobs.run import run_job
-from leaseboard.tasks.models.saved import SavedModel
+from leaseboard.tasks.models.model import FILE, TableModel, load_file
 
 REPEATED = 1e-9
 """Relative; how far a repeated run's score may be from the recorded one."""
 
-WHOLE = "PolicyClassifier or PolicyRegressor"
-"""Our own whole system, as people fit it."""
+RUN, REFIT = (
+    "leaseboard.tasks.models.winner:run_and_save",
+    "leaseboard.tasks.models.winner:refit_and_save",
+)
+"""What a worker of the pool does to leave a model in the job's folder."""
+OUTCOME, RECORDED = "model.outcome.json", "recorded.json"
+REFUSED = "/:.%\"'"
+"""The characters that MLflow refuses in the name of a logged model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The algorithm with the best mean score on a data set, and all that it scored there."""
+    """Algorithm with the best mean score on a dataset, and all that it scored there."""
 
     job: Job
     """The first repetition's, whose model is registered: the best one's would be chosen by
@@ -37,18 +48,18 @@ class Winner:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A winner's model with the data that it was made from.
+    """TableModel of a winner with the data that it was made from.
 
-    `test` is its score on rows that it has not seen, None where there are none.
+    `test` is its score on rows that it has not seen; None without such rows.
     """
 
-    model: SavedModel
-    dataset: fetch.Dataset
+    model: TableModel
+    dataset: Dataset
     test: float | None
 
 
 def barred(result: Result) -> str:
-    """Why the model of a run cannot be registered as a winner's, empty if it can.
+    """Return why the model of a run cannot be registered as a winner's; empty if it can.
 
     The score of a run that ended early, or of an algorithm that uses what cannot be known in
     time, is not one that others can be compared with.
@@ -57,20 +68,48 @@ def barred(result: Result) -> str:
         return f"{result.status}: {result.reason}".rstrip(": ")
     if not result.complete:
         return result.reason or "ended early"
-    return "declares hindsight" if result.hindsight else ""
+    return "is an oracle baseline" if result.oracle_baseline else ""
 
 
-def require_model(algorithm: str, bench: str) -> None:
-    """UsageError if what runs on that kind of bench leaves no model to register."""
-    if KINDS[bench].chooses == "system":
+def check_name(name: str) -> str:
+    """Return `name`; UsageError if MLflow refuses a character in it.
+
+    Examples
+    --------
+    >>> check_name("sales-2026")
+    'sales-2026'
+    """
+    if not name.strip() or set(name) & set(REFUSED):
         raise UsageError(
-            f"{algorithm} is a whole system, which keeps what it found: fit {WHOLE} of leaseboard"
-            " or the system itself in Python, or register a policy such as rising-bandits"
+            f"model name {name!r} must not be empty or hold one of {' '.join(REFUSED)}"
+            " (MLflow's rule): use letters, digits and hyphens"
+        )
+    return name
+
+
+def slug(text: str) -> str:
+    """Return `text` as a part of a model's name: letters, digits, underscores, single hyphens.
+
+    Examples
+    --------
+    >>> slug("file:data/cls.csv?target=y")
+    'file-data-cls-csv-target-y'
+    """
+    return re.sub(r"[^A-Za-z0-9_]+", "-", text).strip("-")
+
+
+def require_model(algorithm: str, kind: str) -> None:
+    """Raise UsageError if a run in that kind of environment leaves no model to register."""
+    if KINDS[kind].chooses == "system":
+        raise UsageError(
+            f"{algorithm} is a whole framework, which does not hand over what it found: fit"
+            " AutoMLClassifier or AutoMLRegressor of leaseboard or the framework itself in Python,"
+            " or register a policy such as rising-bandits"
         )
 
 
 def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winner:
-    """The winner of a suite's jobs on `data`; the first of several equal ones.
+    """Return the winner of a suite's jobs on `data`; the first of several equal ones.
 
     An algorithm cannot win if in any repetition it has no result, or one that is `barred`.
 
@@ -78,28 +117,28 @@ def winner_of(jobs: Iterable[Job], results: Iterable[Result], data: str) -> Winn
     """
     jobs = [job for job in jobs if job.data == data]
     present = [result for result in results if result.data == data]
-    found = {(r.label, r.repetition): r for r in present if not barred(r)}
+    found = {(r.name, r.repetition): r for r in present if not barred(r)}
     complete: dict[str, list[Result]] = {}
-    for label in dict.fromkeys(job.label for job in jobs):
-        mine = [job for job in jobs if job.label == label]
-        scores = [found.get((job.label, job.repetition)) for job in mine]
+    for label in dict.fromkeys(job.name for job in jobs):
+        mine = [job for job in jobs if job.name == label]
+        scores = [found.get((job.name, job.repetition)) for job in mine]
         if all(scores):
             complete[label] = [result for result in scores if result is not None]
     if not complete:
-        first = next((f" (first: {r.label}: {why})" for r in present if (why := barred(r))), "")
+        first = next((f" (first: {r.name}: {why})" for r in present if (why := barred(r))), "")
         raise UsageError(
             f"no algorithm has a score in every repetition on {data} that can be compared{first}:"
             " run the suite to its end, with an algorithm whose score can"
         )
     label = min(complete, key=lambda label: _cost(complete[label]))
-    first = next(job for job in jobs if job.label == label)
+    first = next(job for job in jobs if job.name == label)
     return Winner(first, tuple(complete[label]))
 
 
 def fit(
     job: Job, result: Result, *, mirrors: tuple[Path, ...] = (), learner: Any = None
 ) -> Fitted:
-    """The model of an ``ok`` result.
+    """Return the model of an ``ok`` result.
 
     - `result`: what `job` came to.
     - `learner`: what the run on a stream or hold-out left; without it the run is repeated, which
@@ -112,30 +151,70 @@ def fit(
     LeaseboardError
         If the repeated run does not come to the recorded score.
     """
-    require_model(result.label, result.bench)
-    dataset = fetch.load(job.data, mirrors=mirrors)
+    require_model(result.name, result.environment)
+    dataset = loading.load(job.data, mirrors=mirrors)
     if dataset.digest != result.digest:
         raise UsageError(
-            f"{job.data} has changed since {result.label} ran on it: run it again, then register"
+            f"{job.data} has changed since {result.name} ran on it: run it again, then register"
         )
-    kind = KINDS[result.bench]
-    if kind.chooses == "model":
-        learner = learner or _repeated(job, result, mirrors)
+    kind = KINDS[result.environment]
+    if kind.chooses == "model" and learner is None:
+        with tempfile.TemporaryDirectory() as scratch:
+            again, learner = run_job(job, Path(scratch), mirrors=mirrors)
+        now, then = again.score, result.score
+        if now is None or then is None or not math.isclose(now, then, rel_tol=REPEATED):
+            raise LeaseboardError(
+                f"{result.name} on {result.data} came to {now} now and to {then} when it was"
+                " recorded: code or libraries have changed, run the suite again"
+            )
     maker = importlib.import_module(f"leaseboard.tasks.models.{kind.served_by}")
     model, test = maker.fitted(dataset, job, result, learner)
     return Fitted(model, dataset, test)
 
 
-def _repeated(job: Job, result: Result, mirrors: tuple[Path, ...]) -> Any:
-    with tempfile.TemporaryDirectory() as scratch:
-        again, learner = run_job(job, Path(scratch), mirrors=mirrors)
-    same = again.score is not None and result.score is not None
-    if not same or not math.isclose(again.score, result.score, rel_tol=REPEATED):  # type: ignore[arg-type]
-        raise LeaseboardError(
-            f"{result.label} on {result.data} came to {again.score} now and to {result.score} when"
-            " it was recorded: code or libraries have changed, run the suite again"
-        )
-    return learner
+def run_and_save(job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()) -> tuple[Result, None]:
+    """Run a job, and save the model that it found if it is ``ok``."""
+    result, learner = run_job(job, folder, mirrors=mirrors)
+    if result.status == "ok":
+        _save(job, result, folder, mirrors, learner)
+    return result, None
+
+
+def refit_and_save(
+    job: Job, folder: Path, *, mirrors: tuple[Path, ...] = ()
+) -> tuple[Result, None]:
+    """Save the model of the result that `put_result` put into `folder`."""
+    result = Result(**json.loads((folder / RECORDED).read_text(encoding="utf-8")))
+    _save(job, result, folder, mirrors, None)
+    return result, None
+
+
+def put_result(result: Result, folder: Path) -> None:
+    """Put the result of an earlier run where `refit_and_save` finds it."""
+    (folder / RECORDED).write_text(json.dumps(plain(result)), encoding="utf-8")
+
+
+def saved_in(job: Job, folder: Path, mirrors: tuple[Path, ...]) -> Fitted:
+    """Return the model in `folder`; raise the error that was met when it was to be saved."""
+    outcome = json.loads((folder / OUTCOME).read_text(encoding="utf-8"))
+    if outcome["error"]:
+        raise UsageError(outcome["error"])
+    dataset = loading.load(job.data, mirrors=mirrors)
+    return Fitted(load_file(folder / FILE), dataset, outcome["test"])
+
+
+def _save(
+    job: Job, result: Result, folder: Path, mirrors: tuple[Path, ...], learner: object
+) -> None:
+    error, test = "", None
+    try:
+        fitted = fit(job, result, mirrors=mirrors, learner=learner)
+        (folder / FILE).write_bytes(fitted.model.dump())
+        test = fitted.test
+    except LeaseboardError as failure:  # costs the model, not the result
+        error = str(failure)
+    outcome = json.dumps({"error": error, "test": test})
+    (folder / OUTCOME).write_text(outcome, encoding="utf-8")
 
 
 def _cost(results: list[Result]) -> float:

@@ -1,6 +1,4 @@
-"""What runs a job: worker processes here, with a run folder for what comes of it."""
-
-from __future__ import annotations
+"""Ways to run a job: in worker processes here, with a run folder for its results, or directly."""
 
 import atexit
 import os
@@ -17,8 +15,8 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import is_foreign
-from leaseboard.tasks.jobs.run import RUN_JOB, failed, run_job, verdict
+from leaseboard.tasks.jobs.programs import is_untrusted
+from leaseboard.tasks.jobs.run import RUN_JOB, Sink, failed, run_job, verdict
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.environment import prepare_workers
 from leaseboard.tasks.pool.workers import WorkerPool
@@ -26,21 +24,21 @@ from leaseboard.tasks.pool.workers import WorkerPool
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A job that was run somewhere."""
+    """Result of a job, and what it left behind."""
 
     result: Result
     folder: Path | None = None
-    """Holds what it left behind: in the run folder."""
+    """Folder of the job's files, in the run folder."""
     files: dict[str, bytes] | None = None
-    """In its place what a job on another machine left behind, by name."""
+    """Files of a job on another machine, by name, in place of the folder."""
     model: Any = None
-    """What a job in this process found; None if its algorithm has no model."""
+    """Model of a job in this process; None if its algorithm has none."""
     trace: str = ""
-    """The traceback of a crash in this process."""
+    """Traceback of a crash in this process."""
 
     @property
     def log(self) -> bytes:
-        """What the job itself printed, or where it crashed in this process."""
+        """Output of the job, or where it crashed in this process."""
         if self.trace:
             return self.trace.encode()
         if self.folder is not None and (self.folder / results.LOG).is_file():
@@ -56,22 +54,21 @@ def run_one(
     mirrors: tuple[Path, ...] = (),
     work: str = RUN_JOB,
     here: bool = False,
+    sinks: tuple[Sink, ...] = (),
 ) -> Attempt:
-    """Run one job to its end, whatever that is: a failure is a result, not an exception.
+    """Run one job to its end: a failure is a result; only wrong usage and Ctrl-C are raised.
 
-    Wrong usage and Ctrl-C are raised all the same.
-
-    - `folder`: gets what the job leaves behind.
+    - `folder`: gets the job's files.
     - `key`: of a job that was planned.
-    - `work`: what runs a job with code of a user's, see `WorkerPool`.
-    - `here`: run such a job in this process, too, in place of a worker.
+    - `work`: the function that runs a job with untrusted code, see `WorkerPool`.
+    - `here`: run such a job in this process, too, not in a worker.
+    - `sinks`: see each event of a job in this process.
     """
-    if not here and is_foreign(job):
+    if not here and is_untrusted(job):
         with WorkerPool(1, Limits(), mirrors=mirrors, work=work) as pool:
-            result = pool.run(job, key, folder) if key else pool.race(job, folder)
-        return Attempt(result, folder)
+            return Attempt(pool.run(job, key, folder), folder)
     try:
-        result, model = run_job(job, folder, mirrors=mirrors)
+        result, model = run_job(job, folder, mirrors=mirrors, sinks=sinks)
     except (UsageError, KeyboardInterrupt):
         raise
     except BaseException as error:  # noqa: BLE001  (SystemExit too, as in a suite's worker)
@@ -82,13 +79,13 @@ def run_one(
 
 
 RunsJobs = Callable[[Job, str, Prepared | None], Attempt]
-"""Runs a job, which was planned as a key, on data that were prepared, to its end."""
+"""Runs a job, planned under a key, on prepared inputs, to its end."""
 
 
 def run_planned(
     pool: WorkerPool, out: Path, job: Job, key: str, prepared: Prepared | None
 ) -> Attempt:
-    """Run a planned job in a process of `pool`; what it leaves is in a folder of `out`."""
+    """Run a planned job in a process of `pool`; its files go to a folder of `out`."""
     try:
         folder = results.begin(out, key)
         return Attempt(pool.run(job, key, folder, prepared), folder)
@@ -98,15 +95,15 @@ def run_planned(
 
 
 def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None) -> Attempt:
-    """Run a job, whose key is known by its result alone, and keep that in `out`."""
+    """Run a job whose key only its result knows, and record that in `out`."""
     out.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
     try:
-        result = _processes(limits).race(job, folder, prepared)
-        kept = results.begin(out, result.key)
-        shutil.copytree(folder, kept, dirs_exist_ok=True)
+        result = _processes(limits).run(job, "", folder, prepared)
+        home = results.begin(out, result.key)
+        shutil.copytree(folder, home, dirs_exist_ok=True)
         results.finish(out, result)
-        return Attempt(result, kept)
+        return Attempt(result, home)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -116,7 +113,7 @@ _pools: dict[Limits, WorkerPool] = {}
 
 
 def _processes(limits: Limits) -> WorkerPool:
-    """Worker processes that live as long as this one, a core each, in an environment of ours."""
+    """Return a pool that lasts as long as this process, with a worker a core."""
     with _STARTING:
         if limits not in _pools:
             prepare_workers()

@@ -1,11 +1,9 @@
-"""One worker process, seen from the pool: orders go in, answers and endings come out.
+"""Pool's side of a worker process: orders go in, answers and endings come out.
 
-What a worker and its jobs print goes through a pipe that the pool empties, into a job's log up to
-a size. Nobody is killed for printing, and nothing fills the disk: what is beyond the limit is read
-and dropped, but for the last of it, where a traceback is.
+What a worker and its jobs print goes through a pipe that the pool reads, into a job's log up to a
+size. Printing kills no job and does not fill the disk: output beyond the limit is dropped, except
+for the last of it, where a traceback is.
 """
-
-from __future__ import annotations
 
 import fcntl
 import json
@@ -23,32 +21,31 @@ from typing import IO, Any
 import psutil
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.processes.channel import Silence
-from leaseboard.tasks.processes.companion import Companion
 from leaseboard.tasks.processes.forks import Ending, post_mortem
-from leaseboard.tasks.processes.leash import descendants, kill_below, kill_tree
+from leaseboard.tasks.processes.subprocesses import Silence, Subprocess
+from leaseboard.tasks.processes.watchdog import descendants, kill_below, kill_tree
 
 WHO = "the worker process"
 _ENDINGS = frozenset({"crash", "diverged", "memout", "skipped", "stopped"})
-"""Of a job without a result, in its own words; of limits the pool alone judges."""
+"""Statuses that a job without a result may report; the pool alone judges limits."""
 POLL_SECONDS = 0.05
 START_SECONDS = 120.0
-"""How long a worker may import; that time is no job's."""
+"""How long a worker may import; no job is charged for it."""
 TREE_SECONDS = 0.5
-"""How often the children of a job are looked for; the job's own process is watched each poll."""
+"""Time between searches for a job's children; its own process is measured at each poll."""
 
 
 class StoppedError(LeaseboardError):
-    """The run was interrupted: the job has no result and will run again."""
+    """Interruption of a run: the job has no result and will run again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What is known of an attempt at a job: how it ended, and its row if it has one.
+    """Ending of an attempt at a job, with the row of its result if it has one.
 
     `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
-    ended it. `measured` are the CPU and wall seconds of a foreign job, by the process that forked
-    it: of what the job started they count what it waited for, as its own clocks do.
+    ended it. `measured` are the CPU and wall seconds of an untrusted job, by the process that
+    forked it: like the job's own clocks they include the children that it waited for.
     """
 
     ending: Ending
@@ -59,16 +56,16 @@ class Reply:
 
 
 class Worker:
-    """One worker process and what it prints.
+    """Worker process and its output.
 
     - `work`: the function that runs a job.
-    - `environment`: variables beside our own.
-    - `forks`: fork for each job, which is foreign.
+    - `environment`: variables in addition to our own.
+    - `forks`: whether it forks for each job, whose code is untrusted.
     """
 
     def __init__(self, work: str, environment: Mapping[str, str], *, forks: bool) -> None:
         self.output = Output()
-        self._process = Companion(
+        self._process = Subprocess(
             "leaseboard.tasks.pool.worker",
             *(work, str(int(forks))),
             environment=lambda: environment,
@@ -81,53 +78,50 @@ class Worker:
         assert self._process.pid is not None
         self.pid = self._process.pid
         self.ready = False
-        self._watch = psutil.Process(self.pid)
+        self._measured = psutil.Process(self.pid)
         self._children: list[psutil.Process] = []
-        self._kept: set[int] = set()
+        self._reusable: set[int] = set()
         self._looked = 0.0
         self._forks = forks
         self._ending, self._ended = threading.Lock(), False
         self._cpu = 0.0  # the most seen: a process that has gone counts no more
 
     def order(self, message: dict[str, Any]) -> None:
-        """Send an order; a worker that is gone is noticed when its answer is awaited."""
+        """Send an order; `answer` reports a worker that has ended."""
         self._process.send(json.dumps(message).encode())
 
     def answer(self, timeout: float) -> Reply | None:
-        """What the worker answers within `timeout` seconds, None if nothing yet.
+        """Return the worker's answer within `timeout` seconds, None without one.
 
-        What it prints until then goes to the job's log.
+        Its output meanwhile goes to the job's log.
         """
-        said = self._process.answer(timeout, beside=self.output)
+        said = self._process.answer(timeout, meanwhile=self.output)
         if said is Silence.LATE:
             return None
         if isinstance(said, Silence):
             return Reply(self._post_mortem())
-        return self._understood(json.loads(said))
-
-    def _understood(self, message: dict[str, Any]) -> Reply:
-        """The answer that a message tells, directly or as what a fork said."""
-        if "code" in message:
+        message = json.loads(said)
+        if "code" in message:  # of a fork that did not answer
             return Reply(post_mortem(message["code"], WHO), fit=True)
         if "said" in message:
-            told = json.loads(message["said"])
+            found = json.loads(message["said"])
             cpu, wall = message["measured"]
             measured = (cpu, wall)
-            fit, self._kept = True, set()  # a foreign job's word about processes counts nothing
+            fit, self._reusable = True, set()  # what untrusted code says of processes is ignored
         else:
-            told, measured = message, None
+            found, measured = message, None
             fit = not message.get("spoilt", False) and message.get("status") != "stopped"
-            self._kept = set(message.get("kept", ()))
-        if "result" in told:
-            row = told["result"]
+            self._reusable = set(message.get("kept", ()))
+        if "result" in found:
+            row = found["result"]
             return Reply(Ending(row["status"]), row, fit=fit, measured=measured)
-        if measured and told["status"] not in _ENDINGS:
-            raise ValueError(f"no job fails with the status {told['status']!r}")
-        usage = bool(told.get("usage", False))
-        return Reply(Ending(told["status"], str(told["reason"])), fit=fit, usage=usage)
+        if measured and found["status"] not in _ENDINGS:
+            raise ValueError(f"no job fails with the status {found['status']!r}")
+        usage = bool(found.get("usage", False))
+        return Reply(Ending(found["status"], str(found["reason"])), fit=fit, usage=usage)
 
-    def start(self, stopping: threading.Event) -> Reply | None:
-        """Wait until the worker has imported what jobs need; how it ended instead, if it did."""
+    def wait_until_ready(self, stopping: threading.Event) -> Reply | None:
+        """Wait until the worker has imported what jobs need; return how it ended, if it did."""
         deadline = time.monotonic() + START_SECONDS
         while not self.ready:
             answer = self.answer(POLL_SECONDS)
@@ -142,9 +136,9 @@ class Worker:
         return None
 
     def usage(self) -> tuple[float, int]:
-        """CPU seconds and resident bytes of the worker and its descendants, up to now.
+        """Return the CPU seconds and resident bytes of the worker and its descendants.
 
-        A fork shares the worker's memory, so of a foreign job the fork's alone counts.
+        A fork shares the worker's memory, so only the fork's is counted.
         """
         now = time.monotonic()
         if now - self._looked > TREE_SECONDS or (self._forks and not self._children):
@@ -154,11 +148,11 @@ class Worker:
                 with suppress(psutil.NoSuchProcess):
                     self._children.append(psutil.Process(pid))
         cpu, memory = 0.0, 0
-        for process in (self._watch, *self._children):
+        for process in (self._measured, *self._children):
             with suppress(psutil.Error):
                 times = process.cpu_times()
                 cpu += times.user + times.system + times.children_user + times.children_system
-                if not (self._forks and process is self._watch):
+                if not (self._forks and process is self._measured):
                     memory += process.memory_info().rss
         self._cpu = max(self._cpu, cpu)
         return self._cpu, memory
@@ -169,32 +163,29 @@ class Worker:
             os.killpg(self.pid, signal.SIGTERM)
 
     def kill_children(self) -> bool:
-        """End what a finished job left behind, but for what its worker means to use again.
+        """End what a finished job left behind, except for processes that are used again.
 
         Returns whether nothing is left; else the worker is not fit for another job.
         """
-        over = kill_below(self.pid, self._kept)
+        over = kill_below(self.pid, self._reusable)
         self.output.end()
         return over
 
     def kill(self) -> None:
-        """End the worker and all below it; returns when it is gone.
+        """End the worker and its descendants, and wait for it.
 
         A run that is interrupted twice closes its pool while a job's own thread ends its worker.
         """
         with self._ending:
             if not self._ended:
                 self._ended = True
-                self._end()
-
-    def _end(self) -> None:
-        kill_tree(self.pid)
-        self._process.kill()
-        self.output.end()
-        self.output.close()
+                kill_tree(self.pid)
+                self._process.kill()
+                self.output.end()
+                self.output.close()
 
     def _post_mortem(self) -> Ending:
-        """Why no answer will come."""
+        """Return why no answer will come."""
         code = self._process.code
         if code is None:
             return Ending("crash", "the job closed the worker's channel")
@@ -206,19 +197,19 @@ class Worker:
 
 CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 1 << 14
-"""How much of the end of a log that was cut is kept."""
+"""Bytes at the end of a log that was cut."""
 _MOST_CHUNKS = 64
 
 
 class Output:
-    """The pool's end of a worker's standard output and error.
+    """Pool's end of a worker's standard output and error.
 
     Attributes
     ----------
     theirs : int
         The descriptor that the worker gets; close it here when it has it.
     open : bool
-        Whether anybody can still write.
+        Whether a process can still write.
     fault : str
         Why the job's log could not be written, empty if it could.
     """
@@ -233,24 +224,24 @@ class Output:
         self.fault = ""
         self._path: Path | None = None
         self._file: IO[bytes] | None = None
-        self._room = 0.0
+        self._space_left = 0.0
         self._limit = 0.0
         self._tail = b""
         self._cut = False
 
     def fileno(self) -> int:
-        """For `select`."""
+        """Return the file descriptor, for `select`."""
         return self._ours
 
     def begin(self, path: Path, megabytes: float | None) -> None:
-        """From now on it is a job's, and goes to `path`: the file is made when something comes."""
-        self.drain()  # what was said before is nobody's
+        """Write a job's output to `path` from now on; the file is made with the first of it."""
+        self.drain()  # output from before belongs to no job
         self._path, self._tail, self._cut, self.fault = path, b"", False, ""
         self._limit = float("inf") if megabytes is None else megabytes
-        self._room = self._limit * 1e6 - TAIL_BYTES
+        self._space_left = self._limit * 1e6 - TAIL_BYTES
 
     def take(self) -> bool:
-        """Take what is there, at most a chunk; whether there was anything.
+        """Read a chunk of the output, if there is any; return whether there was.
 
         What cannot be written is dropped, and `fault` says why.
         """
@@ -261,24 +252,24 @@ class Output:
         if not chunk:
             self.open = False
             return False
-        if self._path is not None and self._room > 0:
-            kept = chunk if len(chunk) <= self._room else chunk[: int(self._room)]
-            self._room -= len(kept)
-            self._write(kept)
-            chunk = chunk[len(kept) :]
+        if self._path is not None and self._space_left > 0:
+            head = chunk if len(chunk) <= self._space_left else chunk[: int(self._space_left)]
+            self._space_left -= len(head)
+            self._write(head)
+            chunk = chunk[len(head) :]
         said = self._tail + chunk
         self._cut = self._cut or len(said) > TAIL_BYTES
         self._tail = said[-TAIL_BYTES:]
         return True
 
     def drain(self) -> None:
-        """Take all that is there; its writers are gone, or write no faster than they are read."""
+        """Read all of the output; its writers have ended, or write slower than this reads."""
         for _ in range(_MOST_CHUNKS):
             if not self.take():
                 return
 
     def end(self) -> None:
-        """The job is over, and all that could write for it is gone."""
+        """Complete the log of a job that has ended with all its processes."""
         self.drain()
         if self._path is not None and self._cut:
             self._write(
@@ -292,7 +283,7 @@ class Output:
         self._path, self._file, self._tail = None, None, b""
 
     def last_line(self) -> str:
-        """The last line that was said outside a job, empty in one."""
+        """Return the last line that was printed outside a job, empty in one."""
         if self._path is not None:
             return ""
         lines = self._tail.decode(errors="replace").strip().splitlines()
@@ -311,6 +302,6 @@ class Output:
             self.fault = f"{self._path}: {error.strerror}"
 
     def close(self) -> None:
-        """Listen no more."""
+        """Close this end of the pipe."""
         self.open = False
         os.close(self._ours)

@@ -1,13 +1,10 @@
-"""The process that runs jobs, one after another, at the command of
-`leaseboard.tasks.pool.workers`.
+"""Worker process: runs jobs, one after another, for `leaseboard.tasks.pool.workers`.
 
-It is told what to do in JSON on a channel, and answers there. Standard output and error
-are a pipe to the pool, so nothing that a job prints can be taken for an answer. A job that is
-foreign (`leaseboard.tasks.jobs.programs`) runs in a fork, which ends with it: whatever it changes,
-no other job meets it.
+It gets orders in JSON on a channel, and answers there. Standard output and error are a pipe to the
+pool, so output of a job is never taken for an answer. A job with untrusted code
+(`leaseboard.tasks.jobs.programs`) runs in a fork, which ends with it, so no other job meets what
+it changes.
 """
-
-from __future__ import annotations
 
 import faulthandler
 import importlib
@@ -17,6 +14,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from time import perf_counter
@@ -30,32 +28,25 @@ from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import verdict, warm
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import cpu_seconds
-from leaseboard.tasks.processes.channel import Channel, Silence
-from leaseboard.tasks.processes.companion import kept_pids, to_parent
 from leaseboard.tasks.processes.forks import Fork
-from leaseboard.tasks.processes.leash import adopt_orphans
+from leaseboard.tasks.processes.subprocesses import (
+    Channel,
+    Silence,
+    reusable_pids,
+    serve,
+    to_parent,
+)
+from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 
 class Stop(BaseException):
-    """The pool asked the job to end; no `except Exception` of a job can hold it up."""
-
-
-def serve(channel: Channel, *, forks: bool) -> None:
-    """Say that the imports are done, then run jobs until the pool closes its end."""
-    _tell(channel, {"status": "ready", "reason": ""})
-    while (said := channel.receive()) is not None:
-        order = json.loads(said)
-        _tell(channel, forked(order, channel) if forks else run(order))
-
-
-def _tell(channel: Channel, answer: dict[str, Any]) -> None:
-    channel.send(json.dumps(answer).encode())
+    """Request of the pool to end the job; no `except Exception` of a job can delay it."""
 
 
 def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Run the ordered job in a fork: what it ``said``, or the ``code`` that it ended with.
+    """Run the ordered job in a fork; return what it ``said``, or the ``code`` of its exit.
 
-    ``measured`` are the CPU and wall seconds of the fork, by clocks that no foreign code has met.
+    ``measured`` are the CPU and wall seconds of the fork, by clocks out of reach of its code.
     """
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
     clock = perf_counter()
@@ -73,9 +64,8 @@ def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
 def run(order: dict[str, Any]) -> dict[str, Any]:
     """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
 
-    The result tells the seconds of all that was done for it, whatever the order's ``work`` is.
-    ``kept`` are the children that a later job will need again. ``spoilt`` says that a user's file
-    was run, by a job of which that was not known.
+    The result has the seconds of all the order's ``work``. ``kept`` are the children that a later
+    job uses again. ``spoilt`` says that a user's file was run by a job that was thought trusted.
     """
     # An earlier job may have changed what belongs to the process.
     os.chdir(order["cwd"])
@@ -91,7 +81,7 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             given["prepared"] = Prepared(Path(table), parts and Path(parts))
         result, _ = work(job, folder, **given)
         row = plain(result)
-        if isinstance(row, dict):  # what is none, the pool will not understand
+        if isinstance(row, dict):  # the pool refuses anything else
             row["job_cpu_seconds"] = cpu_seconds() - cpu
             row["job_wall_seconds"] = perf_counter() - wall
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
@@ -99,18 +89,16 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
         if status in {"crash", "memout"}:
             sys.stderr.write(discreet(traceback.format_exc()))
         usage = isinstance(error, UsageError)
-        return {"status": status, "reason": reason, "usage": usage, **_left()}
-    return {"result": row, **_left()}
-
-
-def _left() -> dict[str, Any]:
+        answer = {"status": status, "reason": reason, "usage": usage}
+    else:
+        answer = {"result": row}
     sys.stdout.flush()
     sys.stderr.flush()
-    return {"kept": kept_pids(), "spoilt": bool(executed)}
+    return answer | {"kept": reusable_pids(), "spoilt": bool(executed)}
 
 
 def _imported(target: str) -> Callable[..., Any]:
-    """The function named ``module:function`` or ``path/to/file.py:function``."""
+    """Return the function named ``module:function`` or ``path/to/file.py:function``."""
     module, _, name = target.rpartition(":")
     if module.endswith(".py"):
         sys.path.insert(0, str(Path(module).parent))
@@ -124,7 +112,7 @@ def _stop(_signal: int, _frame: FrameType | None) -> NoReturn:
 
 
 def main(work: str, *, forks: bool) -> None:
-    """Import what jobs need, and what forks would each import, then serve."""
+    """Import what jobs, or their forks, need, then serve until the pool closes its end."""
     channel = to_parent()
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -136,7 +124,8 @@ def main(work: str, *, forks: bool) -> None:
         _imported(work)
         if forks:
             warm()
-        serve(channel, forks=forks)
+        channel.send(json.dumps({"status": "ready", "reason": ""}).encode())
+        serve(channel, partial(forked, channel=channel) if forks else run)
     except Stop:
         sys.exit(0)
 

@@ -1,14 +1,12 @@
-"""A pool of worker processes that contains whatever a job does.
+"""Pool of worker processes that contains the effects of a job.
 
-A worker lives on from job to job, because importing the learners takes seconds. It is killed, with
-its whole process group and every descendant, and replaced when a job breaks a limit, kills it, or
-answers nonsense. Limits are enforced from here: asked to stop at first, killed after a grace.
+A worker serves many jobs, because importing the learners takes seconds. It is killed, with its
+process group and every descendant, and replaced when a job breaks a limit, kills it, or answers
+nonsense. Limits are enforced from here: the job is asked to stop first, and killed after a grace.
 
-Foreign jobs have workers of their own, which fork for each and run no job themselves. Which jobs
-are foreign is decided here, before they run.
+Jobs with untrusted code have workers of their own, which fork for each job and run none
+themselves. Which jobs these are is decided here, before they run.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import math
@@ -18,6 +16,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -25,31 +24,31 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.folder.event_logs import mend_log
+from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
 from leaseboard.tasks.folder.results import EVENTS, LOG
 from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import is_foreign
+from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import RUN_JOB, failed
 from leaseboard.tasks.machine.clocks import disagreement
 from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
 from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
-from leaseboard.tasks.processes.leash import Leash
+from leaseboard.tasks.processes.watchdog import Watchdog
 
 NONSENSE = "the worker's answer is not understood"
 CHANGED = "the data or the code are not those that were planned"
 STALE_BYTES = 1 << 30
-"""A worker that still holds so much after a job is replaced, so that the next starts small."""
+"""Memory of a worker above which it is replaced after a job, so that the next starts small."""
 
 
 class WorkerPool:
     """At most `size` workers; `run` may be called from as many threads.
 
-    - `mirrors`: handed to every job.
+    - `mirrors`: passed to every job.
     - `work`: the function that runs a job, as ``module:function`` or ``path/to/file.py:function``.
     - `grace_seconds`: how long a job may take to stop when it is asked to.
-    - `environment`: variables of the workers beside our own: no other user can read them, as
-      arguments can.
+    - `environment`: variables of the workers in addition to our own, which other users cannot
+      read, as they can arguments.
     """
 
     def __init__(
@@ -68,10 +67,10 @@ class WorkerPool:
         self._work = work
         self._grace = grace_seconds
         self._environment = environment or {}
-        self._leash = Leash()
-        # Of our own jobs, and of foreign ones: as many as jobs may run at once.
+        self._watchdog = Watchdog()
+        # For trusted jobs, and for untrusted ones: as many as jobs may run at once.
         self._idle: dict[bool, queue.SimpleQueue[Worker | None]] = {
-            foreign: queue.SimpleQueue() for foreign in (False, True)
+            untrusted: queue.SimpleQueue() for untrusted in (False, True)
         }
         self._workers: set[Worker] = set()
         self._lock = threading.Lock()
@@ -85,66 +84,91 @@ class WorkerPool:
 
         No job may be running.
         """
-        for foreign, count in Counter(map(is_foreign, jobs)).items():
-            idle = self._idle[foreign]
+        for untrusted, count in Counter(map(is_untrusted, jobs)).items():
+            idle = self._idle[untrusted]
             for _ in range(min(self.size, count)):
-                idle.put(idle.get() or self._start(forks=foreign))
+                idle.put(idle.get() or self._start(forks=untrusted))
 
     def run(self, job: Job, key: str, folder: Path, prepared: Prepared | None = None) -> Result:
-        """Run one job, which was planned as `key`, to its end, whatever that is.
+        """Run one job to its end, however it ends.
 
-        Raises StoppedError if `stop` was called before the job had ended.
+        Raises StoppedError if `stop` was called before that, and the UsageError in which an
+        unplanned job ended.
+
+        - `key`: of the planned job; empty for an unplanned one.
         """
-        return _came_of(job, folder, *self._outcome(job, folder, prepared), key=key)
+        untrusted = is_untrusted(job)
+        with ExitStack() as stack:
+            if untrusted and prepared is not None:
+                # A copy of what others map: untrusted code may write to a file.
+                copy = tempfile.TemporaryDirectory(prefix="leaseboard-data-")
+                prepared = prepared.copied(Path(stack.enter_context(copy)))
+            reply, spent, started = self._attempt(job, folder, prepared, untrusted=untrusted)
+        if reply.usage and not key:
+            raise UsageError(reply.ending.reason)
+        ending = reply.ending
+        if reply.row is not None:
+            result = _validated(reply.row, job)
+            if result is None:
+                ending = Ending("crash", NONSENSE)
+            elif reply.measured and (
+                wrong := disagreement(
+                    (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0), reply.measured
+                )
+            ):
+                ending = Ending("crash", wrong)
+            elif key in {"", result.key}:
+                return result
+            else:
+                ending = Ending("crash", CHANGED)
+        events = EVENTS if repair_log(folder / EVENTS) else None
+        limited = events and ending.status in {"timeout", "memout"}
+        reached = rows_reached(folder / EVENTS) if limited else {}
+        after = f", after {reached['rows']:,.0f} rows" if reached else ""
+        return failed(
+            job,
+            ending.status,
+            ending.reason + after,
+            key=key,
+            metrics=reached,
+            cpu_seconds=spent[0],
+            wall_seconds=spent[1],
+            events=events,
+            started=started,
+        )
 
-    def race(self, job: Job, folder: Path, prepared: Prepared | None = None) -> Result:
-        """As `run`, of a job whose key nobody knows yet; UsageError if it ended in one."""
-        answer, spent, started = self._outcome(job, folder, prepared)
-        if answer.usage:
-            raise UsageError(answer.ending.reason)
-        return _came_of(job, folder, answer, spent, started)
-
-    def _outcome(
-        self, job: Job, folder: Path, prepared: Prepared | None
+    def _attempt(
+        self, job: Job, folder: Path, data: Prepared | None, *, untrusted: bool
     ) -> tuple[Reply, tuple[float, float], str]:
-        """How a job ended, the CPU and wall seconds that it took, and when it began."""
-        foreign = is_foreign(job)
-        if not foreign or prepared is None:
-            return self._outcome_on(prepared, job, folder, foreign=foreign)
-        # A copy of what others map: code of a user's may write to a file, if not to a mapping.
-        with tempfile.TemporaryDirectory(prefix="leaseboard-data-") as name:
-            return self._outcome_on(prepared.copied(Path(name)), job, folder, foreign=True)
-
-    def _outcome_on(
-        self, data: Prepared | None, job: Job, folder: Path, *, foreign: bool
-    ) -> tuple[Reply, tuple[float, float], str]:
-        worker = self._idle[foreign].get()
+        """Return how a job ended, the CPU and wall seconds that it took, and when it began."""
+        worker = self._idle[untrusted].get()
         fit = False
         try:
             if self._stopping.is_set():
                 raise StoppedError("interrupted before the job began")
-            worker = worker or self._start(forks=foreign)
-            answer = worker.start(self._stopping)
+            worker = worker or self._start(forks=untrusted)
+            reply = worker.wait_until_ready(self._stopping)
             cpu, _ = worker.usage()
             clock = time.monotonic()
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            if answer is None:
+            if reply is None:
                 worker.output.begin(folder / LOG, self.limits.output_mb)
                 worker.order(self._order(job, folder, data))
-                answer = self._await(worker, cpu, clock)
-            fit = answer.fit
+                reply = self._await(worker, cpu, clock)
+            fit = reply.fit
             spent = (worker.usage()[0] - cpu, time.monotonic() - clock)
         finally:
-            self._idle[foreign].put(self._retire(worker, fit=fit))
-        wrong = _clocks_changed(answer, job) or worker.output.fault
-        return Reply(Ending("crash", wrong)) if wrong else answer, spent, started
+            self._idle[untrusted].put(self._retire(worker, fit=fit))
+        if worker.output.fault:
+            reply = Reply(Ending("crash", worker.output.fault))
+        return reply, spent, started
 
     def stop(self) -> None:
-        """Interrupt every running job; safe to call from a signal handler."""
+        """Interrupt every running job; a signal handler may call this."""
         self._stopping.set()
 
     def cool(self) -> None:
-        """End the workers that have nothing to do; the next job starts one again."""
+        """End the idle workers; the next job starts one again."""
         for idle in self._idle.values():
             for _ in range(self.size):
                 try:
@@ -157,7 +181,7 @@ class WorkerPool:
         """End all workers. No job may be running."""
         for worker in list(self._workers):
             self._retire(worker, fit=False)
-        self._leash.close()
+        self._watchdog.close()
 
     def __enter__(self) -> Self:
         return self
@@ -178,25 +202,25 @@ class WorkerPool:
 
     def _start(self, *, forks: bool) -> Worker:
         worker = Worker(self._work, self._environment, forks=forks)
-        self._leash.watch(worker.pid)
+        self._watchdog.add(worker.pid)
         with self._lock:
             self._workers.add(worker)
         return worker
 
     def _retire(self, worker: Worker | None, *, fit: bool) -> Worker | None:
-        """The worker if it can take another job, else None after it has been ended."""
+        """Return the worker if it is fit for another job, else end it and return None."""
         if worker is None:
             return None
         if fit and worker.kill_children() and worker.usage()[1] < STALE_BYTES:
             return worker
         worker.kill()
-        self._leash.forget(worker.pid)
+        self._watchdog.remove(worker.pid)
         with self._lock:
             self._workers.discard(worker)
         return None
 
     def _await(self, worker: Worker, cpu: float, clock: float) -> Reply:
-        """How the job ended, by itself or at a limit."""
+        """Return how the job ended, by itself or at a limit."""
         breach: Ending | None = None
         deadline = float("inf")
         while True:
@@ -220,7 +244,7 @@ class WorkerPool:
                 return Reply(breach)
 
     def _breach(self, worker: Worker, cpu: float, clock: float) -> Ending | None:
-        """The limit that the job has broken by now, if any."""
+        """Return the ending by a limit that the job has broken, if any."""
         used, memory = worker.usage()
         wall, cpu = time.monotonic() - clock, used - cpu
         limits = self.limits
@@ -235,21 +259,10 @@ class WorkerPool:
         return None
 
 
-def _clocks_changed(answer: Reply, job: Job) -> str:
-    """What is wrong with the seconds that a foreign job tells, if anything is."""
-    if answer.measured is None or answer.row is None:
-        return ""
-    result = _understood(answer.row, job)
-    if result is None:
-        return ""
-    told = (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0)
-    return disagreement(told, answer.measured)
+def _validated(row: dict[str, Any], job: Job) -> Result | None:
+    """Return the result in a worker's answer, None if it is not valid.
 
-
-def _understood(row: dict[str, Any], job: Job) -> Result | None:
-    """The result that a worker answered, None if it is none.
-
-    Whose it is, is not for the job to say: one that another's code ran could name any other.
+    It is made one of `job`: untrusted code could name any other.
     """
     try:
         result = Result(**row)
@@ -258,31 +271,3 @@ def _understood(row: dict[str, Any], job: Job) -> Result | None:
     if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
         return None
     return result.kept_for(job)
-
-
-def _came_of(
-    job: Job,
-    folder: Path,
-    answer: Reply,
-    spent: tuple[float, float],
-    started: str,
-    *,
-    key: str = "",
-) -> Result:
-    """The result of a job; of one that came to none, with the events that it left."""
-    ending = answer.ending
-    if answer.row is not None:
-        result = _understood(answer.row, job)
-        if result is not None and key in {"", result.key}:
-            return result
-        ending = Ending("crash", NONSENSE if result is None else CHANGED)
-    return failed(
-        job,
-        ending.status,
-        ending.reason,
-        key=key,
-        cpu_seconds=spent[0],
-        wall_seconds=spent[1],
-        events=EVENTS if mend_log(folder / EVENTS) else None,
-        started=started,
-    )

@@ -1,16 +1,4 @@
-"""From a `Dataset` to what learners take: a stream, arrays, splits. Fitted on training rows."""
+"""From a `Dataset` to a stream, arrays or splits; encoders are fitted on training rows."""
 
-from __future__ import annotations
-
-from leaseboard.tasks.preprocess.splits import Split, split, split_by_column
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
-from leaseboard.tasks.preprocess.tables import TableEncoder
-
-__all__ = [
-    "Split",
-    "StreamOptions",
-    "TableEncoder",
-    "as_stream",
-    "split",
-    "split_by_column",
-]
+INDICATOR, CODE = 1, 2
+"""Kinds of the features of a column that has a 0/1 feature for each category and one for all."""

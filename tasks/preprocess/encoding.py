@@ -1,6 +1,4 @@
-"""What the encoders share: the base of transformers, labels of categories, and parts of dates."""
-
-from __future__ import annotations
+"""Base of the encoders, labels of categories, and parts of dates."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -19,7 +17,7 @@ from leaseboard.tasks.fetch import columns
 
 @contextmanager
 def naming(reference: str) -> Iterator[None]:
-    """Begin what is said of data that cannot be encoded with their name."""
+    """Begin errors about data that cannot be encoded with their name."""
     try:
         yield
     except DataError as error:
@@ -28,10 +26,10 @@ def naming(reference: str) -> Iterator[None]:
 
 @dataclass(eq=False)
 class Transformer(ABC):
-    """A transformer from raw columns to features, for pipelines of scikit-learn and for benches.
+    """Transformer from raw columns to features, for scikit-learn's pipelines and environments.
 
     A subclass is a dataclass whose fields are its parameters; what it learns from training rows
-    ends with an underscore. It stands in a `Pipeline`, and can be cloned, pickled and saved by
+    ends with an underscore. It fits into a `Pipeline`, and can be cloned, pickled and saved by
     skops.
 
     Notes
@@ -46,14 +44,14 @@ class Transformer(ABC):
 
     @abstractmethod
     def transform(self, frame: pd.DataFrame) -> Any:
-        """The features of any rows of the same columns."""
+        """Return the features of any rows of the same columns."""
 
     def fit_transform(self, frame: pd.DataFrame, y: Any = None) -> Any:
-        """`fit`, then `transform`, of the same rows."""
+        """Fit, then transform the same rows."""
         return self.fit(frame, y).transform(frame)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name."""
+        """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def set_params(self, **parameters: Any) -> Self:
@@ -66,7 +64,7 @@ class Transformer(ABC):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn may assume."""
+        """Return what scikit-learn may assume."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -81,12 +79,12 @@ Places = NDArray[np.intp]
 
 
 def declared(column: pd.Series) -> list[str]:
-    """The labels of all categories of a nominal column, in their order."""
+    """Return the labels of all categories of a nominal column, in their order."""
     return [label(value) for value in column.cat.categories]
 
 
 def present(column: pd.Series) -> list[str]:
-    """The labels that occur: in declared order, or sorted where a column declares none.
+    """Return the labels that occur: in declared order, or sorted where a column declares none.
 
     Examples
     --------
@@ -99,7 +97,7 @@ def present(column: pd.Series) -> list[str]:
 
 
 def places(column: pd.Series, known: Sequence[str]) -> Places:
-    """Where each value's label stands in `known`, shape (n_rows,); -1 if it does not.
+    """Return the place of each value's label in `known`, shape (n_rows,); -1 if it is not there.
 
     Examples
     --------
@@ -134,11 +132,11 @@ KnownDates = dict[str, tuple[float, list[str]]]
 EVERY = slice(None)
 
 MISSING = np.iinfo(np.int64).min
-"""What NumPy's NaT is as a number."""
+"""NumPy's NaT as a number."""
 
 
 def known_dates(frame: pd.DataFrame, rows: Any = EVERY) -> KnownDates:
-    """What `spread_dates` must know, by the training rows: `frame`, or `rows` of it."""
+    """Return what `spread_dates` must know of the training rows: `frame`, or `rows` of it."""
     found: KnownDates = {}
     for name, column in frame.items():
         dates = columns.as_dates(column)
@@ -153,7 +151,7 @@ def known_dates(frame: pd.DataFrame, rows: Any = EVERY) -> KnownDates:
 
 
 def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
-    """`frame` with nominal columns for the parts of each date that vary, and one of days.
+    """Return `frame` with nominal columns for the parts of each date that vary, and one of days.
 
     The parts of column ``t`` are called ``t hour``, ``t weekday``, ``t month`` and ``t days``;
     the last is the days since the first training row.
@@ -193,7 +191,7 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
 
 
 def _times(column: pd.Series) -> NDArray[np.int64]:
-    """A column that held dates before as microseconds since 1970, or `MISSING`."""
+    """Return a column that held dates before as microseconds since 1970, or `MISSING`."""
     dates = columns.as_dates(column)
     if dates is None and not column.isna().all():
         wrong = column[column.first_valid_index()]

@@ -1,6 +1,4 @@
-"""The encoding of the hold-out bench: what apple and its registered learner learn from."""
-
-from __future__ import annotations
+"""Encoding of the hold-out environment, for apple and its registered learner."""
 
 from dataclasses import astuple, dataclass
 from itertools import chain
@@ -33,7 +31,7 @@ class SparseEncoder(Transformer):
 
     A number is itself, a boolean 0 or 1, a date the columns of `spread_dates`. A nominal column is
     an indicator for each category that it declares; a missing category, or one that it does not
-    declare, is none of them. A text column is the counts of the words of the training rows.
+    declare, sets no indicator. A text column is the counts of the words of the training rows.
 
     Attributes
     ----------
@@ -57,12 +55,10 @@ class SparseEncoder(Transformer):
     """
 
     missing: Literal["refuse", "zero"] = "refuse"
-    """What a missing number is: an error, or an absent feature."""
+    """Treatment of a missing number: an error, or an absent feature."""
     clip: float = 0.0
     scale: bool = False
-    """See `leaseboard.algorithms.apple.rows.ColumnScale`: what becomes of columns of
-    numbers.
-    """
+    """Treatment of columns of numbers, see `leaseboard.algorithms.apple.rows.ColumnScale`."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn the declared categories, and the words of the training rows."""
@@ -73,7 +69,11 @@ class SparseEncoder(Transformer):
         self.is_text_ = [columns.is_text(column) for column in every]
         self.known_ = [_known(column) for column in every]
         self.scales_ = [
-            None if known is not None else self._scale(column)
+            None
+            if known is not None
+            else astuple(
+                ColumnScale.fitted(column.dropna().to_numpy(np.float64), self.clip, self.scale)
+            )
             for column, known in zip(every, self.known_, strict=True)
         ]
         sizes = [1 if known is None else len(known) for known in self.known_]
@@ -87,7 +87,7 @@ class SparseEncoder(Transformer):
         return self
 
     def transform(self, frame: pd.DataFrame) -> sparse.csr_array:
-        """The features of the rows, shape (n_rows, n_features).
+        """Return the features of the rows, shape (n_rows, n_features).
 
         Raises DataError if a number is missing that may not be.
         """
@@ -99,11 +99,14 @@ class SparseEncoder(Transformer):
             elif self.is_text_[place]:
                 blocks.append(_counts(_words(column, known), len(known)))
             else:
-                blocks.append(_indicators(places(column, known), len(known)))
+                found = places(column, known)
+                rows = np.flatnonzero(found >= 0)
+                ones, shape = np.ones(len(rows)), (len(found), len(known))
+                blocks.append(sparse.csr_array((ones, (rows, found[rows])), shape=shape))
         return sparse.hstack(blocks, format="csr")
 
     def tokens(self, frame: pd.DataFrame) -> list[Tokens] | None:
-        """The feature of each word of each row in its place, -1 if it is unknown.
+        """Return the feature of each word of each row in its place, -1 if it is unknown.
 
         Text columns follow one another with one unknown word between them, so that a column's
         first and last word have one neighbour. None without text.
@@ -121,10 +124,6 @@ class SparseEncoder(Transformer):
             for row in zip(*texts, strict=True)
         ]
 
-    def _scale(self, column: pd.Series) -> tuple[float, ...]:
-        known = column.dropna().to_numpy(dtype=np.float64)
-        return astuple(ColumnScale.fitted(known, self.clip, self.scale))
-
     def _numbers(self, column: pd.Series, scale: ColumnScale) -> sparse.csr_array:
         if self.missing == "refuse":
             _refuse_gap(column)
@@ -134,7 +133,7 @@ class SparseEncoder(Transformer):
 
 
 def refuse_gaps(frame: pd.DataFrame) -> None:
-    """DataError for a missing value in any column but those of text."""
+    """Raise DataError for a missing value in any column but those of text."""
     for name in frame:
         if not columns.is_text(frame[name]):
             _refuse_gap(frame[name])
@@ -154,26 +153,18 @@ def _known(column: pd.Series) -> list[str] | None:
         return declared(column)
     if not columns.is_text(column):
         return None
-    return list(dict.fromkeys(chain.from_iterable(map(_split, column.fillna("")))))
-
-
-def _split(text: object) -> list[str]:
-    return str(text).split()
+    return list(
+        dict.fromkeys(chain.from_iterable(str(text).split() for text in column.fillna("")))
+    )
 
 
 def _words(column: pd.Series, known: list[str]) -> list[Tokens]:
-    """The place of each word of each text among the `known`, -1 if it is not."""
+    """Return the place of each word of each text among the `known`, -1 if it is unknown."""
     place = {word: number for number, word in enumerate(known)}
     return [
-        np.array([place.get(word, -1) for word in _split(text)], dtype=np.int32)
+        np.array([place.get(word, -1) for word in str(text).split()], dtype=np.int32)
         for text in column.fillna("")
     ]
-
-
-def _indicators(places: NDArray[np.intp], n_values: int) -> sparse.csr_array:
-    known = np.flatnonzero(places >= 0)
-    shape = (len(places), n_values)
-    return sparse.csr_array((np.ones(len(known)), (known, places[known])), shape=shape)
 
 
 def _counts(words: list[Tokens], n_words: int) -> sparse.csr_array:

@@ -1,6 +1,4 @@
-"""Seeded splits of a data set's rows by ratio, stratified for classes."""
-
-from __future__ import annotations
+"""Seeded splits of a dataset's rows by ratio, stratified for classes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,7 +29,7 @@ class Split:
 
 
 def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 0) -> Split:
-    """Random parts of the rows: training, validation and test, or training and test.
+    """Return random parts of the rows: training, validation and test, or training and test.
 
     `ratios`: three shares, or two, that sum to one; sizes are rounded to whole rows.
 
@@ -59,9 +57,9 @@ def split(dataset: Dataset, ratios: Sequence[float] = PAPER_RATIOS, seed: int = 
 
 
 def split_by_column(dataset: Dataset, column: str) -> tuple[Dataset, Rows, Rows]:
-    """The data set without `column`, and the rows where that says ``train`` and ``test``.
+    """Return the dataset without `column`, and the rows where that says ``train`` and ``test``.
 
-    For data sets that carry their authors' own split.
+    For datasets that carry their authors' own split.
     """
     said = dataset.features[column].astype(str)
     wrong = sorted(set(said) - {"train", "test"})
@@ -75,7 +73,7 @@ def split_by_column(dataset: Dataset, column: str) -> tuple[Dataset, Rows, Rows]
 
 
 def quotas(n_rows: int, ratios: Sequence[float]) -> list[int]:
-    """How many rows each part gets: shares rounded down, then the largest remainders up.
+    """Return the number of rows of each part: shares rounded down, then the largest remainders up.
 
     Examples
     --------
@@ -90,7 +88,7 @@ def quotas(n_rows: int, ratios: Sequence[float]) -> list[int]:
 
 
 def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArray[np.int64]:
-    """The part of each row: rows are dealt class by class to parts in an evenly spread order.
+    """Return the part of each row: dealt class by class to parts in an evenly spread order.
 
     - `labels`, shape (n,)
     - `sizes`: the parts' sizes, which sum to n.
@@ -101,14 +99,14 @@ def deal(labels: Rows, sizes: Sequence[int], rng: np.random.Generator) -> NDArra
     parts = np.zeros(len(labels), dtype=np.int64)
     others = np.delete(order, firsts)
     left = [max(sizes[0] - len(firsts), 0), *sizes[1:]]
-    turns = np.concatenate([(np.arange(size) + 0.5) / max(size, 1) for size in left])
-    cards = np.repeat(np.arange(len(left)), left)[np.argsort(turns, kind="stable")]
+    places = np.concatenate([(np.arange(size) + 0.5) / max(size, 1) for size in left])
+    cards = np.repeat(np.arange(len(left)), left)[np.argsort(places, kind="stable")]
     parts[others] = cards[: len(others)]
     return parts
 
 
 def _rows(labels: NDArray[np.int64]) -> str:
-    """How many rows there are, and how many each class needs for training before all else."""
+    """Return the number of rows in words, and what each class needs for training first."""
     n_classes = len(np.unique(labels))
     if n_classes == 1:
         return f"{len(labels)} rows"

@@ -1,4 +1,4 @@
-"""The feature encoding of streams: the one of dictionaries, and that of ChaCha's authors."""
+"""Feature encoding of streams: the one of dictionaries, and that of ChaCha's authors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.stream import Namespace, Origin
+from leaseboard.algorithms.environments.stream import Namespace, Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import FLAGS, text_of
 from leaseboard.tasks.fetch import columns
@@ -25,17 +25,17 @@ Encoding = Literal["one-hot", "codes"]
 Missing = Literal["fill", "indicate", "zero", "refuse"]
 
 NAMED_COLUMNS = 5
-"""A message names so many columns with gaps."""
+"""Number of columns with gaps that a message names."""
 
 
 @dataclass(eq=False)
 class StreamEncoder(Transformer):
-    """Columns as the float32 features of a stream, as `FeatureMap` makes them of dictionaries.
+    """Encoder of columns as float32 features of a stream, as `FeatureMap` encodes dictionaries.
 
     As a stream has no rows to train on, nothing of a row depends on those after it: a feature
     begins with the first row that has it, and a gap is filled by the rows before it alone.
-    `transform` takes every row for the one that comes after all that were fitted, and gives no
-    feature a place.
+    `transform` takes every row for the one that comes after all that were fitted, and adds no
+    feature.
 
     With ``encoding="codes"`` a category is the number that its column declares for it, and
     columns are named by their numbers, as ChaCha's authors wrote their data for Vowpal Wabbit.
@@ -45,7 +45,7 @@ class StreamEncoder(Transformer):
     features_ : ColumnFeatures
     columns_ : list of str
     births_ : tuple of int
-        See `leaseboard.algorithms.benches.stream.Stream.births`.
+        See `leaseboard.algorithms.environments.stream.Stream.births`.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def is_flag(column: pd.Series) -> bool:
 
 
 def _refuse_gaps(frame: pd.DataFrame) -> None:
-    """DataError that names the columns with missing values, if there are any."""
+    """Raise DataError that names the columns with missing values, if there are any."""
     gaps = frame.isna()
     names = [repr(name) for name in frame.columns[gaps.any()]]
     if names:

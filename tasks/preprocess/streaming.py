@@ -1,7 +1,5 @@
 """From a `Dataset` to the `Stream` that online learners see."""
 
-from __future__ import annotations
-
 import string
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
@@ -11,7 +9,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms import seeds
-from leaseboard.algorithms.benches.stream import MOST_CLASSES, Stream
+from leaseboard.algorithms.environments.stream import MOST_CLASSES, Stream
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -19,17 +17,17 @@ from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.stream_encoder import Encoding, Missing, StreamEncoder
 
 LOST = 1e-3
-"""How much of its standard deviation a target may lose: a millionth of the loss of its mean."""
+"""Share of its standard deviation that a target may lose: a millionth of the loss of its mean."""
 
 
 FLOAT32 = np.finfo(np.float32)
 
 
 def in_float32(target: NDArray[np.float64]) -> NDArray[np.float32]:
-    """`target` as float32.
+    """Return `target` as float32.
 
-    Raises DataError if there is none; if a value is beyond the range of float32; or if float32
-    cannot tell its values apart, as of a timestamp: the score would be of another target than was
+    Raises DataError if it is missing; if a value is beyond the range of float32; or if float32
+    cannot distinguish its values, as of a timestamp: the score would be of another target than was
     given.
 
     Examples
@@ -50,10 +48,10 @@ def in_float32(target: NDArray[np.float64]) -> NDArray[np.float32]:
     lost, spread = float(np.abs(narrow - target).max()), float(target.std())
     # The deviation of equal values need not be 0: their mean is rounded.
     if target.min() < target.max() and not lost <= LOST * spread:
-        mend = "subtract a constant" if spread >= FLOAT32.tiny else "rescale it"
+        fix = "subtract a constant" if spread >= FLOAT32.tiny else "rescale it"
         raise DataError(
             f"the target's values lie around {float(np.median(target)):.9g} with a standard"
-            f" deviation of {spread:.3g}: float32 cannot tell them apart, {mend}"
+            f" deviation of {spread:.3g}: float32 cannot distinguish them, {fix}"
         )
     return narrow
 
@@ -63,15 +61,15 @@ LOG_THRESHOLD = 100
 
 
 class StreamOptions(BaseModel):
-    """How a data set becomes a stream.
+    """Options of a dataset as a stream.
 
-    ChaCha's authors: ``encoding: codes`` and ``decimals: 6``, and else the defaults.
+    ChaCha's authors: ``encoding: codes``, ``decimals: 6``, ``log_target: code``.
 
     Notes
     -----
     The two readings of the log rule differ where the maximum is exactly 100 (OpenML 201, whose
-    published loss needs the transformation) and where a target reaches far below zero; so the
-    code's is the default.
+    published loss needs the transformation) and where a target reaches far below zero; our suites
+    take the code's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -85,33 +83,34 @@ class StreamOptions(BaseModel):
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
     """At most so many groups of ceil(d / namespaces) features that are neighbours by name."""
-    log_target: bool | Literal["code", "paper"] = "code"
-    """``code``, the rule of the authors' code: log where max(range, maximum) >= 100. ``paper``,
-    the rule of the paper's text: log where the maximum > 100. True and False transform always and
-    never."""
+    log_target: bool | Literal["code", "paper"] = False
+    """False learns the target itself, True its logarithm. ``code`` is the rule of ChaCha's
+    authors' code: log where max(range, maximum) >= 100; ``paper`` that of the paper's text: log
+    where the maximum > 100."""
     decimals: Annotated[int, Field(ge=0, le=15)] | None = None
     """Features are rounded to so many decimals, as the authors' text files are to 6."""
     shuffle: bool = False
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
-    """What a missing number is: what the rows before let expect, and 1 in a feature that tells so,
-    if few columns have gaps (`leaseboard.algorithms.tables.gaps`); the same, with such features
-    however many there are; 0, which a linear model passes over; or an error."""
+    """Treatment of a missing number. ``fill``: what the rows before let expect, and 1 in an
+    indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``indicate``:
+    the same, with an indicator for any number of columns. ``zero``: 0, which a linear model
+    ignores. ``refuse``: an error."""
 
     def encoder(self) -> StreamEncoder:
-        """What makes features of the columns."""
+        """Return the encoder of the columns."""
         return StreamEncoder(self.encoding, self.namespaces, self.decimals, self.missing)
 
 
 def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int = 0) -> Stream:
-    """The examples of `dataset` in order, features encoded, target transformed.
+    """Return the examples of `dataset` in order, features encoded, target transformed.
 
     Columns become features as `StreamEncoder` says. A regression's target is log-transformed by
-    the rule of `options.log_target`, decided on the whole data set; `class_labels` makes labels
+    the rule of `options.log_target`, decided on the whole dataset; `class_labels` makes labels
     of classes.
 
     Raises DataError: too few or too many classes come, an infinite value, or a target that float32
-    cannot tell apart.
+    cannot distinguish .
     """
     options = options or StreamOptions()
     order, encoder = order_of(dataset, options, seed), options.encoder()
@@ -123,20 +122,20 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
         labels = labels[order]
     with naming(dataset.reference):
         features = encoder.fit_transform(dataset.features.iloc[order])
-        told = in_float32(labels)
+        narrow = in_float32(labels)
     many = classes if len(classes) > 2 else ()
-    return Stream(features, told, encoder.namespaces(), encoder.names(), dataset.task, shift, many,
-                  encoder.origins(), encoder.births_)  # fmt: skip
+    spaces, names = encoder.namespaces(), encoder.names()
+    return Stream(features, narrow, spaces, names, dataset.task, shift, many, encoder.origins(),
+                  encoder.births_)  # fmt: skip
 
 
 def class_labels(
     dataset: Dataset, order: slice | NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """The labels of the rows that come, and the names of the classes in the labels' order.
+    """Return the labels of the rows that come, and the names of the classes in their order.
 
     Two classes become -1 and 1 in the order of the categories, more are numbered in the order in
-    which they come. How many they are is told by the rows that come, but that a data set of two
-    keeps both.
+    which they come. The rows that come decide how many they are, but a dataset of two keeps both.
 
     Raises DataError if one class comes of several, or more than `MOST_CLASSES`.
     """
@@ -153,19 +152,19 @@ def class_labels(
             f"{target} is {names[present[0]]!r} in all {len(codes)} rows that come, of"
             f" {len(names)} classes: raise max_rows, or take shuffle=true"
         )
-    mend = "name another column with target="
+    fix = "name another column with target="
     if all(columns.is_numeral(name) for name in names):
-        mend = "take its numbers with task=regression, or two classes with threshold="
+        fix = "take its numbers with task=regression, or two classes with threshold="
     raise DataError(
         f"{target} has {len(present)} classes: a stream takes a regression or 2 to"
-        f" {MOST_CLASSES} classes; {mend}"
+        f" {MOST_CLASSES} classes; {fix}"
     )
 
 
 def by_coming(
     codes: NDArray[np.float64], categories: Sequence[Hashable]
 ) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Classes numbered in the order in which they come, and the names of those that do.
+    """Return classes numbered in the order in which they come, and the names of those that do.
 
     Examples
     --------
@@ -179,7 +178,7 @@ def by_coming(
 
 
 def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDArray[np.int64]:
-    """The rows of `dataset` in the order in which they come."""
+    """Return the rows of `dataset` in the order in which they come."""
     order = slice(options.max_rows)
     if not options.shuffle:
         return order
@@ -187,7 +186,7 @@ def order_of(dataset: Dataset, options: StreamOptions, seed: int) -> slice | NDA
 
 
 def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
-    """Whether `rule` asks to log-transform a target with these values."""
+    """Return whether `rule` log-transforms a target with these values."""
     if isinstance(rule, bool):
         return rule
     low, high = float(target.min()), float(target.max())
@@ -195,13 +194,13 @@ def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
 
 
 def log_shift(target: NDArray[np.float64]) -> float:
-    """What `log_target` adds to a target before it takes the logarithm."""
+    """Return what `log_target` adds to a target before it takes the logarithm."""
     low = float(target.min())
     return abs(low) + 1 if low <= 0 else 0.0
 
 
 def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The logarithm of y, or of y + |min y| + 1 where the least y is not positive.
+    """Return the logarithm of y, or of y + |min y| + 1 where the least y is not positive.
 
     Examples
     --------
@@ -214,12 +213,12 @@ def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
-    """The inverse of `log_target` for a target that was shifted by `shift`."""
+    """Return the inverse of `log_target` for a target that was shifted by `shift`."""
     return np.exp(logarithms) - shift
 
 
 def _numbers(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:
-    """The labels of a regression, and what was added to those that are logarithms."""
+    """Return the labels of a regression, and what was added to those that are logarithms."""
     target = dataset.target.to_numpy(dtype=np.float64)
     if needs_log(target, options.log_target):
         return log_target(target), log_shift(target)

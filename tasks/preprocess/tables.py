@@ -1,6 +1,4 @@
-"""The encoding of the pulls bench: what trials, estimators and registered winners learn from."""
-
-from __future__ import annotations
+"""Encoding of the pulls environment, for trials, estimators and registered winners."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, Self
@@ -13,6 +11,7 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import LARGEST
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoding import (
     Transformer,
     known_dates,
@@ -27,7 +26,7 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 
 @dataclass(eq=False)
 class TableEncoder(Transformer):
-    """Mixed columns as dense float32 features, in the order of the columns.
+    """Encoder of mixed columns as dense float32 features, in the order of the columns.
 
     A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
     where they have none. A date is the columns of `spread_dates`. Any other
@@ -43,6 +42,8 @@ class TableEncoder(Transformer):
         For each column those with a feature; None for numbers.
     medians_ : list of float
         For each column what a missing number is.
+    kinds_ : ndarray of int8
+        Of each feature: `INDICATOR` and `CODE` if it is of a column that has both, else 0.
     center_, spread_ : ndarray of float64
         What is taken from each feature, and what it is divided by; empty with ``scale="none"``.
 
@@ -56,6 +57,10 @@ class TableEncoder(Transformer):
     scale: Scale = "none"
     """``standard``: every feature, 0/1 ones too, has mean 0 and variance 1 on the training
     rows; computed in float64, so that a column of large numbers with a small spread keeps it."""
+    codes: bool = False
+    """Whether a nominal column of three categories and more also has one feature for all: the
+    place of the category in their order, -1 of a missing one. They come after all others. Trees
+    part categories by it in fewer splits."""
 
     def fit(self, frame: pd.DataFrame, y: Any = None) -> Self:
         """Learn categories, medians and scales of the training rows; targets do not matter."""
@@ -63,33 +68,43 @@ class TableEncoder(Transformer):
         self.dates_ = known_dates(frame)
         every = [column for _, column in spread_dates(frame, self.dates_).items()]
         self.categories_ = [present(c) if _is_nominal(c) else None for c in every]
-        self.medians_ = [0.0 if _is_nominal(c) else _median(_numbers(c)) for c in every]
+        has_code = [self._has_code(kept) for kept in self.categories_]
+        widths = [1 if kept is None else len(kept) for kept in self.categories_]
+        kinds = np.repeat(np.multiply(has_code, INDICATOR), widths)
+        self.kinds_ = np.append(kinds, [CODE] * sum(has_code)).astype(np.int8)
+        self.medians_ = [0.0] * len(every)
+        for place, column in enumerate(every):
+            if not _is_nominal(column):
+                seen = _numbers(column).astype(np.float64)
+                seen = seen[~np.isnan(seen)]
+                self.medians_[place] = float(np.median(seen)) if len(seen) else 0.0
         self.center_ = self.spread_ = np.empty(0)
         if self.scale == "standard":
             features = self._encoded(frame)
-            self.center_ = features.mean(axis=0)
-            self.spread_ = _spread(features, self.center_)
+            self.center_, spread = features.mean(axis=0), features.std(axis=0)
+            # The deviation of a constant feature is 0 but for rounding.
+            rounding = len(features) * np.finfo(np.float64).eps * np.abs(self.center_)
+            self.spread_ = np.where(spread > rounding, spread, 1.0)
         return self
 
     def transform(self, frame: pd.DataFrame) -> NDArray[np.float32]:
-        """`frame` as an array of shape (n_rows, n_features), C order.
+        """Return `frame` as an array of shape (n_rows, n_features), C order.
 
         Raises DataError for infinite values.
         """
         features = self._encoded(frame)
         if self.scale == "standard":
-            # What lies beyond float32 by the training rows' spread is as far off as can be said.
+            # A value beyond float32 by the training rows' spread becomes the largest.
             features = (features - self.center_) / self.spread_
             features = np.clip(features, -LARGEST, LARGEST)
         return features.astype(np.float32, copy=False)
 
     def _encoded(self, frame: pd.DataFrame) -> Floats:
-        """The features before they are scaled."""
+        """Return the features before they are scaled."""
         frame = spread_dates(frame, self.dates_)
-        n_features = sum(1 if kept is None else len(kept) for kept in self.categories_)
         exact = np.float64 if self.scale == "standard" else np.float32
-        features = np.empty((len(frame), n_features), dtype=exact)
-        start = 0
+        features = np.empty((len(frame), len(self.kinds_)), dtype=exact)
+        start, code = 0, int(np.sum(self.kinds_ != CODE))
         for kept, median, (_, column) in zip(
             self.categories_, self.medians_, frame.items(), strict=True
         ):
@@ -98,20 +113,27 @@ class TableEncoder(Transformer):
                 numbers = _numbers(column).astype(exact)
                 features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
             else:
-                features[:, start:stop] = places(column, kept)[:, None] == np.arange(len(kept))
+                at = places(column, kept)
+                features[:, start:stop] = at[:, None] == np.arange(len(kept))
+                if self._has_code(kept):
+                    features[:, code] = at
+                    code += 1
             start = stop
         return features
 
+    def _has_code(self, kept: list[str] | None) -> bool:
+        return self.codes and kept is not None and len(kept) > 2
+
 
 def labels_of(dataset: Dataset) -> NDArray[Any]:
-    """The targets: float64 for a regression, int64 codes of classes for a classification."""
+    """Return the targets: float64 for a regression, int64 codes for a classification."""
     if dataset.task == "classification":
         return dataset.target.cat.codes.to_numpy().astype(np.int64)
     return dataset.target.to_numpy(dtype=np.float64)
 
 
 def refuse_text(dataset: Dataset) -> None:
-    """DataError for a column of free text."""
+    """Raise DataError for a column of free text."""
     for name, column in dataset.features.items():
         if columns.is_text(column):
             raise DataError(f"column {name!r} holds free text: a table takes numbers and nominal"
@@ -123,7 +145,7 @@ def _is_nominal(column: pd.Series) -> bool:
 
 
 def _numbers(column: pd.Series) -> NDArray[Any]:
-    """A column of numbers or booleans, missing ones as NaN."""
+    """Return a column of numbers or booleans, missing ones as NaN."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
         numbers = column.to_numpy()
     else:
@@ -134,16 +156,3 @@ def _numbers(column: pd.Series) -> NDArray[Any]:
             " and missing ones, drop those rows"
         )
     return numbers
-
-
-def _median(numbers: NDArray[Any]) -> float:
-    seen = numbers.astype(np.float64)
-    seen = seen[~np.isnan(seen)]
-    return float(np.median(seen)) if len(seen) else 0.0
-
-
-def _spread(features: Floats, center: Floats) -> NDArray[np.float64]:
-    """The standard deviations; 1 for a constant feature, whose own is 0 but for rounding."""
-    spread = features.std(axis=0)
-    rounding = len(features) * np.finfo(np.float64).eps * np.abs(center)
-    return np.where(spread > rounding, spread, 1.0)

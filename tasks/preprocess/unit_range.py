@@ -1,6 +1,4 @@
-"""The encoding of the samples bench: what probes and the registered configuration learn from."""
-
-from __future__ import annotations
+"""Encoding of the samples environment, for probes and the registered configuration."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -25,12 +23,12 @@ Rows = NDArray[Any] | slice
 
 @dataclass(eq=False)
 class UnitRangeEncoder(Transformer):
-    """Each column as one float32 feature, within [0, 1] on the training rows.
+    """Encoder of each column as one float32 feature, within [0, 1] on the training rows.
 
     A date is the columns of `spread_dates`. A nominal value is the number of
-    its category, -1 if it is missing or of none. Every column is scaled by the least and the
+    its category, -1 if it is missing or unknown. Every column is scaled by the least and the
     greatest of its training values, as the paper of ABC does; a missing number becomes the mean of
-    its training values, 0 where there are none.
+    its training values, 0 where all are missing.
 
     Attributes
     ----------
@@ -39,7 +37,7 @@ class UnitRangeEncoder(Transformer):
     categories_ : list of list of str or None
         For each column its categories; None for numbers.
     means_, low_, spread_ : ndarray of float32, shape (n_columns,)
-        What is put for a gap, taken from a value, and by what it is divided.
+        What fills a gap, what is subtracted from a value, and its divisor.
 
     Notes
     -----
@@ -71,7 +69,7 @@ class UnitRangeEncoder(Transformer):
         return self
 
     def transform(self, frame: pd.DataFrame, rows: Rows = EVERY) -> NDArray[np.float32]:
-        """Each row of `frame`, or `rows` of it, as an array in C order.
+        """Return each row of `frame`, or `rows` of it, as an array in C order.
 
         Raises DataError for infinite values.
         """
@@ -87,7 +85,7 @@ class UnitRangeEncoder(Transformer):
 
 
 def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:
-    """A column as numbers of its own, gaps as NaN, or as places among the `known` categories."""
+    """Return a column's numbers, gaps as NaN, or its places among the `known` categories."""
     if known is not None:
         return places(column, known).astype(np.float32)
     numbers = np.array(column, dtype=np.float32)

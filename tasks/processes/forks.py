@@ -1,8 +1,8 @@
-"""A forked child that runs what may harm its process, tells one thing, and how it ended.
+"""Forked children that run untrusted code, give one answer, and how they ended.
 
-The parent must be fresh: it has imported what the child needs, and never runs such code itself.
-A fork takes milliseconds where a new interpreter takes a second to import the same. Next to it is
-how other Python processes of ours are started, and what the kernel lets them use.
+The parent has imported what the child needs, and never runs such code itself. A fork takes
+milliseconds; a new interpreter takes a second to import the same. The module also sets the limits
+of processes.
 """
 
 from __future__ import annotations
@@ -13,29 +13,28 @@ import math
 import os
 import resource
 import signal
-import subprocess
 import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import threadpoolctl
 
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.processes.channel import MOST_BYTES, Channel, Silence, hear
+from leaseboard.tasks.processes.subprocesses import MOST_BYTES, Channel, Silence, await_answer
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """A status of a job, and the reason in one line; ``ok`` needs none.
+    """Status of a job, and the reason in one line; empty for ``ok``.
 
-    `lasting` says that it would end so again: to be killed, or to want memory, says more of the
-    machine than of the work.
+    `lasting` says that a repetition would end equally: a kill, or too little memory, depends on
+    the machine.
     """
 
     status: str
@@ -44,22 +43,22 @@ class Ending:
 
 
 def over_cpu(seconds: float) -> Ending:
-    """It used more CPU time than it may."""
+    """Return the ending of what used too much CPU time."""
     return Ending("timeout", f"over the limit of {seconds:g} s of CPU time")
 
 
 def over_wall(seconds: float) -> Ending:
-    """It took longer than it may."""
+    """Return the ending of what took too long."""
     return Ending("timeout", f"over the limit of {seconds:g} s of wall time")
 
 
 def over_memory(megabytes: float) -> Ending:
-    """It used more memory than it may."""
+    """Return the ending of what used too much memory."""
     return Ending("memout", f"over the limit of {megabytes:g} MB of memory", lasting=False)
 
 
 def post_mortem(code: int, who: str, cpu_seconds: float | None = None) -> Ending:
-    """What the exit code of a process says that ended without an answer.
+    """Return the ending of a process without an answer, by its exit code.
 
     - `code`: as `subprocess.Popen.returncode`: the negative number of the signal that killed it.
     - `cpu_seconds`: its limit, at which the kernel sends a signal.
@@ -76,7 +75,7 @@ def post_mortem(code: int, who: str, cpu_seconds: float | None = None) -> Ending
     if cpu_seconds is not None and -code in {signal.SIGXCPU, signal.SIGPROF}:
         return over_cpu(cpu_seconds)
     killed = f"killed by {signal_name(-code)}"
-    if -code == signal.SIGKILL:  # whom we kill, we do not ask why it died
+    if -code == signal.SIGKILL:  # not by us: callers know what they kill
         killed += " (the system does that when memory runs out)"
         return Ending("crash", killed, lasting=False)
     return Ending("crash", killed)
@@ -90,7 +89,7 @@ def no_answer(
     cpu_seconds: float | None = None,
     wall_seconds: float = math.inf,
 ) -> Ending:
-    """How a child ended that did not answer: too long an answer, no end, or its exit code."""
+    """Return the ending of a child without an answer: too long, no end, or its exit code."""
     if silence is Silence.LONG:
         return Ending("crash", str(silence))
     if silence is Silence.LATE or code is None:
@@ -99,7 +98,7 @@ def no_answer(
 
 
 def signal_name(number: int) -> str:
-    """The name of a signal; those for real time have none.
+    """Return the name of a signal; those for real time have none.
 
     Examples
     --------
@@ -113,19 +112,18 @@ _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of linux/prctl.h
 
 
 class Fork:
-    """A child of this process that runs `work` and answers with the bytes that it returns.
+    """Child of this process that runs `work` and answers with the bytes that it returns.
 
-    `closed`: descriptors of this process that the child must not have.
+    Its `cpu_seconds` include the children that it waited for; they are zero while it runs.
 
-    `cpu_seconds`: of the child and of those of its children that it waited for; zero while it
-    runs.
+    - `closed`: descriptors of this process that the child must not have.
     """
 
     def __init__(self, work: Callable[[], bytes], closed: Iterable[int] = ()) -> None:
         ours, theirs = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
-            _live(work, theirs, (ours, *closed))
+            _run_in_child(work, theirs, (ours, *closed))
         os.close(theirs)
         self._channel = Channel(ours, MOST_BYTES)
         self._code: int | None = None
@@ -134,18 +132,18 @@ class Fork:
     def answer(
         self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
     ) -> bytearray | Silence:
-        """What the child answers, or why it does not; late is after `seconds`, or our patience."""
-        return hear(self._channel, lambda: self.code is not None, seconds, given_up)
+        """Return the child's answer, or why it did not come within `seconds` or was given up."""
+        return await_answer(self._channel, lambda: self.code is not None, seconds, given_up)
 
     @property
     def code(self) -> int | None:
-        """How the child ended, as `subprocess.Popen.returncode`; None while it runs."""
+        """Exit code of the child, as `subprocess.Popen.returncode`; None while it runs."""
         if self._code is None:
             self._wait(os.WNOHANG)
         return self._code
 
     def kill(self) -> None:
-        """End the child; returns when it has gone. What it started is not ended."""
+        """Kill the child and wait for its end. Its own children are not ended."""
         if self._code is None:
             with suppress(ProcessLookupError):
                 os.kill(self.pid, signal.SIGKILL)
@@ -176,7 +174,7 @@ WALL_GRACE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """How a call ended, its `value` if it is ``ok``, and its cost."""
+    """Ending of a call, its `value` if it is ``ok``, and its cost."""
 
     ending: Ending
     value: Any = None
@@ -185,15 +183,15 @@ class Called:
 
 
 def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
-    """Run `function` in a forked child, with one thread, and return what it returned.
+    """Run `function` in a forked child, with one thread, and return its value.
 
-    The child sees the caller's arrays without a copy. It is ended after `cpu_seconds` of CPU
-    time, by the kernel, so that also an orphan ends; and, because a child that sleeps uses none,
-    after ten times as much (and half a minute) on the wall clock.
-
-    `function`: its value must be of JSON's types.
+    The child sees the caller's arrays without a copy. The kernel ends it after `cpu_seconds` of
+    CPU time, also as an orphan; and because a child that sleeps uses none, it is ended after ten
+    times as much (and half a minute) on the wall clock.
 
     It ends ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``.
+
+    - `function`: returns a value of JSON's types.
     """
 
     def answer() -> bytes:
@@ -221,7 +219,7 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
 
 
 def call_here(function: Callable[[], Any]) -> Called:
-    """Run `function` in this process, without any limit: a fork costs more than a small fit."""
+    """Run `function` in this process without limits: a fork costs more than a small fit."""
     value, ending = None, Ending("ok")
     cpu, started = time.process_time(), time.perf_counter()
     try:
@@ -230,20 +228,23 @@ def call_here(function: Callable[[], Any]) -> Called:
             value = function()
     except MemoryError as error:
         ending = Ending("memout", f"MemoryError: {error}", lasting=False)
-    except Exception as error:  # noqa: BLE001 - whatever the function raises is how it ended
+    except Exception as error:  # noqa: BLE001  (any error is an ending)
         ending = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
     return Called(ending, value, time.process_time() - cpu, time.perf_counter() - started)
 
 
-def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
-    """The child's whole life: nothing of its parent's goes on in it."""
+def _run_in_child(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> NoReturn:
+    """Run `work`, send its value, and end the process."""
     code = 1
-    # A collection would go through all that the parent has and copy its pages: .2 s of CPU time of
-    # a fit that takes .01, in every child or in none, as the parent's counters happen to stand.
+    # A collection would visit all of the parent's objects and copy their pages: .2 s of CPU time
+    # of a fit that takes .01, in every child or in none, by chance of the parent's counters.
     gc.freeze()
-    sys.dont_write_bytecode = True  # of a user's code none is left behind that a later edit meets
+    sys.dont_write_bytecode = True  # a later edit of a user's code must not find old bytecode
     try:
-        _die_with_parent()
+        if sys.platform == "linux":
+            import ctypes
+
+            ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         for descriptor in closed:
             os.close(descriptor)
         Channel(pipe).send(work())
@@ -257,32 +258,8 @@ def _live(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -> None:
         os._exit(code)
 
 
-def _die_with_parent() -> None:
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
-
-
-def spawn(
-    module: str, *arguments: str, environment: Mapping[str, str] | None = None, **options: Any
-) -> subprocess.Popen[bytes]:
-    """A process that runs `module` and imports from where we do.
-
-    - `*arguments`: anybody can read them: no passwords.
-    - `environment`: variables beside our own.
-    - `**options`: of `subprocess.Popen`.
-    """
-    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    return subprocess.Popen(
-        [sys.executable, "-P", "-m", module, *arguments],
-        env={**os.environ, **path, **(environment or {})},
-        **options,
-    )
-
-
 def confine(cpu_seconds: float | None = None, memory_mb: float | None = None) -> None:
-    """Have the kernel hold this process to limits, also when nobody watches it any more.
+    """Set limits that the kernel enforces on this process, also when its parent has ended.
 
     Beyond `cpu_seconds`, in whole seconds, it is killed by SIGXCPU; beyond `memory_mb` of data
     it gets a MemoryError. It leaves no core.

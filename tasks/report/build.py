@@ -1,15 +1,17 @@
 """Build ``report.html`` from ``results.parquet`` and the event logs of a run folder."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from markupsafe import Markup
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.results import (
+    MLFLOW_FILE,
     RESULT,
     SUITE_FILE,
     TABLE,
@@ -17,16 +19,53 @@ from leaseboard.tasks.folder.results import (
     superseded,
     write_atomically,
 )
+from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
+from leaseboard.tasks.jobs.job import plain_value
+from leaseboard.tasks.jobs.plugin_check import usable
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.report import pictures
-from leaseboard.tasks.report.material import Material, read_logs
-from leaseboard.tasks.report.page import Section, packages, page_of
+from leaseboard.tasks.report.charts import wording
+from leaseboard.tasks.report.material import Material, Reader, read_logs
+from leaseboard.tasks.report.page import packages, page_of
 from leaseboard.tasks.report.sections import READERS, SECTIONS
+from leaseboard.tasks.report.sections.added import added
 from leaseboard.tasks.report.sections.jobs import unfinished
-from leaseboard.tasks.score.compared import Compared, compared
+from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.summary import Compared, compared
 
-PAGE = "report.html"
+PAGE, DIAGNOSTICS, FIGURES = "report.html", "diagnostics.json", "figures.html"
+
+
+def material(
+    out: Path,
+    suite: Suite | None,
+    found: Compared | None = None,
+    readers: Iterable[Reader[Any]] = READERS,
+) -> Material:
+    """Return the results, comparison and logs of a run folder.
+
+    - `readers`: those that the sections ask for, by default.
+
+    Raises UsageError if its results cannot be compared.
+    """
+    frame = as_frame(shown_at(out))
+    found = found or compared(frame, suite)
+    logs, earlier = read_logs(out, frame, readers), superseded(out, set(frame["key"]))
+    place = out / MLFLOW_FILE
+    mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
+    return Material(out.name, frame, suite, found, *logs, earlier, mlflow)
+
+
+def diagnose(out: Path, suite: Suite | None, found: Compared | None = None) -> list[Diagnostic]:
+    """Return the diagnostics of a run folder, from its results and event logs."""
+    return material(out, suite, found, [signals]).diagnostics
+
+
+def read_diagnostics(out: Path) -> list[Diagnostic]:
+    """Return the diagnostics of a run folder that `build` stored next to its page."""
+    return [Diagnostic(**row) for row in json.loads((out / DIAGNOSTICS).read_bytes())]
 
 
 def build(
@@ -39,25 +78,19 @@ def build(
     """Write ``report.html`` of the run folder `out`, whole or not at all.
 
     - `out`: holds ``results.parquet`` and ``jobs/<key>/events.jsonl.gz``.
-    - `suite`: gives title, scale, published numbers and the commands; it is stored beside the
+    - `suite`: gives title, scale, published numbers and the commands; it is stored next to the
       page, so that `suite_of` finds it when the report is built again.
     - `found`: the comparison of these results, where it has been made already.
     - `ranked`: the suite by another measure, for this page alone; it is not stored.
 
     Returns the path of the page.
     """
-    frame = as_frame(shown_at(out))
     page, shown = out / PAGE, ranked or suite
-    made = Material(
-        out.name,
-        frame,
-        shown,
-        found or compared(frame, shown),
-        *read_logs(out, frame, READERS),
-        earlier=superseded(out, set(frame["key"])),
-    )
-    content = render(made, made_from=stamp(out, shown)).encode()
-    _store(out, suite)  # only now: what cannot be compared leaves the folder as it is
+    made = material(out, shown, found)
+    content = render(made, made_from=fingerprint(out, shown)).encode()
+    _store(out, suite)  # only now: what cannot be compared leaves the folder unchanged
+    rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics]))
+    write_atomically(out / DIAGNOSTICS, rows.encode())
     write_atomically(page, content)
     return page
 
@@ -65,20 +98,27 @@ def build(
 def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
     """Build the page, unless it is there and would come out the same."""
     page = out / PAGE
-    if not is_stamped(page, stamp(out, suite)):
-        return build(out, suite, found)
-    _store(out, suite)
-    return page
+    if page.is_file() and (out / DIAGNOSTICS).is_file():
+        with page.open("rb") as file:
+            if fingerprint(out, suite).encode() in file.read(_HEAD):
+                _store(out, suite)
+                return page
+    return build(out, suite, found)
 
 
-def figures(found: Compared) -> str:
-    """Return the pictures of the summary as a page of their own."""
-    shown = Section("figures", "Figures", figures=pictures.figures(found))
-    return page_of(found.title, [shown])
+def draw(out: Path, found: Compared) -> Path:
+    """Write ``figures.html``, the page's still pictures, unless it is there with the same page."""
+    page, file = out / PAGE, out / FIGURES
+    code = Path(pictures.__file__).read_bytes()  # other code draws other pictures of one page
+    of = hashlib.sha256(page.read_bytes() + code).hexdigest() if page.is_file() else "no page"
+    head = f"<!-- of {of} -->".encode()
+    if not (page.is_file() and file.is_file() and file.read_bytes().startswith(head)):
+        write_atomically(file, head + pictures.figures(found).encode())
+    return file
 
 
 def suite_of(out: Path) -> Suite | None:
-    """Return the suite that `build` stored beside an earlier page, None if there is none."""
+    """Return the suite that `build` stored with an earlier page, None without such a page."""
     path = out / SUITE_FILE
     if not path.is_file():
         return None
@@ -101,62 +141,49 @@ def _store(out: Path, suite: Suite | None) -> None:
 
 def render(made: Material, *, made_from: str, home: str = "") -> str:
     """Return the page as HTML; `home`: the address of the site that it is of, if it is of one."""
+    sections = counted(SECTIONS, "building the page", "sections")
     return page_of(
         made.suite.title if made.suite else made.folder,
-        [found for make in SECTIONS if (found := make(made)) is not None],
+        [*(found for make in sections if (found := make(made)) is not None), *added(made)],
         description=made.suite.description if made.suite else "",
         made_from=made_from,
         home=home,
         answers=[answers(made.found)],
-        pictures=pictures.summary(made.found.board),
+        pictures=pictures.summary(made.found.board, made.names),
         callout=unfinished(made.frame, made.names),
     )
 
 
 def answers(found: Compared) -> list[tuple[str, str]]:
-    """Return the questions that a reader has, with what the board says."""
-    answer, scale = found.answer, found.board.scale.partition(":")[0]
-    questions = (
-        ("What is measured?", answer.metric),
-        ("Which is best?", answer.best),
-        ("Does the test agree?", answer.on_test),
-        ("Better than naive baselines?", answer.first_tries),
-        ("By how much?", answer.relative),
-        (f"By how much in {scale}?" if answer.relative else "By how much?", answer.by_how_much),
-        ("What does that number say?", answer.meaning),
-        ("How sure?", answer.how_sure),
-        ("At what cost?", answer.cost),
-        ("What is missing?", answer.missing),
-    )
-    return [(question, text) for question, text in questions if text]
+    """Return a reader's questions with the leaderboard's answers; one is the headline."""
+    answer, asked = found.answer, wording("questions")
+    if answer.relative:  # the common scale has its own table
+        asked = {name: asked[name] for name in asked if name not in ("by_how_much", "meaning")}
+    answered = {name: getattr(answer, name) for name in asked}
+    headline = "relative" if answer.relative else "best"
+    answered[headline] = Markup("<strong>{}</strong>").format(answered[headline])
+    return [(asked[name], text) for name, text in answered.items() if text]
 
 
 _CODE = Path(__file__).resolve().parents[2]
-_SUFFIXES = {".py", ".html", ".css", ".js"}
+_SUFFIXES = {".py", ".html", ".css", ".js", ".yaml"}
 _HEAD = 4096
-"""The stamp stands among the first bytes of a page."""
+"""The fingerprint is among the first bytes of a page."""
 
 
-def stamp(out: Path, suite: Suite | None) -> str:
+def fingerprint(out: Path, suite: Suite | None) -> str:
     """Return a digest of all that the page of `out` shows: results, suite, our code, the packages.
 
-    The event logs count by their digests, which the sealed results hold.
+    The event logs count by their digests, which the results hold.
     """
     digest = hashlib.sha256((out / TABLE).read_bytes())
-    for sealed in sorted(out.glob(f"jobs/*/{RESULT}")):
-        digest.update(sealed.read_bytes())
+    for path in (*sorted(out.glob(f"jobs/*/{RESULT}")), *out.glob(MLFLOW_FILE)):
+        digest.update(path.read_bytes())
     described = "" if suite is None else suite.model_dump_json()
-    digest.update(json.dumps([out.name, described, packages()]).encode())
+    sections = [each.digest() for each in usable("sections")]
+    digest.update(json.dumps([out.name, described, packages(), sections]).encode())
     for top in ("algorithms", "tasks"):  # conservatively all files of ours
         for source in sorted((_CODE / top).rglob("*")):
             if source.suffix in _SUFFIXES:
                 digest.update(source.read_bytes())
     return digest.hexdigest()
-
-
-def is_stamped(page: Path, with_stamp: str) -> bool:
-    """Return whether the page is there and was made from what `with_stamp` stands for."""
-    if not page.is_file():
-        return False
-    with page.open("rb") as file:
-        return with_stamp.encode() in file.read(_HEAD)

@@ -1,17 +1,20 @@
 """Chart specifications for Plotly as plain data; the page's script only draws them.
 
-The tokens ``$ink``, ``$muted``, ``$surface`` and ``$accent`` stand for colours of the theme, so
+The tokens ``$ink``, ``$muted``, ``$surface`` and ``$accent`` mean colours of the theme, so
 that light and dark need one copy.
 """
-
-from __future__ import annotations
 
 import html
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import yaml
 
 from leaseboard.algorithms.configurations import Configuration, phrase
 
@@ -25,11 +28,14 @@ PALETTE = (
 LOG = {"type": "log", "dtick": "D2", "tickformat": "~g"}
 """An axis that writes 20 and 50; without a format Plotly writes small digits on every decade."""
 
-COLUMNS = 3
-GAP = 0.09
-ROW_HEIGHT = 270
-LEAST_WIDTH = 260
-"""Of panels: how many stand in a row, the gap, and pixels; a page scrolls a wider figure."""
+STAR = {"symbol": "star", "size": 13, "line": {"color": "$surface", "width": 1.5}}
+"""The marker of a change of champion."""
+
+STEEP = 30.0
+"""Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
+
+COLUMNS, ROW_HEIGHT, LEAST_WIDTH = 3, 270, 260
+"""Panels in a row, and their size in pixels; a page scrolls a wider figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +78,16 @@ def chart(
 def axis(title: str, **more: Any) -> dict[str, Any]:
     """Return an axis with a title, which may have several lines."""
     return {"title": {"text": text(title).replace("\n", "<br>")}, **more}
+
+
+def score_axis(metric: str, scores: Iterable[float]) -> dict[str, Any]:
+    """Return the vertical axis of scores over time.
+
+    It is logarithmic where the losses of the first examples would flatten all later ones.
+    """
+    found = [score for score in scores if math.isfinite(score)]
+    steep = bool(found) and min(found) > 0 and max(found) > STEEP * min(found)
+    return axis(metric, **({"type": "log", "tickformat": "~g"} if steep else {}))
 
 
 def named_rows(names: Iterable[object]) -> dict[str, Any]:
@@ -144,33 +160,25 @@ def panels(
 
     - `x`, `y`: what all horizontal and all vertical axes have in common, such as ``{"type":
       "log"}``; the vertical ones share their range, so that panels can be compared.
-    - `x_title`, `y_title`: written at the lowest panel of a column, and at the first of a row.
+    - `x_title`, `y_title`: written once, below and to the left.
     """
+    from plotly.subplots import make_subplots  # type: ignore[import-untyped]
+
     columns = min(COLUMNS, len(titles))
     rows = -(-len(titles) // columns)
-    made: dict[str, Any] = {
-        "height": ROW_HEIGHT * rows + 60,
-        "meta": {"minWidth": LEAST_WIDTH * columns},
-        "annotations": [],
-    }
-    for index, title in enumerate(titles):
-        row, column = divmod(index, columns)
-        across, up = _domain(column, columns), _domain(rows - 1 - row, rows)
-        name = _suffix(index)
-        made[f"xaxis{name}"] = {
-            **axis(x_title if index + columns >= len(titles) else "", **x),
-            "domain": across, "anchor": f"y{name}",
-        }  # fmt: skip
-        made[f"yaxis{name}"] = {
-            **axis("" if column else y_title, **y), "domain": up, "anchor": f"x{name}",
-            **({"matches": "y"} if index else {}),
-        }  # fmt: skip
-        made["annotations"].append(
-            {
-                "text": text(title), "x": across[0], "y": up[1], "xref": "paper", "yref": "paper",
-                "xanchor": "left", "yanchor": "bottom", "showarrow": False,
-            }
-        )  # fmt: skip
+    cells: list[Any] = [{} if place < len(titles) else None for place in range(rows * columns)]
+    made: dict[str, Any] = make_subplots(
+        rows, columns, shared_yaxes="all", x_title=text(x_title), y_title=text(y_title),
+        subplot_titles=[text(title) for title in titles], vertical_spacing=0.3 / rows,
+        specs=[cells[row * columns :][:columns] for row in range(rows)],
+    ).layout.to_plotly_json()  # fmt: skip
+    del made["template"]
+    for name, common in (("xaxis", x), ("yaxis", y)):
+        for panel in range(len(titles)):
+            made[name + _suffix(panel)] |= {**common, "showticklabels": True}
+    for note in made["annotations"]:
+        note["font"] = {"size": 13}
+    made |= {"height": ROW_HEIGHT * rows + 60, "meta": {"minWidth": LEAST_WIDTH * columns}}
     return made
 
 
@@ -180,15 +188,8 @@ def placed(trace: Trace, panel: int) -> Trace:
 
 
 def _suffix(panel: int) -> str:
-    """Return what Plotly appends to the names of the axes of a panel."""
+    """Return the suffix that Plotly gives to the names of the axes of a panel."""
     return str(panel + 1) if panel else ""
-
-
-def _domain(place: int, places: int) -> list[float]:
-    gap = GAP if places > 1 else 0.0
-    size = (1 - gap * (places - 1)) / places
-    start = place * (size + gap)
-    return [round(start, 4), round(min(1.0, start + size), 4)]
 
 
 def colour(index: int, alpha: float = 1.0) -> str:
@@ -198,6 +199,33 @@ def colour(index: int, alpha: float = 1.0) -> str:
         return value
     red, green, blue = (int(value[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red},{green},{blue},{alpha:g})"
+
+
+@cache
+def _texts() -> Mapping[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(
+        Path(__file__).with_name("texts.yaml").read_text("utf-8")
+    )
+    return found
+
+
+def sentences(name: str, **given: object) -> str:
+    """Return a text of ``texts.yaml`` in one line, with what it leaves to be filled in."""
+    return str(_filled(_texts()[name], given))
+
+
+def wording(name: str, **given: object) -> dict[str, Any]:
+    """Return the fields of a section or a table that ``texts.yaml`` has for its id, filled in."""
+    return {key: _filled(value, given) for key, value in _texts()[name].items()}
+
+
+def _filled(value: Any, given: Mapping[str, object]) -> Any:
+    match value:
+        case str():
+            return " ".join(value.format(**given).split())
+        case list():
+            return [_filled(each, given) for each in value]
+    return value
 
 
 def text(value: object) -> str:
@@ -221,9 +249,9 @@ def short_number(value: float | None, digits: int = 5) -> float | int | None:
 
 def thinned(count: int, most: int) -> list[int]:
     """Return at most `most` of the indices below `count`, spread evenly from first to last."""
-    if count <= most:
-        return list(range(count))
-    return sorted({round(i * (count - 1) / (most - 1)) for i in range(most)})
+    spread = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    found: list[int] = np.unique(spread).tolist()
+    return found
 
 
 def compact(value: Any) -> str:
@@ -232,7 +260,7 @@ def compact(value: Any) -> str:
 
 
 def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:
-    """Return what a picture calls a configuration: its number and what sets it apart.
+    """Return the name of a configuration in pictures: its number and its own parameters.
 
     Examples
     --------
@@ -249,13 +277,13 @@ def names_of(configurations: Iterable[Configuration], limit: int = 48) -> dict[i
     """Return the name of every configuration, without the parameters that all share."""
     listed = list(configurations)
     keys = {key for record in listed for key in record.parameters}
-    telling = {
+    varying = {
         key for key in keys if len({repr(record.parameters.get(key)) for record in listed}) > 1
     }
     return {
         record.configuration: name_of(
             record.configuration,
-            {k: v for k, v in record.parameters.items() if k in telling or len(listed) == 1},
+            {k: v for k, v in record.parameters.items() if k in varying or len(listed) == 1},
             limit,
         )
         for record in listed

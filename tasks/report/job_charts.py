@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -24,7 +23,7 @@ from leaseboard.algorithms.events import (
     TrialFinished,
     of,
 )
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import (
     Figure,
     Trace,
@@ -34,6 +33,7 @@ from leaseboard.tasks.report.charts import (
     names_of,
     plain,
     scatter,
+    score_axis,
     thinned,
 )
 from leaseboard.tasks.report.leases import gantts, reigns
@@ -49,19 +49,17 @@ Curve = tuple[Floats, Floats]
 
 
 def figures(records: Sequence[Configuration], events: Sequence[Event]) -> list[Figure]:
-    """Return the charts that the events of a job give, whatever its algorithm."""
-    started = next(iter(of(events, Started)), None)
-    finished = next(iter(of(events, Finished)), None)
-    unit = started.unit if started else "units"
-    metric = finished.metric if finished else "score"
-    bench = started.bench if started else ""
+    """Return the charts that the events of a job of any algorithm give."""
+    started, finished = of(events, Started), of(events, Finished)
+    unit, kind = (started[0].unit, started[0].environment) if started else ("units", "")
+    metric = finished[0].metric if finished else "score"
     end = events[-1].at if events else 0.0
     # Pulls are leases of one trial each: their allocation says more than a bar an arm.
-    leased = [] if bench in choosing("arm") else gantts(records, events, unit, end)
+    leased = [] if kind in choosing("arm") else gantts(records, events, unit, end)
     others = (
         allocation(records, events, unit),
         rewards(records, events, unit),
-        bounds(records, events, unit, by_units=bench in choosing("configuration")),
+        bounds(records, events, unit, by_units=kind in choosing("configuration")),
         probes(records, events),
         expansion(events),
         score(events, unit, metric),
@@ -106,12 +104,12 @@ def score(events: Sequence[Event], unit: str, metric: str) -> Figure | None:
         "Score while the budget is spent",
         "The job's own score after so many units.",
         [scatter("", x[kept], y[kept], colour(0))],
-        axis(unit, type="log"), metric, 300, log="xy",
+        axis(unit, type="log"), score_axis(metric, y[kept].tolist()), 300, log="xy",
     )  # fmt: skip
 
 
 def expansion(events: Sequence[Event]) -> Figure | None:
-    """Return how many features apple used in each epoch, and which parents it chose."""
+    """Return the number of features that apple used in each epoch, and the parents it chose."""
     found = of(events, FeaturesExpanded)
     if not found:
         return None
@@ -126,6 +124,12 @@ def expansion(events: Sequence[Event]) -> Figure | None:
     return chart(title, "Size after each choice.", [line], "epoch", "features", 300, log="y")
 
 
+def _named(
+    records: Sequence[Configuration], numbers: Container[int], limit: int = 30
+) -> dict[int, str]:
+    return names_of((each for each in records if each.configuration in numbers), limit)
+
+
 def allocation(
     configurations: Sequence[Configuration], events: Sequence[Event], unit: str
 ) -> Figure | None:
@@ -133,51 +137,37 @@ def allocation(
     trials = of(events, TrialFinished)
     if not trials:
         return None
-    totals = Counter(trial.arm for trial in trials)
+    at, arm = (np.array([getattr(trial, name) for trial in trials]) for name in ("at", "arm"))
+    totals = Counter(arm.tolist())
     arms = sorted(totals, key=lambda arm: (-totals[arm], arm))
-    names = names_of((c for c in configurations if c.configuration in totals), 30)
-    steps = thinned(len(trials), MOST_STEPS)
-    data = []
-    for arm in arms:
-        pulls = list(accumulate(trial.arm == arm for trial in trials))
+    pulls = np.cumsum(arm[:, None] == np.array(arms), axis=0)  # (n_trials, n_arms)
+    names, steps = _named(configurations, totals), thinned(len(trials), MOST_STEPS)
+    data = [
+        scatter(
+            f"{names[arm]} ({totals[arm]})", at[steps], pulls[steps, layer], colour(arm),
+            line={"width": 0.6}, stackgroup="pulls", fillcolor=colour(arm, 0.55),
+        )
+        for layer, arm in enumerate(arms)
+    ]  # fmt: skip
+    note = "Height is how many pulls an arm has had until then; in brackets its total."
+    ends: list[Eliminated | ConfigurationFailed]
+    ends = [*of(events, Eliminated), *of(events, ConfigurationFailed)]
+    gone = [event for event in ends if event.configuration in totals]
+    if gone:
+        # On top of the arm's own layer: all pulls until then of the arms up to it.
+        until = np.searchsorted(at, [event.at for event in gone], side="right")
+        heights = [int(pulls[n - 1, : arms.index(event.configuration) + 1].sum()) if n else 0
+                   for event, n in zip(gone, until, strict=True)]  # fmt: skip
         data.append(
             scatter(
-                f"{names[arm]} ({totals[arm]})", (trials[step].at for step in steps),
-                (int(pulls[step]) for step in steps), colour(arm), line={"width": 0.6},
-                stackgroup="pulls", fillcolor=colour(arm, 0.55),
+                "eliminated", (event.at for event in gone), heights, "$ink", mode="markers",
+                marker={"symbol": "x", "size": 9, "line": {"width": 0}},
+                hints=(f"{names[e.configuration]}: {e.reason}" for e in gone),
+                hovertemplate="%{hovertext}<extra>eliminated</extra>",
             )
         )  # fmt: skip
-    note = "Height is how many pulls an arm has had until then; in brackets its total."
-    if crosses := _eliminations(trials, events, arms, names):
-        data.append(crosses)
         note += " A cross marks where an arm was eliminated."
     return chart("Allocation of pulls", note, data, unit, "pulls", hovermode="x unified")
-
-
-def _eliminations(
-    trials: Sequence[TrialFinished],
-    events: Sequence[Event],
-    arms: list[int],
-    names: Mapping[int, str],
-) -> Trace | None:
-    """Return a cross on top of the arm's own layer at the time it was eliminated."""
-    left: list[Eliminated | ConfigurationFailed] = [
-        *of(events, Eliminated),
-        *of(events, ConfigurationFailed),
-    ]
-    gone = sorted((e for e in left if e.configuration in arms), key=lambda e: e.at)
-    if not gone:
-        return None
-    heights = []
-    for event in gone:
-        below = set(arms[: arms.index(event.configuration) + 1])
-        heights.append(sum(trial.arm in below for trial in trials if trial.at <= event.at))
-    return scatter(
-        "eliminated", (event.at for event in gone), heights, "$ink", mode="markers",
-        marker={"symbol": "x", "size": 9, "line": {"width": 0}},
-        hints=(f"{names[e.configuration]}: {e.reason}" for e in gone),
-        hovertemplate="%{hovertext}<extra>eliminated</extra>",
-    )  # fmt: skip
 
 
 def rewards(
@@ -188,15 +178,13 @@ def rewards(
     if not trials:
         return None
     last = {trial.arm: trial.at for trial in trials}
-    names = names_of((c for c in configurations if c.configuration in last), 30)
     best: dict[int, list[tuple[float, float]]] = {}
     for trial in trials:
-        if trial.status == "ok":
-            curve = best.setdefault(trial.arm, [])
-            if not curve or trial.reward > curve[-1][1]:
-                curve.append((trial.at, trial.reward))
+        curve = best.setdefault(trial.arm, []) if trial.status == "ok" else None
+        if curve is not None and (not curve or trial.reward > curve[-1][1]):
+            curve.append((trial.at, trial.reward))
     arms = sorted(best, key=lambda arm: -best[arm][-1][1])[:MOST_CURVES]
-    data = []
+    names, data = _named(configurations, last), []
     for arm in arms:
         x, y = zip(*best[arm], (last[arm], best[arm][-1][1]), strict=True)
         data.append(scatter(names[arm], x, y, colour(arm), line={"shape": "hv"}))
@@ -214,23 +202,20 @@ def probes(configurations: Sequence[Configuration], events: Sequence[Event]) -> 
             found.setdefault(probe.configuration, []).append(probe)
     if not found:
         return None
-    names = names_of((c for c in configurations if c.configuration in found), 30)
+    names = _named(configurations, found)
     chosen = sorted(found, key=lambda n: (-max(p.rows for p in found[n]), -len(found[n]), n))
-    chosen = chosen[:MOST_CURVES]
     data = []
-    for number in chosen:
-        curve = sorted(found[number], key=lambda probe: probe.rows)
+    for number in chosen[:MOST_CURVES]:
+        rows, test, train = zip(*sorted((p.rows, p.test_accuracy, p.train_accuracy)
+                                        for p in found[number]), strict=True)  # fmt: skip
         data.append(
-            scatter(
-                names[number], (probe.rows for probe in curve),
-                (probe.test_accuracy for probe in curve), colour(number), mode="lines+markers",
-                customdata=plain(probe.train_accuracy for probe in curve),
-                hovertemplate="%{x} rows: test %{y}, train %{customdata}",
-            )
+            scatter(names[number], rows, test, colour(number), mode="lines+markers",
+                    customdata=plain(train),
+                    hovertemplate="%{x} rows: test %{y}, train %{customdata}")
         )  # fmt: skip
     note = "A point is one probe: a configuration trained on so many rows."
-    if len(found) > len(chosen):
-        note += f" The {len(chosen)} that reached most rows, of {len(found)} probed."
+    if len(found) > len(data):
+        note += f" The {len(data)} that reached most rows, of {len(found)} probed."
     return chart("Probes", note, data, "rows", "test accuracy", 380, log="x")
 
 
@@ -256,7 +241,7 @@ def bounds(
     ranked = sorted(seen, key=lambda n: (-max(o.units for o in seen[n]), n))
     crowned = [*champions[-1:], *(number for number, _, _ in longest[: MOST_BANDS // 2])]
     chosen = [n for n in dict.fromkeys([*crowned, *ranked]) if n in seen][:MOST_BANDS]
-    names = names_of((c for c in configurations if c.configuration in chosen), 100)
+    names = _named(configurations, chosen, 100)
     data: list[Trace] = []
     for number in reversed(chosen):  # the last champion on top
         crown = " (champion)" if champions and number == champions[-1] else ""
@@ -278,14 +263,14 @@ def bounds(
     )  # fmt: skip
 
 
-def _visible(chosen: Iterator[Sequence[Observation]]) -> dict[str, list[float]]:
+def _visible(chosen: Iterable[Sequence[Observation]]) -> dict[str, list[float]]:
     """Return the range of all but the widest bounds, which belong to the first examples."""
     ends = np.array([(o.lower, o.upper) for observed in chosen for o in observed], float)
     low, high = np.quantile(ends[:, 0], 0.05), np.quantile(ends[:, 1], 0.9)
     if not np.isfinite([low, high]).all() or high <= low:
         return {}
-    room = 0.08 * (high - low)
-    return {"range": [float(f"{low - room:.4g}"), float(f"{high + room:.4g}")]}
+    margin = 0.08 * (high - low)
+    return {"range": [float(f"{low - margin:.4g}"), float(f"{high + margin:.4g}")]}
 
 
 def _band(number: int, observed: list[Observation], label: str, *, by_units: bool) -> list[Trace]:
@@ -296,15 +281,14 @@ def _band(number: int, observed: list[Observation], label: str, *, by_units: boo
             lives.append([])
         lives[-1].append(observation)
     most = max(2, MOST_IN_A_BAND // len(lives))
-    edge: list[tuple[float | None, float | None]] = []
-    middle: list[tuple[float | None, float | None]] = []
+    edge, middle = list[tuple[float | None, ...]](), list[tuple[float | None, ...]]()
     for life in lives[-MOST_IN_A_BAND // 2 :]:
         kept = [life[i] for i in thinned(len(life), most)]
-        x = [o.units if by_units else o.at for o in kept]
+        points = [(o.units if by_units else o.at, o.lower, o.value, o.upper) for o in kept]
         gap = [(None, None)] if edge else []
-        edge += [*gap, *zip(x, (o.lower for o in kept), strict=True),
-                 *zip(reversed(x), (o.upper for o in reversed(kept)), strict=True)]  # fmt: skip
-        middle += [*gap, *zip(x, (o.value for o in kept), strict=True)]
+        edge += [*gap, *((x, low) for x, low, _, _ in points),
+                 *((x, high) for x, _, _, high in reversed(points))]  # fmt: skip
+        middle += [*gap, *((x, value) for x, _, value, _ in points)]
     (xs, ys), (across, up) = zip(*edge, strict=True), zip(*middle, strict=True)
     around = scatter(
         label, xs, ys, colour(number), line={"width": 0}, fill="toself",

@@ -1,8 +1,7 @@
-"""Who held which slot when: the leases of a job as a Gantt chart."""
-
-from __future__ import annotations
+"""The leases of a job as a Gantt chart of slots."""
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from leaseboard.algorithms.configurations import Configuration
 from leaseboard.algorithms.events import ChampionChanged, Event, Finished, of
 from leaseboard.tasks.report.charts import (
     PALETTE,
+    STAR,
     Figure,
     Trace,
     axis,
@@ -20,6 +20,7 @@ from leaseboard.tasks.report.charts import (
     names_of,
     plain,
     scatter,
+    sentences,
     text,
 )
 
@@ -67,19 +68,19 @@ def merged(found: Sequence[Segment]) -> list[Segment]:
     n_rows = len({segment.row for segment in found})
     span = max(segment.stop for segment in found) * 2 * n_rows / MOST_SEGMENTS
     result: list[Segment] = []
-    for segment in found:
+    for new in found:
         last = result[-1] if result else None
         if (
-            segment.stop - segment.start <= shortest
-            and last is not None
-            and last.row == segment.row
+            last is not None
+            and last.row == new.row
+            and new.stop - new.start <= shortest
             and (last.configuration is None or last.stop - last.start <= shortest)
-            and segment.stop - last.start <= span
+            and new.stop - last.start <= span
         ):
-            leases = last.leases + segment.leases
-            result[-1] = Segment(segment.row, last.start, segment.stop, None, leases)
+            leases = last.leases + new.leases
+            result[-1] = Segment(new.row, last.start, new.stop, None, leases)
         else:
-            result.append(segment)
+            result.append(new)
     return result
 
 
@@ -104,15 +105,11 @@ def gantts(
     if len(rows) <= FEW:
         return [few]
     what = _row_name(configurations)
-    rule = (
-        f" Of {len(rows)} {what}s these are the {FEW} that mattered: those where champions reigned"
-        " longest, then those whose configuration held its leases longest, of equals the one of"
-        " better score."
-    )
+    rule = sentences("leases.rule", rows=len(rows), what=what, few=FEW)
     everything = f"Leases of all {len(rows)} {what}s"
     whole = gantt(configurations, events, unit, end, rows)
     return [
-        replace(few, note=few.note + rule),
+        replace(few, note=f"{few.note} {rule}"),
         replace(whole, title=everything, folded=everything),
     ]
 
@@ -126,21 +123,18 @@ def by_weight(
     the best score of those that stayed.
     """
     sign = -1.0 if any(last.direction == "max" for last in of(events, Finished)) else 1.0
-    ruled = reigns(events, end)
     scores: dict[int | None, float | None] = {c.configuration: c.score for c in configurations}
-    weights: dict[int, tuple[float, float, float]] = {}
+    reigned, longest = defaultdict[int, float](float), defaultdict[int, float](float)
+    lost = dict[int, float]()
     for stay in segments(configurations):
-        reigned = sum(
-            max(0.0, min(stop, stay.stop) - max(start, stay.start))
-            for champion, start, stop in ruled
-            if champion == stay.configuration
-        )
+        for champion, start, stop in reigns(events, end):
+            if champion == stay.configuration:
+                reigned[stay.row] += max(0.0, min(stop, stay.stop) - max(start, stay.start))
+        longest[stay.row] = max(longest[stay.row], stay.stop - stay.start)
         score = scores[stay.configuration]
-        lost = math.inf if score is None or math.isnan(score) else sign * score
-        before = weights.get(stay.row, (0.0, 0.0, math.inf))
-        longest = max(-before[1], stay.stop - stay.start)
-        weights[stay.row] = before[0] - reigned, -longest, min(before[2], lost)
-    return sorted(weights, key=lambda row: (weights[row], row))
+        mine = math.inf if score is None or math.isnan(score) else sign * score
+        lost[stay.row] = min(lost.get(stay.row, math.inf), mine)
+    return sorted(lost, key=lambda row: (-reigned[row], -longest[row], lost[row], row))
 
 
 def gantt(
@@ -214,10 +208,6 @@ def _champions(
             )
         )  # fmt: skip
     return found
-
-
-STAR = {"symbol": "star", "size": 13, "line": {"color": "$surface", "width": 1.5}}
-"""The marker of a change of champion."""
 
 
 def _row_name(configurations: Sequence[Configuration]) -> str:

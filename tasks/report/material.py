@@ -1,9 +1,8 @@
-"""What the report of a run is made from: results, their comparison, and the event logs."""
-
-from __future__ import annotations
+"""Material of the report of a run: results, their comparison, and the event logs."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -12,10 +11,13 @@ import pandas as pd
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.folder.results import EVENTS
+from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.report.page import Names
-from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
+from leaseboard.tasks.score.summary import Compared
 
 Found = TypeVar("Found")
 Reader: TypeAlias = Callable[[Any, Sequence[Event]], Found | None]
@@ -24,7 +26,7 @@ Reader: TypeAlias = Callable[[Any, Sequence[Event]], Found | None]
 
 @dataclass(frozen=True)
 class Material:
-    """All that a run left."""
+    """Everything that a run's report is made from."""
 
     folder: str
     """The name of the run's folder."""
@@ -36,26 +38,35 @@ class Material:
     read: Mapping[Reader[Any], Sequence[tuple[Any, Any]]]
     """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
     damaged: Mapping[str, str]
-    """What is wrong with a job's event log, by the job's key."""
+    """Damage of event logs, by the job's key."""
     earlier: Sequence[Result] = ()
     """Results of the folder that newer ones superseded."""
+    mlflow: Mapping[str, str] = field(default_factory=dict)
+    """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
 
     @property
     def names(self) -> Names:
-        """What the suite calls its datasets."""
+        """Names of the datasets in the suite."""
         return self.suite.data_names if self.suite else {}
 
     def name(self, data: str) -> str:
-        """Return what tables call a dataset."""
+        """Return the name of a dataset in tables."""
         return self.names.get(data, data)
 
     @property
     def labels(self) -> list[str]:
-        """The algorithms in the order of the board."""
-        return [row.label for row in self.found.board.rows]
+        """The algorithms in the order of the leaderboard."""
+        return [row.name for row in self.found.board.rows]
+
+    @cached_property
+    def diagnostics(self) -> list[Diagnostic]:
+        """Findings of all codes that the suite does not ignore."""
+        logs = {str(row.key): events for row, events in self.by(signals)}
+        run = DiagnosedRun(self.frame, self.found, self.names, logs, self.earlier)
+        return find(FINDERS, run, self.suite.ignore if self.suite else ())
 
     def by(self, reader: Reader[Found]) -> Sequence[tuple[Any, Found]]:
-        """Return what `reader` found in the logs, each with its job's row."""
+        """Return the values that `reader` found in the logs, each with its job's row."""
         return self.read[reader]
 
 
@@ -68,9 +79,9 @@ def read_logs(
     """
     read: dict[Reader[Any], list[tuple[Any, Any]]] = {reader: [] for reader in readers}
     damaged = {}
-    for row in frame.itertuples():
+    for row in counted(frame.itertuples(), "reading event logs", "jobs", len(frame)):
         path = out / "jobs" / str(row.key) / EVENTS
-        if not (isinstance(row.events, str) and path.is_file()):  # none, or not as its seal says
+        if not (isinstance(row.events, str) and path.is_file()):  # none, or a damaged one
             continue
         events = []
         try:

@@ -1,4 +1,4 @@
-"""The engine of all pages: tables, sections, and one file that opens offline and calls nobody.
+"""The engine of all pages: tables, sections, and one file that opens offline and sends nothing.
 
 A section is some sentences, charts, and tables made of frames. A page's data are gzipped JSON in
 base64, unpacked by the browser when they are looked at. A browser lets the page run its own two
@@ -25,21 +25,37 @@ from markupsafe import Markup
 
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.report.charts import Figure, compact
-from leaseboard.tasks.score.summary import fixed, short
+from leaseboard.tasks.score.numbers import fixed, short
 
 Names = Mapping[str, str]
-"""What a suite calls its datasets, by reference."""
+"""Names of the datasets in a suite, by reference."""
+
+MOST_ROWS = 100
+"""A longer table is packed, as text in HTML would make the page large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell: what is read, what it is sorted by, and a class for emphasis."""
+    """Table cell: its text, what it is sorted by, and a class for emphasis."""
 
     text: str
     value: float | str = ""
     kind: str = ""
     hint: str = ""
     link: str = ""
+
+    @property
+    def order(self) -> float | str | None:
+        """Sort key of the cell, None if it follows from the text."""
+        if self.value == self.text or (self.value == "" and self.text == "–"):
+            return None
+        if isinstance(self.value, str):
+            return self.value
+        try:
+            float(self.text.replace("−", "-").replace(",", ""))
+        except ValueError:
+            return float(f"{self.value:.6g}")
+        return None
 
 
 def cell(value: Any, kind: str = "") -> Cell:
@@ -95,14 +111,14 @@ def spread(value: str, sd: float | None, decimals: int) -> str:
 
 
 def data_cell(data: str, names: Names) -> Cell:
-    """Return what tables call a dataset: the suite's name for it; its reference is the hint."""
+    """Return a dataset as a cell: the suite's name for it; its reference is the hint."""
     name = names.get(data, data)
     return Cell(name, name, hint="" if name == data else data)
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table that a reader can sort, under a heading of its own if it has a `title`."""
+    """Table that a reader can sort, under a heading of its own if it has a `title`."""
 
     id: str
     caption: str
@@ -113,12 +129,14 @@ class Table:
     text: str = ""
     note: str = ""
     filters: str = ""
-    """What a field above the table filters, if there are more than `few` rows; none if empty."""
+    """Rows that a field above the table filters, if there are more than `few`; empty: no field."""
     few: int = 8
     pick: str = ""
     """A column of which a reader may pick a value."""
     key: int = 0
     """The column that names the row."""
+    details: pd.DataFrame | None = None
+    """More columns, which the page of a row shows; the row is found by its ``Key`` there."""
     foot: Sequence[Cell] = ()
     """A last row that is never sorted, called `foot_name`."""
     foot_name: str = ""
@@ -140,7 +158,7 @@ class Table:
 
     @cached_property
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers."""
+        """True for each column of numbers."""
         columns = zip(*self.rows, strict=True)
         return [all(not isinstance(each.value, str) or each.value == "" for each in column)
                 for column in columns] or [False] * len(self.columns)  # fmt: skip
@@ -151,10 +169,28 @@ class Table:
         place = self.columns.index(self.pick)
         return sorted({row[place].text for row in self.rows})
 
+    @property
+    def is_packed(self) -> bool:
+        """True if the page's script writes the rows."""
+        return self.details is not None or len(self.frame) > MOST_ROWS
+
+    def payload(self) -> list[dict[str, Any]]:
+        """Return the columns for the page's script: names, and lists of what cells hold."""
+        found: list[dict[str, Any]] = []
+        for place, name in enumerate(self.columns):
+            column = [row[place] for row in self.rows]
+            names = {"text": "text", "v": "order", "kind": "kind", "hint": "hint", "link": "link"}
+            lists = {key: [getattr(each, of) for each in column] for key, of in names.items()}
+            kept = {key: each for key, each in lists.items() if set(each) - {None, ""}}
+            found.append({"name": name} | {"text": lists["text"]} | kept)
+        for name, texts in () if self.details is None else self.details.items():
+            found.append({"name": name, "text": list(texts)})
+        return found
+
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: `text`, then the figures, then the tables."""
+    """Section of a page: `text`, then the figures, then the tables."""
 
     id: str
     title: str
@@ -163,7 +199,7 @@ class Section:
     """What the links on top call it; no link if empty."""
     callout: str = ""
     text: Sequence[str] = ()
-    """A paragraph each; markup is shown as it is."""
+    """A paragraph each; markup is shown raw."""
     figures: Sequence[Figure] = ()
     choices: Sequence[str] = ()
     """The figures' labels, if a reader picks one of them at a time."""
@@ -174,7 +210,8 @@ class Section:
     def data(self) -> Mapping[str, Any]:
         """Return all that the page unpacks, by the id of its block."""
         figures = {f"{self.id}-{i}": figure.payload() for i, figure in enumerate(self.figures)}
-        return figures | dict(self.more)
+        tables = {f"{each.id}-rows": each.payload() for each in self.tables if each.is_packed}
+        return figures | tables | dict(self.more)
 
 
 def page_of(
@@ -191,38 +228,44 @@ def page_of(
 ) -> str:
     """Return a page as HTML.
 
-    - `made_from`: a stamp of all that the page shows.
+    - `made_from`: a fingerprint of all that the page shows.
     - `home`: the address of the site that the page is of, if it is of one.
     - `answers`: the summary's questions with their answers, a list for each column.
     - `pictures`: of the summary.
     - `callout`: a table below the summary that deserves attention; it is open if `urgent`.
     """
-    script, plotly = static("report.js"), _plotly()
-    return _environment().get_template("page.html").render(
+    return _rendered(
+        "page.html",
+        "report.js",
+        _plotly(),
         title=title,
         sections=sections,
         description=description,
         made_from=made_from,
         home=home,
         answers=answers,
-        summary=Section("summary", title, figures=pictures),
+        summary=Section("summary", title, figures=pictures, tables=[callout] if callout else []),
         callout=callout,
         urgent=urgent,
         leaseboard=packages().get("leaseboard", ""),
-        style=Markup(static("report.css")),  # noqa: S704  (our own files)
-        script=Markup(script),  # noqa: S704
         plotly=_packed_plotly(),
-        policy=content_security_policy([script, plotly]),
-    )  # fmt: skip
+        most_rows=MOST_ROWS,
+    )
 
 
 def index_of(**content: Any) -> str:
     """Return the index of a site as HTML; `content`: what its template asks for."""
-    script = static("site.js")
-    return _environment().get_template("site.html").render(
-        style=Markup(static("report.css")),  # noqa: S704  (our own files)
-        script=Markup(script),  # noqa: S704
-        policy=content_security_policy([script]),
+    return _rendered("site.html", "site.js", title="Leaderboards", **content)
+
+
+def _rendered(template: str, script: str, *scripts: str, **content: Any) -> str:
+    """Return a page under a policy by which its own script and `scripts` alone run."""
+    style, code = ((Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+                   for name in ("report.css", script))  # fmt: skip
+    return _environment().get_template(template).render(
+        style=Markup(style),  # noqa: S704  (our own files)
+        script=Markup(code),  # noqa: S704
+        policy=content_security_policy([code, *scripts]),
         **content,
     )  # fmt: skip
 
@@ -248,23 +291,25 @@ def _plotly() -> str:
 
 
 @cache
-def _packed_plotly() -> str:
+def _packed_plotly() -> Packed:
     return packed_text(_plotly())
 
 
-def static(name: str) -> str:
-    """Return a file of ours that a page holds."""
-    return (Path(__file__).parent / "static" / name).read_text(encoding="utf-8")
+class Packed(str):
+    """Text that is safe in HTML and about a third of its JSON's size."""
+
+    __slots__ = ()
 
 
-def packed(value: Any) -> str:
-    """Return `value` as text that is safe in HTML and about a third of its JSON's size."""
-    return packed_text(compact(value))
+def packed(value: Any) -> Packed:
+    """Return `value`, packed unless it is."""
+    return value if isinstance(value, Packed) else packed_text(compact(value))
 
 
-def packed_text(content: str) -> str:
+def packed_text(content: str) -> Packed:
     """Return text, packed; equal text gives equal bytes."""
-    return base64.b64encode(gzip.compress(content.encode(), compresslevel=6, mtime=0)).decode()
+    content_bytes = gzip.compress(content.encode(), compresslevel=9, mtime=0)
+    return Packed(base64.b64encode(content_bytes).decode())
 
 
 def unpacked(content: str) -> Any:

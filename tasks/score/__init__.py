@@ -1,1 +1,1 @@
-"""Statistics of a board, pure functions on a frame of results; and the gate, which asks them."""
+"""Statistics of a leaderboard, pure functions on a frame of results; and the gate, their user."""

@@ -2,136 +2,183 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from leaseboard.tasks.machine import terminal
+import pandas as pd
+
+from leaseboard.tasks.machine import terminal as screen
 from leaseboard.tasks.machine.terminal import cell
-from leaseboard.tasks.score.compared import Compared
+from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.inference import Interval
 from leaseboard.tasks.score.leaderboard import Board, Row
-from leaseboard.tasks.score.summary import bracket, fixed, short
-from leaseboard.tasks.score.table import HINDSIGHT_RULE, MISSING_RULE
+from leaseboard.tasks.score.numbers import fixed, short
+from leaseboard.tasks.score.summary import Compared, bracket, score_name
+from leaseboard.tasks.score.table import MISSING_RULE, ORACLE_RULE
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 
-LEGEND = "CPU s: of a job, and × the cheapest. Jobs: finished of all."
-RANKED = "Rank: mean over data sets. w/t/l: wins, ties, losses."
-RELATIVE = "Relative loss: over the best baseline's, less is better."
+LEGEND = "CPU s: mean over jobs. × cost: times the cheapest. Jobs: finished of all."
+RANKED = "Rank: mean over datasets. w/t/l: wins, ties, losses."
+RELATIVE = "Relative loss: the loss over the best naive baseline's, less is better."
 LEFT_OUT = "Relative losses leave out datasets whose best baseline has loss 0:"
-FEWER = "Rank (n/N): over n of N data sets, so compare it with care."
-TESTED = "Test: the same of the test score, which no algorithm saw."
+FEWER = "Rank (n/N): over n of N datasets only, so compare it with care."
+TESTED = "Test: the same for the test score, which no algorithm saw."
 
 
-def columns(found: Compared) -> dict[str, Callable[[Row], str]]:
-    """Return the board's columns by name: what each shows of a row.
+@dataclass(frozen=True, slots=True)
+class BoardColumn:
+    """Column of the leaderboard."""
 
-    On a board of one data set the score is the mean score itself, so a row without any has none;
-    and nothing is ranked. Where the board ranks by validation, the test stands beside it.
+    title: str
+    """Its head on the page, which has more room than a terminal."""
+    text: Callable[[Row], str]
+    value: Callable[[Row], float | str]
+    """Sort key of a row."""
+    hint: Callable[[Row], str] = lambda _: ""
+    """Text that the page shows when the mouse is over a cell."""
+    terminal: bool = True
+
+
+def columns(found: Compared, *, terminal: bool = True) -> dict[str, BoardColumn]:
+    """Return the leaderboard's columns, of the terminal or of the page, by name.
+
+    On a leaderboard of one dataset the score is the mean score itself, so a row without any has
+    none; and nothing is ranked. Where the leaderboard ranks by validation, the test is next to it.
     """
-    one_set, tested = found.board.one_set, found.tested
+    board, tested, one_set = found.board, found.tested, found.board.one_set
+    number = short if one_set else fixed
 
     def shown(row: Row) -> Interval:
         return row.raw if one_set else row.score
 
-    def text(value: float) -> str:
-        return short(value) if one_set else fixed(value)
+    def of(mapping: Mapping[str, float]) -> Callable[[Row], float]:
+        return lambda row: mapping.get(row.name, math.nan)
 
-    ranked: dict[str, Callable[[Row], str]] = {"#": lambda row: str(row.place)}
-    ranks: dict[str, Callable[[Row], str]] = {
-        "rank": lambda row: fixed(row.rank.value, 2) + _fewer(row, found.board)
-    }
-    duels: dict[str, Callable[[Row], str]] = {
-        "w/t/l": lambda row: f"{row.wins}/{row.ties}/{row.losses}"
-    }
-    score = found.board.metric if one_set else "score"
-    scores: dict[str, Callable[[Row], str]] = {
-        score: lambda row: text(shown(row).value),
-        "95 % interval": lambda row: bracket(shown(row), 4 if one_set else None) or "–",
-    }
-    relative: dict[str, Callable[[Row], str]] = {
-        "relative loss": lambda row: fixed(row.relative.value)
-    }
-    led = relative if found.board.baselines else {}
-    if tested is not None:
-        ranks["test rank"] = lambda row: fixed(tested.ranks.get(row.label, math.nan), 2)
-        scores["test"] = lambda row: text(tested.scores.get(row.label, math.nan))
-    return {
-        **({} if one_set else ranked),
-        "algorithm": name_of,
-        **(scores | led if one_set else led | ranks),
-        **({} if one_set else duels),
-        "CPU s": lambda row: short(row.cpu_seconds, 2),
-        "× cost": lambda row: short(row.relative_cost, 3),
-        "jobs": lambda row: (
-            f"{row.n_ok}/{row.n_jobs}" + (f", {row.n_early} ended early" if row.n_early else "")
+    # The page's interval is that of what leads there.
+    relative = bool(board.baselines) and not one_set and not terminal
+
+    def between(row: Row) -> Interval:
+        return row.relative if relative else shown(row)
+
+    def ends(row: Row) -> str:
+        return bracket(between(row), 4 if one_set else None) or "–"
+
+    ranks, tests = (of(tested.ranks), of(tested.scores)) if tested else (of({}), of({}))
+    name = board.metric if one_set else "score"
+    title = metric_title(name) if one_set else f"{board.scale.split()[0]} score"
+    every = {
+        "#": BoardColumn("Place", lambda row: str(row.place), lambda row: row.place),
+        "algorithm": BoardColumn("Algorithm", name_of, lambda row: row.name),
+        "relative loss": BoardColumn(
+            "Relative loss", lambda row: fixed(row.relative.value),
+            lambda row: row.relative.value, lambda row: bracket(row.relative),
         ),
-        # A terminal of 80 columns has no room for two intervals; the page shows this one, too.
-        **({} if one_set else {"score": scores["score"]} if led else scores),
+        "rank": BoardColumn(
+            "Mean rank", lambda row: fixed(row.rank.value, 2) + _fewer(row, board),
+            lambda row: row.rank.value, lambda row: bracket(row.rank),
+        ),
+        "test rank": BoardColumn("Mean rank by test", lambda row: fixed(ranks(row), 2), ranks),
+        "w/t/l": BoardColumn(
+            "Wins / ties / losses", lambda row: f"{row.wins}/{row.ties}/{row.losses}",
+            lambda row: row.wins,
+        ),
+        name: BoardColumn(title[:1].upper() + title[1:], lambda row: number(shown(row).value),
+                     lambda row: shown(row).value),
+        # A terminal of 80 columns has no room for two intervals.
+        "95 % interval": BoardColumn("95 % interval", ends, lambda row: between(row).lower,
+                                terminal=one_set or not board.baselines),
+        "test": BoardColumn("Test score", lambda row: number(tests(row)), tests,
+                       terminal=one_set or not board.baselines),
+        "CPU s": BoardColumn("CPU s a job", lambda row: short(row.cpu_seconds, 2),
+                        lambda row: row.cpu_seconds),
+        "× cost": BoardColumn("Times the cheapest", lambda row: short(row.relative_cost, 3),
+                         lambda row: row.relative_cost),
+        "jobs": BoardColumn("Jobs", _jobs if terminal else jobs_text,
+                       lambda row: row.n_jobs - row.n_ok),
+    }  # fmt: skip
+    ranks_first = ("#", "algorithm", "relative loss", "rank", "test rank")
+    costs, scores = ("w/t/l", "CPU s", "× cost", "jobs"), (name, "95 % interval", "test")
+    order = [*ranks_first, *costs, *scores]
+    if one_set:
+        order = ["algorithm", *scores, "relative loss", *costs[1:]]
+    elif not terminal and not board.baselines:  # else a detail below the relative loss
+        order = [*ranks_first, *scores, *costs]
+    elif relative:
+        order = [*ranks_first[:3], "95 % interval", *ranks_first[3:], *costs, name, "test"]
+    left_out = set() if board.baselines else {"relative loss"}
+    left_out |= set() if tested else {"test", "test rank"}
+    return {key: every[key] for key in order
+            if key not in left_out and (every[key].terminal or not terminal)}  # fmt: skip
+
+
+def standings(found: Compared) -> dict[str, dict[str, float]]:
+    """Return score, rank, relative loss and CPU seconds of each algorithm, by measure."""
+    one_set = found.board.one_set
+    return {
+        "score": {row.name: (row.raw if one_set else row.score).value for row in found.board.rows},
+        "rank": {row.name: row.place if one_set else row.rank.value for row in found.board.rows},
+        "relative_loss": {row.name: row.relative.value for row in found.board.rows},
+        "cpu_seconds": {row.name: row.cpu_seconds for row in found.board.rows},
     }
-
-
-def legend(found: Compared) -> str:
-    """Return what the columns mean."""
-    parts = [] if found.board.one_set else [RANKED]
-    if not found.board.one_set and any(_fewer(row, found.board) for row in found.board.rows):
-        parts.append(FEWER)
-    parts += [RELATIVE] if found.board.baselines else []
-    parts += [LEGEND, f"Score: {score_name(found.board)}."]
-    return " ".join(parts + ([TESTED] if found.tested else []))
 
 
 def notes(found: Compared) -> list[str]:
-    """Return the legend, and the rules that count on this board."""
-    rows = found.board.rows
-    said = [legend(found)]
-    if any(row.n_ok < row.n_jobs for row in rows):
-        said.append(MISSING_RULE)
-    if any(row.hindsight for row in rows):
-        said.append(HINDSIGHT_RULE)
-    if zero := found.board.without_relative:
-        said.append(f"{LEFT_OUT} {', '.join(zero)}.")
-    return said
+    """Return the meaning of the columns, and the rules that apply to this leaderboard."""
+    board = found.board
+    fewer = any(_fewer(row, board) for row in board.rows)
+    legend = {
+        RANKED: not board.one_set,
+        FEWER: not board.one_set and fewer,
+        RELATIVE: board.baselines,
+        LEGEND: True,
+        f"Score: {score_name(board)}.": True,
+        TESTED: found.tested,
+    }
+    rules = {
+        " ".join(text for text, counts in legend.items() if counts): True,
+        MISSING_RULE: any(row.n_ok < row.n_jobs for row in board.rows),
+        ORACLE_RULE: any(row.oracle_baseline for row in board.rows),
+        f"{LEFT_OUT} {', '.join(board.without_relative)}.": board.without_relative,
+    }
+    return [text for text, counts in rules.items() if counts]
 
 
 def texts(found: Compared) -> list[tuple[str, ...]]:
-    """Return the board's rows as text, best first, in the order of `columns`."""
+    """Return the leaderboard's rows as text, best first, in the order of `columns`."""
     shown = columns(found).values()
-    return [tuple(show(row) for show in shown) for row in found.board.rows]
+    return [tuple(column.text(row) for column in shown) for row in found.board.rows]
 
 
 def name_of(row: Row) -> str:
-    """Return what a row is called on a board; who declares hindsight is called so."""
-    return f"{row.label} (hindsight)" if row.hindsight else row.label
+    """Return the name of a row on a leaderboard; an oracle baseline is marked."""
+    return f"{row.name} (oracle baseline)" if row.oracle_baseline else row.name
 
 
 def _fewer(row: Row, board: Board) -> str:
-    """Return on how many of the data sets a row is ranked, where others are on more."""
+    """Return on how many of the datasets a row is ranked, where others are on more."""
     everywhere = board.n_ranked
     return f" ({row.n_ranked}/{everywhere})" if 0 < row.n_ranked < everywhere else ""
 
 
+def _jobs(row: Row) -> str:
+    early = f", {row.n_early} ended early" if row.n_early else ""
+    return f"{row.n_ok}/{row.n_jobs}{early}"
+
+
 def jobs_text(row: Row) -> str:
-    """Return how many of a row's jobs are ok, and what became of the others."""
+    """Return the number of a row's jobs that are ok, and the outcomes of the others."""
     return ", ".join([f"{row.n_ok} ok", *(f"{n} {how}" for how, n in row.unfinished.items() if n)])
 
 
-def score_name(board: Board) -> str:
-    """Return what the score column holds."""
-    if board.one_set:
-        better = "less" if board.less_is_better else "more"
-        return f"mean {board.metric}, {better} is better"
-    return board.scale
-
-
 def leaderboard(found: Compared) -> Group:
-    """Return the board as something that `rich` prints; names are shown literally."""
+    """Return the leaderboard as something that `rich` prints; names are shown literally."""
     from rich.console import Group
     from rich.table import Table
 
@@ -162,26 +209,24 @@ def leaderboard(found: Compared) -> Group:
 
 
 def plain(found: Compared, width: int = 120) -> str:
-    """Return the board as text without colours."""
-    import io
-
+    """Return the leaderboard as text without colours."""
     from rich.console import Console
 
-    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False)
-    terminal.show(leaderboard(found), console)
-    printed: str = console.file.getvalue()  # type: ignore[attr-defined]
-    return "\n".join(line.rstrip() for line in printed.splitlines()) + "\n"
+    printed = io.StringIO()
+    console = Console(file=printed, width=width, color_system=None, highlight=False)
+    screen.show(leaderboard(found), console)
+    return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().splitlines())
 
 
 def show(found: Compared) -> None:
-    """Print the board on standard output."""
-    terminal.show(leaderboard(found))
+    """Print the leaderboard on standard output."""
+    screen.show(leaderboard(found))
 
 
 _LEFT = ("algorithm", "jobs")
 """The columns that hold no numbers."""
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What a cell begins with that a spreadsheet runs (OWASP, CSV injection)."""
+"""First characters of cells that a spreadsheet runs (OWASP, CSV injection)."""
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -209,17 +254,45 @@ _MARKDOWN = str.maketrans(
 
 
 def as_csv(found: Compared) -> str:
-    """Return the board with a row an algorithm, best first; what a row has not is empty.
+    """Return the board with a row an algorithm, best first; a missing value is empty.
 
-    A text that a spreadsheet would run begins with an apostrophe. On a board of one data set the
+    A text that a spreadsheet would run begins with an apostrophe. On a board of one dataset the
     score is the mean score itself, and nothing is ranked.
     """
-    out = io.StringIO()
-    rows = [_fields(row, found) for row in found.board.rows]
-    writer = csv.DictWriter(out, list(rows[0]) if rows else ["algorithm"], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
+    board, tested, one_set = found.board, found.tested, found.board.one_set
+    scores, ranks = (tested.scores, tested.ranks) if tested else ({}, {})
+    rows = []
+    for row in board.rows:
+        score = row.raw if one_set else row.score
+        rows.append(
+            {
+                "place": None if one_set else row.place,
+                "algorithm": _inert(row.name),
+                "metric": _inert(board.metric),
+                "mean_rank": None if one_set else row.rank.value,
+                "relative_loss": row.relative.value,
+                "relative_loss_lower": row.relative.lower,
+                "relative_loss_upper": row.relative.upper,
+                "score": score.value,
+                "score_lower": score.lower,
+                "score_upper": score.upper,
+                "test": scores.get(row.name),
+                "test_rank": ranks.get(row.name),
+                "cpu_seconds": row.cpu_seconds,
+                "relative_cost": row.relative_cost,
+                "score_is": _inert(score_name(board)),
+                "wins": row.wins,
+                "ties": row.ties,
+                "losses": row.losses,
+                "ok": row.n_ok,
+                **{how.replace(" ", "_"): n for how, n in row.unfinished.items()},
+                "datasets_ranked": None if one_set else row.n_ranked,
+                "oracle_baseline": str(row.oracle_baseline).lower(),
+                "baseline": str(row.baseline).lower(),
+            }
+        )
+    text: str = pd.DataFrame(rows).to_csv(index=False, lineterminator="\n")
+    return text
 
 
 def latex(found: Compared) -> str:
@@ -244,22 +317,24 @@ def latex(found: Compared) -> str:
 
 def markdown(found: Compared) -> str:
     """Return the board for a description or a comment; names are escaped."""
-    heads = {name: name in _LEFT for name in columns(found)}
-    lines = [" ".join(literal(line) for line in found.answer.lines()), ""]
-    lines += markdown_table(heads, (map(literal, row) for row in texts(found)))
+    lines = [" ".join(map(literal, found.answer.lines())), ""]
+    names = columns(found)
+    rows = [dict(zip(names, map(literal, row), strict=True)) for row in texts(found)]
+    lines += markdown_table(rows, names.keys() - set(_LEFT))
     for note in notes(found):
         lines += ["", literal(note)]
     return "\n".join(lines) + "\n"
 
 
-def markdown_table(heads: Mapping[str, bool], rows: Iterable[Iterable[str]]) -> list[str]:
+def markdown_table(rows: Sequence[Mapping[str, str]], numbers: Collection[str] = ()) -> list[str]:
     """Return the lines of a table.
 
-    - `heads`: of each column, whether it is aligned to the left.
-    - `rows`: cells in markdown.
+    - `rows`: cells in markdown by column; there is one row at least.
+    - `numbers`: the columns that are aligned to the right.
     """
-    line = ["---" if left else "---:" for left in heads.values()]
-    return [f"| {' | '.join(cells)} |" for cells in (map(literal, heads), line, *rows)]
+    line = ["---:" if name in numbers else "---" for name in rows[0]]
+    cells = ([literal(name) for name in rows[0]], line, *(row.values() for row in rows))
+    return [f"| {' | '.join(each)} |" for each in cells]
 
 
 FORMATS: Mapping[str, Callable[[Compared], str]] = {
@@ -267,44 +342,7 @@ FORMATS: Mapping[str, Callable[[Compared], str]] = {
     "latex": latex,
     "markdown": markdown,
 }
-"""How a board can be written, by name."""
-
-
-def _fields(row: Row, found: Compared) -> dict[str, str | int]:
-    """Return a row of the csv."""
-    one_set, tested = found.board.one_set, found.tested
-    score = row.raw if one_set else row.score
-    numbers = {
-        "mean_rank": math.nan if one_set else row.rank.value,
-        "relative_loss": row.relative.value,
-        "relative_loss_lower": row.relative.lower,
-        "relative_loss_upper": row.relative.upper,
-        "score": score.value,
-        "score_lower": score.lower,
-        "score_upper": score.upper,
-        "test": tested.scores.get(row.label, math.nan) if tested else math.nan,
-        "test_rank": tested.ranks.get(row.label, math.nan) if tested else math.nan,
-        "cpu_seconds": row.cpu_seconds,
-        "relative_cost": row.relative_cost,
-    }
-    return {
-        "place": "" if one_set else row.place,
-        "algorithm": _inert(row.label),
-        "metric": _inert(found.board.metric),
-        **{name: repr(float(v)) if math.isfinite(v) else "" for name, v in numbers.items()},
-        "score_is": _inert(score_name(found.board)),
-        "wins": row.wins,
-        "ties": row.ties,
-        "losses": row.losses,
-        "ok": row.n_ok,
-        "ended_early": row.n_early,
-        "failed": row.n_failed,
-        "skipped": row.n_skipped,
-        "not_run": row.n_not_run,
-        "data_sets_ranked": "" if one_set else row.n_ranked,
-        "hindsight": str(row.hindsight).lower(),
-        "baseline": str(row.baseline).lower(),
-    }
+"""Formats in which a board can be written, by name."""
 
 
 def _inert(text: str) -> str:

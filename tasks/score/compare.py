@@ -1,4 +1,4 @@
-"""Two runs side by side: what changed, by how much, and whether chance could explain it.
+"""Two runs side by side: what changed, by how much, and whether chance explains it.
 
 Scores are paired seed by seed, so two runs compare well only if they share a suite's seeds.
 """
@@ -8,58 +8,57 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.machine.terminal import cell
-from leaseboard.tasks.score.compared import METRIC
 from leaseboard.tasks.score.frame import finished
 from leaseboard.tasks.score.inference import Interval, paired, paired_mean, paired_ratio
-from leaseboard.tasks.score.summary import short
-from leaseboard.tasks.score.table import Floats
+from leaseboard.tasks.score.numbers import short
+from leaseboard.tasks.score.summary import METRIC
 
 if TYPE_CHECKING:
     from rich.console import Group
 
-LEVEL = 0.05
-"""Of two runs that differ in chance only, a difference is called better or worse so often."""
+ALPHA = 0.05
+"""Significance level: probability that a difference by chance is called better or worse."""
 
 VERDICTS = ("worse", "better", "unclear", "same", "not comparable", "failed", "only A", "only B")
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One algorithm on one data set in both runs."""
+    """One algorithm on one dataset in both runs."""
 
-    label: str
+    algorithm: str
     data: str
     verdict: str
     """``better`` or ``worse`` (B than A), ``unclear`` (chance explains the difference, or fewer
     than six pairs, which cannot exclude it), ``same``, ``not comparable`` (other data, metric or
     seeds), ``failed`` (no pair of finished jobs), ``only A`` or ``only B``."""
     note: str = ""
-    first: float = np.nan
-    second: float = np.nan
+    a: float = np.nan
+    b: float = np.nan
     change: Interval | None = None
     """Paired mean improvement from A to B over the size of A's mean; positive is better."""
     cost: Interval | None = None
     """B's CPU seconds over A's, geometric mean over pairs; advisory, machines differ."""
-    n: int = 0
-    """Pairs of finished jobs with the same seed."""
     on_test: Interval | None = None
     """The same as `change` of the test score, where the score itself is one of validation."""
+    n: int = 0
+    """Pairs of finished jobs with the same seed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Overall:
     """One algorithm over all its compared datasets; `change` has Student's interval over them."""
 
-    label: str
+    algorithm: str
     change: Interval
     counts: dict[str, int]
     n: int
@@ -80,26 +79,29 @@ class Differences:
 
 def compare(first: pd.DataFrame, second: pd.DataFrame) -> Differences:
     """Compare two frames of results (see `leaseboard.tasks.score.frame.as_frame`), A and B."""
-    ours = dict(list(first.groupby(["label", "data"], sort=False)))
-    theirs = dict(list(second.groupby(["label", "data"], sort=False)))
-    differences = []
-    for label, data in dict.fromkeys([*ours, *theirs]):
+    ours, theirs = (dict(list(each.groupby(["name", "data"], sort=False)))
+                    for each in (first, second))  # fmt: skip
+    found = []
+    for label, data in counted(dict.fromkeys([*ours, *theirs]), "comparing", "scenarios"):
         a, b = ours.get((label, data)), theirs.get((label, data))
         if a is None or b is None:
-            differences.append(Difference(label, data, "only B" if a is None else "only A"))
+            found.append(Difference(label, data, "only B" if a is None else "only A"))
         else:
-            differences.append(_difference(label, data, a, b))
-    labels = dict.fromkeys(difference.label for difference in differences)
-    sums = [_overall(label, [d for d in differences if d.label == label]) for label in labels]
-    return Differences(tuple(differences), tuple(total for total in sums if total is not None))
+            found.append(_difference(label, data, a, b))
+    overall = []
+    for label in dict.fromkeys(each.algorithm for each in found):
+        mine = [each for each in found if each.algorithm == label]
+        if changes := [each.change.value for each in mine if each.change is not None]:
+            counts = dict(Counter(each.verdict for each in mine))
+            overall.append(Overall(label, paired_mean(np.array(changes)), counts, len(changes)))
+    return Differences(tuple(found), tuple(overall))
 
 
 def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Difference:
     a, b = (rows[finished(rows)].set_index("seed") for rows in (a, b))
     if not len(a) or not len(b):
-        return Difference(
-            label, data, "failed", f"no finished job in {'A' if not len(a) else 'B'}"
-        )
+        note = f"no finished job in {'B' if len(a) else 'A'}"
+        return Difference(label, data, "failed", note)
     for name in ("digest", "metric", "direction"):
         if set(a[name]) != set(b[name]):
             note = f"{name}: {a[name].iloc[0]} in A, {b[name].iloc[0]} in B"
@@ -108,133 +110,112 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
     if not seeds:
         return Difference(label, data, "not comparable", "no seed in common")
     a, b = a.loc[seeds], b.loc[seeds]
-    scores = paired(a["score"].to_numpy(float), b["score"].to_numpy(float), a["direction"].iloc[0])
+    direction = a["direction"].iloc[0]
+    scores = paired(a["score"].to_numpy(float), b["score"].to_numpy(float), direction)
+    cpu = pd.DataFrame({"a": a["cpu_seconds"], "b": b["cpu_seconds"]}, dtype=float)
+    cpu = cpu[(cpu > 0).all(axis=1)]
+    both = {"a": a, "b": b}
+    found = {name: [row.get(METRIC) for row in of["metrics"]] for name, of in both.items()}
+    tests = pd.DataFrame(found, dtype=float)
+    on_arms = a["environment"].isin(choosing("arm")).all()
+    tests = tests.dropna() if on_arms else tests[:0]
     return Difference(
-        label=label,
-        data=data,
-        verdict=scores.verdict(LEVEL),
-        first=scores.old,
-        second=scores.new,
+        label,
+        data,
+        scores.verdict(ALPHA),
+        a=scores.old,
+        b=scores.new,
         change=scores.gain,
-        cost=_cost(a["cpu_seconds"].to_numpy(float), b["cpu_seconds"].to_numpy(float)),
+        cost=paired_ratio(cpu["a"].to_numpy(), cpu["b"].to_numpy()) if len(cpu) else None,
+        on_test=paired(tests["a"].to_numpy(), tests["b"].to_numpy(), direction).gain
+        if len(tests)
+        else None,
         n=scores.n,
-        on_test=_on_test(a, b),
     )
 
 
-def _on_test(a: pd.DataFrame, b: pd.DataFrame) -> Interval | None:
-    """Return the change of the test score of what was chosen by validation; rows are paired."""
-    if not a["bench"].isin(choosing("arm")).all():
-        return None
-    tests = [np.array([row.get(METRIC, np.nan) for row in of["metrics"]], float) for of in (a, b)]
-    there = np.isfinite(tests).all(axis=0)
-    if not there.any():
-        return None
-    return paired(tests[0][there], tests[1][there], a["direction"].iloc[0]).gain
-
-
-def _cost(old: Floats, new: Floats) -> Interval | None:
-    usable = (old > 0) & (new > 0)
-    return paired_ratio(old[usable], new[usable]) if usable.any() else None
-
-
-def _overall(label: str, mine: Sequence[Difference]) -> Overall | None:
-    changes = [d.change.value for d in mine if d.change is not None]
-    if not changes:
-        return None
-    counts = dict(Counter(difference.verdict for difference in mine))
-    return Overall(label, paired_mean(np.array(changes)), counts, len(changes))
-
-
-def percent(found: Interval) -> str:
+def percent(found: Interval | None) -> str:
     """Return a relative change with its interval, if it has one."""
-    if math.isnan(found.lower):
-        return f"{100 * found.value:+.2f} %".replace("-", "−")
-    low, high = (f"{100 * end:+.2f}" for end in (found.lower, found.upper))
-    return f"{100 * found.value:+.2f} % [{low}, {high}]".replace("-", "−")
+    if found is None:
+        return ""
+    text = f"{100 * found.value:+.2f} %"
+    if not math.isnan(found.lower):
+        text += f" [{100 * found.lower:+.2f}, {100 * found.upper:+.2f}]"
+    return text.replace("-", "−")
+
+
+NOTE = (
+    "Change is the paired mean improvement over A's mean with Student's 95 % interval; positive is"
+    " better. Better and worse are by the exact signed-rank test over pairs of seeds, at 5 %:"
+    " fewer than six pairs are unclear. CPU seconds are advisory."
+)
+OF_POLICIES = (
+    " Policies are compared by their validation score; the change on test is of what they chose by"
+    " it."
+)
 
 
 def renderable(found: Differences, names: tuple[str, str]) -> Group:
     """Return the comparison as something that `rich` prints; what is unchanged is only counted."""
-    from rich.console import Group, RenderableType
+    from rich.console import Group
     from rich.table import Table
 
-    totals = Table(box=None, pad_edge=False, title=cell(f"A: {names[0]}\nB: {names[1]}"),
+    totals = Table("algorithm", "B against A, mean over datasets", "datasets", box=None,
+                   pad_edge=False, title=cell(f"A: {names[0]}\nB: {names[1]}"),
                    title_justify="left")  # fmt: skip
-    for column in ("algorithm", "B against A, mean over data sets", "data sets"):
-        totals.add_column(column)
     for total in found.overall:
-        listed = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
-        totals.add_row(*map(cell, (total.label, percent(total.change), listed)))
-    moved = [d for d in found.differences if d.verdict != "same" or _moved(d)]
-    tested = any(difference.on_test for difference in moved)
-    details = Table(box=None, pad_edge=False)
-    for difference in sorted(moved, key=lambda d: VERDICTS.index(d.verdict)):
-        cells = _cells(difference, tested=tested)
-        if not details.columns:
-            for column in cells:
-                details.add_column(column, overflow="fold")
-        details.add_row(*map(cell, cells.values()))
-    parts: list[RenderableType] = [totals, cell("")]
-    if details.row_count:
-        parts += [details, cell("")]
-    note = (
-        "Change is the paired mean improvement over A's mean with Student's 95 % interval;"
-        " positive is better. Better and worse are by the exact signed-rank test over pairs of"
-        " seeds, at 5 %: fewer than six pairs are unclear. CPU seconds are advisory."
+        counts = ", ".join(f"{n} {v}" for v in VERDICTS if (n := total.counts.get(v)))
+        totals.add_row(*map(cell, (total.algorithm, percent(total.change), counts)))
+    moved = [each for each in found.differences
+             if each.verdict != "same" or (each.on_test and each.on_test.value)]  # fmt: skip
+    rows = pd.DataFrame(
+        {
+            "verdict": each.verdict,
+            "algorithm": each.algorithm,
+            "data": each.data,
+            "A": short(each.a),
+            "B": short(each.b),
+            "change": percent(each.change) or each.note,
+            "CPU B/A": f"{each.cost.value:.2f}" if each.cost else "",
+            "n": str(each.n),
+            "change on test": percent(each.on_test),
+        }
+        for each in sorted(moved, key=lambda each: VERDICTS.index(each.verdict))
     )
-    if tested:
-        note += (
-            " Policies are compared by their validation score; the change on test is of what they"
-            " chose by it."
-        )
-    return Group(*parts, cell(note, "dim"))
+    tested = any(each.on_test for each in moved)
+    rows = rows if tested or rows.empty else rows.drop(columns="change on test")
+    details = Table(box=None, pad_edge=False)
+    for column in rows:
+        details.add_column(column, overflow="fold")
+    for row in rows.itertuples(index=False):
+        details.add_row(*map(cell, row))
+    parts: list[Any] = [totals, cell("")] + ([details, cell("")] if len(rows) else [])
+    return Group(*parts, cell(NOTE + (OF_POLICIES if tested else ""), "dim"))
 
 
 def as_json(found: Differences) -> str:
     """Return the whole comparison as JSON; numbers that do not exist are null."""
     payload = {
         "compared": found.n_compared,
-        "overall": [
-            {"algorithm": t.label, "change": _plain(t.change), "counts": t.counts, "n": t.n}
-            for t in found.overall
-        ],
-        "differences": [
-            {
-                "algorithm": d.label,
-                "data": d.data,
-                "verdict": d.verdict,
-                "note": d.note,
-                "a": d.first if math.isfinite(d.first) else None,
-                "b": d.second if math.isfinite(d.second) else None,
-                "change": d.change and _plain(d.change),
-                "cost": d.cost and _plain(d.cost),
-                "on_test": d.on_test and _plain(d.on_test),
-                "n": d.n,
-            }
-            for d in found.differences
-        ],
+        "overall": [asdict(each) for each in found.overall],
+        "differences": [asdict(each) for each in found.differences],
     }
-    return json.dumps(payload, indent=1, allow_nan=False) + "\n"
+    return json.dumps(finite_only(payload), indent=1, allow_nan=False) + "\n"
 
 
-def _plain(found: Interval) -> dict[str, float | None]:
-    return {key: end if math.isfinite(end) else None for key, end in asdict(found).items()}
+def finite_only(value: Any) -> Any:
+    """Return plain data with None for each number that is not finite, which JSON does not have.
 
-
-def _moved(found: Difference) -> bool:
-    """Return whether its test score changed."""
-    return found.on_test is not None and found.on_test.value != 0
-
-
-def _cells(found: Difference, *, tested: bool) -> dict[str, str]:
-    return {
-        "verdict": found.verdict,
-        "algorithm": found.label,
-        "data": found.data,
-        "A": short(found.first),
-        "B": short(found.second),
-        "change": percent(found.change) if found.change else found.note,
-        "CPU B/A": f"{found.cost.value:.2f}" if found.cost else "",
-        "n": str(found.n),
-    } | ({"change on test": percent(found.on_test) if found.on_test else ""} if tested else {})
+    Examples
+    --------
+    >>> finite_only({"a": [1.0, float("nan")]})
+    {'a': [1.0, None]}
+    """
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: finite_only(each) for key, each in value.items()}
+        case list() | tuple():
+            return [finite_only(each) for each in value]
+    return value

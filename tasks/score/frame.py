@@ -1,6 +1,4 @@
-"""The frame of results, one row a job; and the measures that may take the place of the score."""
-
-from __future__ import annotations
+"""The frame of results, a row for each job, and the measures that may replace the score."""
 
 import dataclasses
 import json
@@ -11,18 +9,27 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.benches.measures import DIRECTIONS, SKILL, loss_of, skill_over
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.jobs.job import Result
+from leaseboard.algorithms.measures import (
+    DIRECTIONS,
+    MEANS,
+    SKILL,
+    loss_of,
+    of_logarithm,
+    skill_over,
+)
+from leaseboard.tasks.jobs.job import UNDONE, Result
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Result))
-MAPPINGS = ("metrics", "champion", "settings", "bench_options")
+MAPPINGS = ("metrics", "champion", "settings", "environment_options", "data_facts")
 """Columns that hold a mapping; ``results.parquet`` stores them as JSON text."""
 
 
 def to_frame(results: Iterable[Result]) -> pd.DataFrame:
     """Return one row a result, in order; mappings stay mappings."""
-    return pd.DataFrame([_row(result) for result in results], columns=list(COLUMNS))
+    rows = [[getattr(result, name) for name in COLUMNS] for result in results]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
 def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
@@ -32,7 +39,7 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
     repetition.
     """
     frame = results.copy() if isinstance(results, pd.DataFrame) else to_frame(results)
-    for name in ("label", "data", "repetition", "status", "score", "direction"):
+    for name in ("name", "data", "repetition", "status", "score", "direction"):
         if name not in frame.columns:
             raise UsageError(f"results without a column {name!r}: they are of another version")
     for field in dataclasses.fields(Result):
@@ -41,11 +48,11 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
             frame[field.name] = default
     for name in MAPPINGS:
         frame[name] = [_decoded(value) for value in frame[name]]
-    frame["label"] = frame["label"].where(frame["label"] != "", frame["algorithm"])
+    frame["name"] = frame["name"].where(frame["name"] != "", frame["algorithm"])
     frame["score"] = frame["score"].astype("float64")
-    twins = frame.duplicated(["label", "data", "repetition"])
-    if twins.any():
-        label, data, repetition = frame.loc[twins, ["label", "data", "repetition"]].iloc[0]
+    repeated = frame.duplicated(["name", "data", "repetition"])
+    if repeated.any():
+        label, data, repetition = frame.loc[repeated, ["name", "data", "repetition"]].iloc[0]
         raise UsageError(
             f"two results for {label} on {data}, repetition {repetition}:"
             " give each setting of an algorithm its own label"
@@ -54,52 +61,46 @@ def as_frame(results: pd.DataFrame | Iterable[Result]) -> pd.DataFrame:
 
 
 def finished(frame: pd.DataFrame) -> pd.Series:
-    """Return which rows have a score that others can be compared with: ok, and not ended early."""
+    """Mark the rows with a score that others can be compared with: ok, and not ended early."""
     return (frame["status"] == "ok") & frame["complete"].astype(bool)
 
 
 def scoreless(frame: pd.DataFrame) -> pd.Series:
-    """Return which rows have no such score although their jobs were run."""
-    return ~finished(frame) & (frame["status"] != "skipped")
+    """Mark the rows without such a score although their jobs were run."""
+    return ~finished(frame) & ~frame["status"].isin(("skipped", UNDONE))
 
 
 def rows_cut(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return how many rows of which datasets were used, of those that were not used whole.
+    """Describe how many rows were used of the datasets that were not used whole.
 
     - `names`: what datasets are called, by reference.
     """
     used = frame[["rows", "rows_available"]].astype("float64")
     cut = used["rows"].notna() & ~(used["rows"] >= used["rows_available"])
-    said = []
+    parts = []
     for data, mine in used[cut].groupby(frame["data"], sort=False):
-        least, most = mine["rows"].min(), mine["rows"].max()
+        least, most, whole = mine["rows"].min(), mine["rows"].max(), mine["rows_available"].max()
         text = f"{least:,.0f}" + (f" to {most:,.0f}" if most > least else "")
-        whole = mine["rows_available"].max()
         of = ", and the source may have more" if math.isnan(whole) else f" of {whole:,.0f}"
-        said.append(f"{names.get(data, data)}: {text}{of}")
-    return f"Rows used: {'; '.join(said)}." if said else ""
-
-
-def _row(result: Result) -> dict[str, Any]:
-    return {name: getattr(result, name) for name in COLUMNS}
+        parts.append(f"{names.get(data, data)}: {text}{of}")
+    return f"Rows used: {'; '.join(parts)}." if parts else ""
 
 
 def _decoded(value: Any) -> Any:
     if isinstance(value, str):
         return json.loads(value) if value else {}
-    if isinstance(value, float) or value is None:  # NaN is how pandas spells "nothing"
-        return {}
-    return dict(value)
+    # pandas writes NaN for a missing mapping
+    return {} if isinstance(value, float) or value is None else dict(value)
 
 
-def told(metrics: Mapping[str, float], best: str = "") -> str:
-    """Return the measures among `metrics` in one line; empty if there are none.
+def describe_metrics(metrics: Mapping[str, float], best: str = "") -> str:
+    """Return the measures among `metrics` in one line; empty without any.
 
     `best`: the baseline over which the skill is.
 
     Examples
     --------
-    >>> told({"rmse": 3.25, "mae": 2.0, "skill": 0.6, "models_per_example": 5}, "last-label")
+    >>> describe_metrics({"rmse": 3.25, "mae": 2.0, "skill": 0.6}, "last-label")
     'rmse 3.25, mae 2, skill 0.6 (relative loss 0.4) over last-label'
     """
     found = [f"{name} {metrics[name]:.4g}" for name in DIRECTIONS if name in metrics]
@@ -108,70 +109,69 @@ def told(metrics: Mapping[str, float], best: str = "") -> str:
     return ", ".join(found)
 
 
-MEANS = {
-    "progressive_mse": "the mean squared error of predictions made before the label",
-    "progressive_error": "the share of labels that were predicted wrongly before they came",
-    "validation_reward": (
-        "1 / (1 + mean squared error / variance of the target) on validation rows: 1 without"
-        " error, 1/2 for a prediction of the mean"
-    ),
-    "validation_accuracy": "the share of validation labels that were predicted rightly",
-    "best_feedback": "the best reward among the pulls of a table of feedbacks",
-    "cv_accuracy": "the share of labels that were predicted rightly in cross-validation",
-    "test_accuracy": "the share of held-out labels that were predicted rightly",
-    "test_r2": "the share of the target's variance explained on held-out rows",
-    "test_mse": "the mean squared error on held-out rows",
-    "test_error": "the share of held-out labels that were predicted wrongly",
-}
-"""What a metric is, where its name alone may not say it."""
+def metric_title(metric: str) -> str:
+    """Return the name of a metric for readers.
+
+    Examples
+    --------
+    >>> metric_title("test_r2"), metric_title("mae")
+    ('test R²', 'mae')
+    """
+    return MEANS.get(metric, metric).partition(": ")[0]
 
 
-def described(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
-    """Return what the scores of some results measure, in which unit, on which datasets."""
+def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Describe what the scores of some results measure, in which unit, on which datasets."""
     done = frame[finished(frame) & (frame["metric"] != "")]
-    said = []
+    parts = []
     for (metric, direction), mine in done.groupby(["metric", "direction"], sort=False):
-        text = f"{metric}, {MEANS[metric]}" if metric in MEANS else str(metric)
+        text = metric_title(metric)
+        text = text[:1].upper() + text[1:]
         if metric.endswith("_mse"):
-            text += ", in the squared unit of the target"
-        # Only of a logarithm does the score differ from the squared error of the target itself.
-        squares = np.array([each.get("rmse", math.nan) ** 2 for each in mine["metrics"]])
-        apart = np.abs(squares / mine["score"].clip(lower=1e-300) - 1) > 1e-3
-        if metric == "progressive_mse" and apart.any():
-            logs = ", ".join(dict.fromkeys(names.get(d, d) for d in mine["data"][apart]))
+            text += ", in squared units of the target"
+        differs = np.array([of_logarithm(*each) for each in mine[["score", "metrics"]].values])
+        if metric == "progressive_mse" and differs.any():
+            logs = ", ".join(dict.fromkeys(names.get(d, d) for d in mine["data"][differs]))
             text += f" ({logs}: of its logarithm)"
-        said.append(f"{text}; {'less' if direction == 'min' else 'more'} is better")
-    return f"Metric: {'. '.join(said)}." if said else ""
+        text += "".join(MEANS.get(metric, "").partition(": ")[1:])
+        parts.append(f"{text}. {'Less' if direction == 'min' else 'More'} is better.")
+    return " ".join(parts)
 
 
-def check_measure(name: str) -> str:
-    """Return `name`; UsageError with the nearest one if it is no measure of streams."""
-    if name not in DIRECTIONS:
-        raise unknown("metric", name, DIRECTIONS)
-    return name
+def direction_of(name: str) -> str:
+    """Return whether less or more of a metric is better; UsageError if there is none of a name."""
+    if name in DIRECTIONS:
+        return DIRECTIONS[name]
+    plugin = plugins.find("metrics", name)
+    if plugin is None:
+        raise unknown("metric", name, [*DIRECTIONS, *plugins.names("metrics")])
+    from leaseboard.tasks.jobs.plugin_check import require  # for plugins alone
+
+    found: str = require(plugin)["direction"]
+    return found
 
 
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     """Return the frame of results with a measure in the place of the score.
 
-    Skill is over the best of the results' own baselines, on the same data and repetition. Data
-    sets where no job has the measure, such as those of classes by ``rmse``, are left out.
+    Skill is over the best of the results' own baselines, on the same data and repetition.
+    Datasets where no job has the measure, such as those of classes by ``rmse``, are left out.
 
     Raises UsageError if no job has it.
     """
-    direction = DIRECTIONS[check_measure(name)]
+    direction = direction_of(name)
     values = _skills(frame) if name == SKILL else [m.get(name, math.nan) for m in frame["metrics"]]
     found = frame.assign(score=values, metric=name, direction=direction)
     measured = set(found.loc[found["score"].notna(), "data"])
     if not measured:
-        mend = "run it beside a baseline such as last-label" if name == SKILL else "take another"
-        raise UsageError(f"no job has the metric {name!r}: {mend}, or rank by the score")
+        fix = "also run a baseline such as last-label" if name == SKILL else "take another"
+        raise UsageError(f"no job has the metric {name!r}: {fix}, or rank by the score")
     return found[found["data"].isin(measured)].reset_index(drop=True)
 
 
 def _skills(frame: pd.DataFrame) -> list[float]:
-    losses = pd.Series([loss_of(metrics) for metrics in frame["metrics"]], frame.index)
-    losses = losses.astype("float64").where(finished(frame))
+    losses = pd.Series([loss_of(metrics) for metrics in frame["metrics"]], dtype="float64")
+    losses = losses.where(finished(frame).to_numpy())
     where = list(zip(frame["data"], frame["repetition"], strict=True))
     of_baselines: dict[tuple[str, int], list[float]] = {}
     for place, is_baseline, loss in zip(where, frame["baseline"], losses, strict=True):

@@ -1,18 +1,18 @@
 """Intervals and tests: seeded bootstrap, paired signed ranks, and the tests over datasets.
 
 Bootstrap intervals are seeded: the same results give the same interval. Pairs of scores of one
-seed in two runs are what the gate, `compare` and promotion judge.
+seed in two runs are what the gate, `diff` and promotion judge.
 
 Theorem. If a change is neutral, that is, if in each pair the old and the new score are
-exchangeable, the signs of the differences are independent fair coins given their sizes, whatever
-the distribution. So the rank sum of the pairs that became worse (Wilcoxon's statistic) has the
-distribution that all 2ⁿ choices of signs give, and `Paired.chance_of_drop` is at most p with
+exchangeable, the signs of the differences are independent fair coins given their sizes, for every
+distribution. So the rank sum of the pairs that became worse (Wilcoxon's statistic) has the
+distribution that all 2ⁿ choices of signs give, and `Paired.p_value_of_drop` is at most p with
 probability at most p. No normality is assumed, ties and zeros included. With n pairs it cannot be
 below 2⁻ⁿ: three pairs decide nothing, twelve can decide at a level of .00025.
 
 Over datasets: Friedman, Nemenyi's critical difference, pairwise Wilcoxon-Holm.
 Nemenyi's verdict on two algorithms depends on which others take part; Wilcoxon's does not, so
-the groups of the diagram are Wilcoxon-Holm's and Nemenyi's distance is shown beside them
+the groups of the diagram are Wilcoxon-Holm's and Nemenyi's distance is shown next to them
 (Demsar 2006; Benavoli et al. 2016).
 """
 
@@ -22,19 +22,22 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.jobs.suites.promise import ROUNDING
+from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, significant
 
 N_RESAMPLES = 2000
+"""Bootstrap samples of a leaderboard's intervals."""
 LEVEL = 0.95
+"""Confidence level of all intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its percentile interval; `lower` and `upper` are NaN if there is none."""
+    """An estimate with its percentile interval; `lower` and `upper` are NaN without one."""
 
     value: float
     lower: float
@@ -49,6 +52,9 @@ class Interval:
         """Return the interval of as many times the estimate; a negative factor swaps the ends."""
         lower, upper = sorted((factor * self.lower, factor * self.upper))
         return Interval(factor * self.value + 0.0, lower + 0.0, upper + 0.0)  # no minus zero
+
+
+NO_INTERVAL = Interval(np.nan, np.nan, np.nan)
 
 
 def paired_mean(differences: Floats, level: float = LEVEL) -> Interval:
@@ -70,18 +76,18 @@ def paired_mean(differences: Floats, level: float = LEVEL) -> Interval:
         return Interval(mean, np.nan, np.nan)
     from scipy.special import stdtrit
 
-    half = float(stdtrit(n - 1, _tails(level)[1]) * differences.std(ddof=1) / np.sqrt(n))
+    half = float(stdtrit(n - 1, (1 + level) / 2) * differences.std(ddof=1) / np.sqrt(n))
     return Interval(mean, mean - half, mean + half)
 
 
 def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
-    """Return means over data sets and repetitions of `n_resamples` two-level bootstrap samples.
+    """Return means over datasets and repetitions of `n_resamples` two-level bootstrap samples.
 
-    A sample draws data sets with replacement, then repetitions of each with replacement, and
+    A sample draws datasets with replacement, then repetitions of each with replacement, and
     all algorithms share the draws: differences between rows are paired.
 
-    `values`, shape (n_labels, n_problems, n_repetitions): NaN where a value is missing; each data
-    set weighs the same.
+    `values`, shape (n_labels, n_problems, n_repetitions): NaN where a value is missing; each
+    dataset weighs the same.
 
     Returns
     -------
@@ -112,12 +118,8 @@ def interval(value: float, samples: Floats, level: float = LEVEL) -> Interval:
     finite = samples[np.isfinite(samples)]
     if not np.isfinite(value) or not finite.size:
         return Interval(value, np.nan, np.nan)
-    lower, upper = np.quantile(finite, _tails(level))
+    lower, upper = np.quantile(finite, ((1 - level) / 2, (1 + level) / 2))
     return Interval(value, float(lower), float(upper))
-
-
-def _tails(level: float) -> tuple[float, float]:
-    return (1 - level) / 2, (1 + level) / 2
 
 
 def _draw(
@@ -135,24 +137,24 @@ class Paired:
     scale: float
     """The size of the old mean, 1 if that is 0."""
     gain: Interval
-    """Mean improvement over `scale` with Student's interval; positive is better, whatever the
+    """Mean improvement over `scale` with Student's interval; positive is better, in either
     direction of the score."""
     same: bool
     """No pair differs by more than rounding."""
     n: int
     constant: bool
     """All old scores are equal, and all new ones: they may not depend on the seed."""
-    chance_of_drop: float
+    p_value_of_drop: float
     """Probability of a drop like this one or a larger one by chance, see the theorem."""
-    chance_of_gain: float
+    p_value_of_gain: float
 
     def verdict(self, level: float) -> str:
         """Return ``same``, ``better``, ``worse``, or ``unclear`` where chance explains it."""
         if self.same:
             return "same"
-        if self.chance_of_drop <= level / 2:
+        if self.p_value_of_drop <= level / 2:
             return "worse"
-        return "better" if self.chance_of_gain <= level / 2 else "unclear"
+        return "better" if self.p_value_of_gain <= level / 2 else "unclear"
 
 
 def paired(old: Floats, new: Floats, direction: str) -> Paired:
@@ -161,7 +163,7 @@ def paired(old: Floats, new: Floats, direction: str) -> Paired:
     Examples
     --------
     >>> found = paired(np.array([2.0, 2.0]), np.array([1.5, 1.5]), "min")
-    >>> found.gain.value, found.chance_of_gain, found.same
+    >>> found.gain.value, found.p_value_of_gain, found.same
     (0.25, 0.25, False)
     """
     scale = abs(float(old.mean())) or 1.0
@@ -175,12 +177,12 @@ def paired(old: Floats, new: Floats, direction: str) -> Paired:
         same=not gains.any(),
         n=len(old),
         constant=bool(np.ptp(old) == np.ptp(new) == 0),
-        chance_of_drop=chance_of(-gains),
-        chance_of_gain=chance_of(gains),
+        p_value_of_drop=p_value(-gains),
+        p_value_of_gain=p_value(gains),
     )
 
 
-def chance_of(differences: Floats) -> float:
+def p_value(differences: Floats) -> float:
     """Return the probability that random signs give a rank sum as large as that of `differences`.
 
     The exact one-sided signed-rank test [1]_: zeros are left out, ties share their mean rank.
@@ -191,13 +193,12 @@ def chance_of(differences: Floats) -> float:
 
     Examples
     --------
-    >>> chance_of(np.array([0.1, 0.3, 0.2])), chance_of(np.array([-0.1, 0.3, 0.2]))
+    >>> p_value(np.array([0.1, 0.3, 0.2])), p_value(np.array([-0.1, 0.3, 0.2]))
     (0.125, 0.25)
     """
-    from scipy.stats import rankdata
-
     moved = differences[differences != 0]
-    ranks = np.rint(2 * rankdata(np.abs(moved))).astype(int)  # doubled: mean ranks become whole
+    # Doubled, mean ranks become whole. Those of SciPy are the same, but its import takes longer.
+    ranks = np.rint(2 * pd.Series(np.abs(moved)).rank().to_numpy()).astype(int)
     shares = np.ones(1)  # shares[s]: of the choices of signs, those whose doubled rank sum is s
     for rank in ranks:
         shares = (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0))) / 2
@@ -211,11 +212,12 @@ def paired_ratio(old: Floats, new: Floats) -> Interval:
 
 
 ALPHA = 0.05
+"""Significance level of the tests over datasets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One pairwise test; `p` is Holm-adjusted, `smallest` the least p that n data sets allow."""
+    """One pairwise test; `p` is Holm-adjusted, `smallest` the least p that n datasets allow."""
 
     first: str
     second: str
@@ -226,46 +228,43 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """What the tests say of the algorithms that have a score on every counted data set."""
+    """Tests of the algorithms that have a score on every counted dataset."""
 
     labels: tuple[str, ...]
     mean_ranks: tuple[float, ...]
     """The compared algorithms, best mean rank first."""
     excluded: tuple[str, ...]
-    """Algorithms left out because they have results on too few data sets."""
+    """Algorithms left out because they have results on too few datasets."""
     n: int
-    """Data sets on which all compared algorithms have a score."""
+    """Datasets on which all compared algorithms have a score."""
     friedman_p: float
-    """NaN for fewer than three algorithms or two data sets."""
+    """NaN for fewer than three algorithms or two datasets."""
     critical_difference: float
     """Nemenyi's, of mean ranks; NaN likewise."""
     pairs: tuple[Pair, ...]
     groups: tuple[tuple[str, ...], ...]
     """Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm."""
     note: str
-    """What the tests cannot tell with so few data sets; empty if they can."""
+    """Why the tests cannot show anything with so few datasets; empty if they can."""
 
 
 def compare_all(table: ScoreTable) -> Comparison:
     """Return every test on the mean scores of `table`, failures counted by its missing rule."""
     ranks = table.ranks()
     counted = np.isfinite(ranks).any(axis=0)
-    full = np.isfinite(ranks[:, counted]).sum(axis=1) == counted.sum()
-    chosen = np.flatnonzero(full & bool(counted.any()))
-    standings = table.standings[chosen][:, counted]
-    ranks = ranks[chosen][:, counted]
     n = int(counted.sum())
-    mean_ranks = ranks.mean(axis=1) if n else np.empty(0)
+    chosen = np.flatnonzero((np.isfinite(ranks[:, counted]).sum(axis=1) == n) & (n > 0))
+    mean_ranks = nanmean(ranks[chosen][:, counted], axis=1)
     order = np.argsort(mean_ranks, kind="stable")
-    labels = tuple(table.labels[chosen[i]] for i in order)
+    labels = tuple(table.labels[i] for i in chosen[order])
     k = len(labels)
-    pairs = wilcoxon_holm(labels, standings[order]) if n else ()
+    pairs = wilcoxon_holm(labels, table.standings[chosen[order]][:, counted])
     return Comparison(
         labels=labels,
-        mean_ranks=tuple(float(mean_ranks[i]) for i in order),
+        mean_ranks=tuple(mean_ranks[order].tolist()),
         excluded=tuple(label for label in table.labels if label not in labels),
         n=n,
-        friedman_p=friedman(ranks) if k > 2 and n > 1 else np.nan,
+        friedman_p=friedman(ranks[chosen][:, counted]) if k > 2 and n > 1 else np.nan,
         critical_difference=nemenyi(k, n) if k > 1 and n > 1 else np.nan,
         pairs=pairs,
         groups=cliques(labels, pairs),
@@ -290,7 +289,7 @@ def nemenyi(k: int, n: int) -> float:
 
     Examples
     --------
-    Demsar (2006), section 3.2.2: four classifiers on 14 data sets.
+    Demsar (2006), section 3.2.2: four classifiers on 14 datasets.
 
     >>> round(nemenyi(4, 14), 2)
     1.25
@@ -302,7 +301,7 @@ def nemenyi(k: int, n: int) -> float:
 
 
 def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
-    """Return Wilcoxon's signed-rank test of every pair over data sets, adjusted by Holm.
+    """Return Wilcoxon's signed-rank test of every pair over datasets, adjusted by Holm.
 
     `cells`, shape (n_labels, n_problems): mean scores, more is better; the tests take the
     differences' signs and sizes.
@@ -325,27 +324,21 @@ def holm(p_values: list[float]) -> list[float]:
     [0.03, 0.06, 0.06]
     """
     order = np.argsort(p_values, kind="stable")
-    adjusted = [0.0] * len(p_values)
-    running = 0.0
-    for step, i in enumerate(order):
-        running = max(running, min(1.0, (len(p_values) - step) * p_values[i]))
-        adjusted[i] = running
-    return adjusted
+    steps = np.array(p_values)[order] * np.arange(len(p_values), 0, -1)
+    adjusted = np.empty(len(p_values))
+    adjusted[order] = np.maximum.accumulate(np.minimum(steps, 1.0))
+    return adjusted.tolist()
 
 
 def cliques(labels: tuple[str, ...], pairs: tuple[Pair, ...]) -> tuple[tuple[str, ...], ...]:
     """Return maximal runs of neighbours (by mean rank) of which no pair differs."""
-    differ = {frozenset((pair.first, pair.second)) for pair in pairs if pair.different}
+    differ = [{pair.first, pair.second} for pair in pairs if pair.different]
+    spans = [labels[i:j] for i in range(len(labels)) for j in range(len(labels), i + 1, -1)]
     runs: list[tuple[str, ...]] = []
-    for start in range(len(labels)):
-        stop = start + 1
-        while stop < len(labels) and not any(
-            frozenset((labels[stop], other)) in differ for other in labels[start:stop]
-        ):
-            stop += 1
-        run = labels[start:stop]
-        if len(run) > 1 and not any(set(run) <= set(other) for other in runs):
-            runs.append(run)
+    for span in spans:  # of each start the longest first
+        inside = {*span}
+        if not any(inside <= {*run} for run in runs) and not any(d <= inside for d in differ):
+            runs.append(span)
     return tuple(runs)
 
 
@@ -366,13 +359,13 @@ def _wilcoxon(first: Floats, second: Floats) -> float:
 def _power(k: int, n: int) -> str:
     pairs = k * (k - 1) // 2
     if n == 0 or k < 2:
-        return "Nothing to compare: two algorithms with scores on the same data set are needed."
+        return "Nothing to compare: two algorithms with scores on the same dataset are needed."
     least = 2.0 ** (1 - n) * pairs
     if least <= ALPHA:
         return ""
     needed = int(np.ceil(np.log2(pairs / ALPHA))) + 1
     return (
-        f"Rank tests over {n} data set{'s' if n > 1 else ''} cannot show a difference: the least"
+        f"Rank tests over {n} dataset{'s' if n > 1 else ''} cannot show a difference: the least"
         f" adjusted p-value that {pairs} pairwise tests can have is {min(1.0, least):.2g};"
-        f" with {needed} data sets they could."
+        f" with {needed} datasets they could."
     )

@@ -1,246 +1,227 @@
 """The leaderboard: who is best, by how much, how sure, at what cost."""
 
-from __future__ import annotations
-
-import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.score.inference import Interval, interval, resampled_means
+from leaseboard.tasks.score.frame import metric_title
+from leaseboard.tasks.score.inference import NO_INTERVAL, Interval, interval, resampled_means
 from leaseboard.tasks.score.table import (
     EARLY,
     FAILED,
-    NOT_RUN,
+    NOT_DONE,
     OK,
     SKIPPED,
     UNFINISHED,
     Floats,
+    Scale,
     ScoreTable,
     nanmean,
-    on_scale,
     relative_losses,
     score_table,
 )
 
 ONE_SET_RULE = (
-    "One data set claims no rank, for it says nothing of others: algorithms stand in the order of"
-    " their mean scores."
+    "One dataset gives no ranks: algorithms are in the order of their mean scores, and other data"
+    " may order them differently."
 )
-"""What a board of one data set says in the place of places, mean ranks and tests."""
+"""Statement of a leaderboard of one dataset, in place of places, mean ranks and tests."""
 
 NO_LOSS = -1e300
 """The logarithm of no loss at all in geometric means, which are 0 with it."""
 
-_NOTHING = Interval(np.nan, np.nan, np.nan)
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One algorithm of the board, with how many of its jobs ended in which way."""
+    """One algorithm of the leaderboard, with how many of its jobs ended in which way."""
 
-    label: str
+    name: str
     place: int
     """1 for the best mean rank; equal mean ranks share a place, and who has none is last."""
     rank: Interval
-    """Mean rank over data sets, with the bootstrap interval over data sets."""
+    """Mean rank over datasets, with the bootstrap interval over datasets."""
     score: Interval
-    """Mean score on the board's common scale, more is better."""
+    """Mean score on the leaderboard's common scale, more is better."""
     raw: Interval
-    """Mean of the score itself; only on a board of one data set, else NaN."""
+    """Mean of the score itself; only on a leaderboard of one dataset, else NaN."""
     wins: int
     ties: int
     losses: int
-    """Against every other algorithm on every data set, by mean score."""
+    """Against every other algorithm on every dataset, by mean score."""
     cpu_seconds: float
     """Mean CPU seconds of a finished job, NaN if none finished."""
     relative_cost: float
-    """Geometric mean over data sets of its CPU seconds over the cheapest algorithm's."""
+    """Geometric mean over datasets of its CPU seconds over the cheapest algorithm's."""
     n_ok: int
     n_failed: int
     n_skipped: int
-    n_not_run: int
+    n_not_done: int
     n_ranked: int
-    """On how many data sets it has a rank."""
+    """On how many datasets it has a rank."""
     n_early: int = 0
     """Those that ended before their budget did."""
-    hindsight: bool = False
+    oracle_baseline: bool = False
     """It declares to use what cannot be known in time."""
     baseline: bool = False
-    """It is what a person would try first."""
-    relative: Interval = _NOTHING
+    """It is a naive baseline."""
+    relative: Interval = NO_INTERVAL
     """Relative loss: its loss over the best baseline's, on several datasets the geometric mean;
     below 1 is better. NaN where no baseline has a loss."""
 
     @property
     def unfinished(self) -> dict[str, int]:
-        """How many jobs have no score, by what became of them."""
-        counts = self.n_failed, self.n_early, self.n_skipped, self.n_not_run
+        """Numbers of jobs without a score, by their outcome."""
+        counts = self.n_failed, self.n_early, self.n_skipped, self.n_not_done
         return dict(zip(UNFINISHED.values(), counts, strict=True))
 
     @property
     def n_jobs(self) -> int:
-        """All its jobs, whatever became of them."""
+        """All its jobs, finished or not."""
         return self.n_ok + sum(self.unfinished.values())
 
 
 @dataclass(frozen=True)
 class Board:
-    """The rows, best first, and what the scale of their scores is."""
+    """Rows of the leaderboard, best first, and the scale of their scores."""
 
     table: ScoreTable
     rows: tuple[Row, ...]
     scale: str
     values: Floats
     lead: Interval | None = None
-    """How far the first row's score is ahead of the second's, paired over data sets and
+    """Lead of the first row's score over the second's, paired over datasets and
     repetitions; None for fewer than two algorithms."""
-    unscaled: tuple[str, ...] = field(default=())
-    """Data sets that the common scale leaves out, because it has no meaning there."""
+    unscaled: tuple[str, ...] = ()
+    """Datasets that the common scale leaves out, because it has no meaning there."""
     metric: str = "score"
-    """What is compared: the score, or a measure in its place."""
+    """Name of the score, or of the measure in its place."""
     meaning: str = ""
-    """What a number on the scale says, in sentences."""
+    """Meaning of a number on the scale, in sentences."""
     baselines: tuple[str, ...] = ()
-    """Whose best loss is 1 on the scale of relative losses; empty where no such loss is."""
+    """Algorithms whose best loss is 1 on the scale of relative losses; empty without any."""
     without_relative: tuple[str, ...] = ()
     """Datasets that relative losses leave out, because their best baseline has loss 0."""
 
     @property
     def one_set(self) -> bool:
-        """Whether one data set alone has scores, which claims no rank: see `ONE_SET_RULE`."""
+        """True if a single dataset has scores, which claims no rank: see `ONE_SET_RULE`."""
         return self.table.only is not None
 
     @property
+    def loss(self) -> str:
+        """Name of what a relative loss divides: the metric, if all datasets have the same."""
+        return "loss" if self.metric == "score" else metric_title(self.metric)
+
+    @property
     def less_is_better(self) -> bool:
-        """Of the score that its rows show."""
+        """True if the score that its rows show is a loss."""
         only = self.table.only
         return only is not None and self.table.directions[only] == "min"
 
     @property
     def n_ranked(self) -> int:
-        """On how many data sets anybody has a rank."""
+        """Number of datasets on which any algorithm has a rank."""
         return int(np.isfinite(self.table.ranks()).any(axis=0).sum())
 
 
-def leaderboard(
-    frame: pd.DataFrame,
-    zero: str | None = None,
-    one: str | None = None,
-    meaningless: tuple[str, ...] = (),
-    metric: str = "score",
-) -> Board:
-    """Return the board of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
-
-    - `zero`, `one`: the algorithms whose scores are 0 and 1 on the common scale; without them the
-      worst (and whatever failed) and the best algorithm of each data set are.
-    - `meaningless`: data sets that the suite leaves out of the common scale. They are ranked all
-      the same.
-    - `metric`: what the frame's scores are.
-    """
-    table = score_table(frame)
-    values, scale, meaning = on_scale(table, zero, one, meaningless, metric)
-    samples = resampled_means(values)
-    estimates = nanmean(nanmean(values, axis=2), axis=1)
-    ranks = table.ranks()
-    mean_ranks = nanmean(ranks, axis=1)
-    standing = np.where(np.isfinite(mean_ranks), mean_ranks, np.inf)
-    rank_samples = resampled_means(ranks[:, :, None])
-    wins, ties, losses = duels(ranks)
-    cpu = score_table(frame, "cpu_seconds")
-    costs = _relative_cost(cpu.means)
-    seconds = nanmean(cpu.scores.reshape(len(table.labels), -1), axis=1)
-    only = table.only
-    raw = np.full((len(table.labels), 1, 1), np.nan) if only is None else table.scores[:, [only]]
-    means = nanmean(raw[:, 0], axis=1)
-    raw_samples = np.full_like(samples, np.nan) if only is None else resampled_means(raw)
-    hindsight, baselines = (set(frame["label"][frame[of]]) for of in ("hindsight", "baseline"))
-    ratios = relative_losses(table, [*baselines])
+def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
+    """Return the leaderboard of results as `leaseboard.tasks.score.frame.as_frame` gives them."""
+    scale = scale or Scale()
+    table, cpu = score_table(frame), score_table(frame, "cpu_seconds")
+    labels, only = table.labels, table.only
+    values, ranks = scale.values(table), table.ranks()
+    marks = {of: set(frame["name"][frame[of]]) for of in ("oracle_baseline", "baseline")}
+    ratios = relative_losses(table, [*marks["baseline"]])
     with np.errstate(divide="ignore"):  # of no loss at all: finite, for means leave out the rest
         logs = np.nan_to_num(np.log(nanmean(ratios, axis=2)), nan=np.nan, neginf=NO_LOSS)
-    shown = logs[:, :, None] if only is None else ratios[:, [only]]
-    no_loss = (table.means[[label in baselines for label in table.labels]] <= 0).any(axis=0)
-    no_loss &= np.array(table.directions) == "min"
-    relative_means, relative_samples = (
-        np.exp(found) if only is None else found
-        for found in (nanmean(nanmean(shown, axis=2), axis=1), resampled_means(shown))
-    )
-    rows = []
-    for i in _order(mean_ranks, estimates, costs):
-        states = table.states[i]
-        rows.append(
-            Row(
-                label=table.labels[i],
-                place=1 + int((standing < standing[i] - 1e-9).sum()),
-                rank=interval(mean_ranks[i], rank_samples[:, i]),
-                score=interval(estimates[i], samples[:, i]),
-                raw=interval(means[i], raw_samples[:, i]),
-                relative=interval(relative_means[i], relative_samples[:, i]),
-                wins=int(wins[i]),
-                ties=int(ties[i]),
-                losses=int(losses[i]),
-                cpu_seconds=float(seconds[i]),
-                relative_cost=float(costs[i]),
-                n_ok=int((states == OK).sum()),
-                n_failed=int((states == FAILED).sum()),
-                n_skipped=int((states == SKIPPED).sum()),
-                n_not_run=int((states == NOT_RUN).sum()),
-                n_ranked=int(np.isfinite(ranks[i]).sum()),
-                n_early=int((states == EARLY).sum()),
-                hindsight=table.labels[i] in hindsight,
-                baseline=table.labels[i] in baselines,
-            )
+    scores, samples = _estimated(values)
+    rank = _estimated(ranks[:, :, None])
+    relative = _estimated(logs[:, :, None] if only is None else ratios[:, [only]])
+    raw = np.full_like(scores, np.nan), np.full_like(samples, np.nan)
+    if only is not None:
+        raw = _estimated(table.scores[:, [only]])
+    else:
+        relative = np.exp(relative[0]), np.exp(relative[1])
+    standing = np.where(np.isfinite(rank[0]), rank[0], np.inf)
+    wins, ties, losses = pairwise_wins(ranks)
+    costs, seconds = _relative_cost(cpu.means), nanmean(cpu.scores.reshape(len(labels), -1), 1)
+    # The best mean rank first; equals by score, then the cheaper one first.
+    order = np.lexsort(
+        (
+            np.nan_to_num(costs, nan=np.inf),
+            -np.nan_to_num(scores.round(9), nan=-np.inf),
+            standing.round(9),
         )
-    everywhere = np.asarray(np.isfinite(values).any(axis=(0, 2)))
+    )
+    counts: list[dict[str, Any]] = [
+        {name: int((states == state).sum()) for name, state in _COUNTS.items()}
+        for states in table.states
+    ]
+    rows = [
+        Row(
+            name=labels[i],
+            place=1 + int((standing < standing[i] - 1e-9).sum()),
+            rank=interval(rank[0][i], rank[1][:, i]),
+            score=interval(scores[i], samples[:, i]),
+            raw=interval(raw[0][i], raw[1][:, i]),
+            relative=interval(relative[0][i], relative[1][:, i]),
+            wins=int(wins[i]),
+            ties=int(ties[i]),
+            losses=int(losses[i]),
+            cpu_seconds=float(seconds[i]),
+            relative_cost=float(costs[i]),
+            n_ranked=int(np.isfinite(ranks[i]).sum()),
+            **counts[i],
+            oracle_baseline=labels[i] in marks["oracle_baseline"],
+            baseline=labels[i] in marks["baseline"],
+        )
+        for i in order
+    ]
+    lead = None
+    if len(rows) > 1:
+        first, second = order[:2]
+        lead = interval(scores[first] - scores[second], samples[:, first] - samples[:, second])
+    no_loss = (table.means[[label in marks["baseline"] for label in labels]] <= 0).any(axis=0)
+    no_loss &= table.signs < 0
+    problems = np.array(table.problems)
     return Board(
         table=table,
         rows=tuple(rows),
-        scale=scale,
+        scale=scale.name,
         values=values,
-        lead=_lead(table, rows, estimates, samples),
-        unscaled=tuple(
-            p for p, there in zip(table.problems, everywhere.tolist(), strict=True) if not there
-        ),
-        metric=metric,
-        meaning=meaning,
-        baselines=tuple(
-            row.label for row in rows if row.baseline and math.isfinite(row.relative.value)
-        ),
-        without_relative=tuple(np.array(table.problems)[no_loss].tolist()),
+        lead=lead,
+        unscaled=tuple(problems[~np.isfinite(values).any(axis=(0, 2))].tolist()),
+        metric=scale.metric,
+        meaning=scale.meaning,
+        baselines=tuple(r.name for r in rows if r.baseline and np.isfinite(r.relative.value)),
+        without_relative=tuple(problems[no_loss].tolist()),
     )
 
 
-def duels(ranks: Floats) -> tuple[Floats, Floats, Floats]:
+_COUNTS = {"n_ok": OK, "n_failed": FAILED, "n_skipped": SKIPPED, "n_not_done": NOT_DONE,
+           "n_early": EARLY}  # fmt: skip
+
+
+def _estimated(values: Floats) -> tuple[Floats, Floats]:
+    """Return means over datasets of means over repetitions, and their bootstrap samples."""
+    return nanmean(nanmean(values, axis=2), axis=1), resampled_means(values)
+
+
+def pairwise_wins(ranks: Floats) -> tuple[Floats, Floats, Floats]:
     """Return wins, ties and losses of each row against every other, over the columns both have.
 
     `ranks`, shape (n_labels, n_problems)
 
     Examples
     --------
-    >>> [list(map(int, part)) for part in duels(np.array([[1.0, 1.5], [2.0, 1.5]]))]
+    >>> [list(map(int, part)) for part in pairwise_wins(np.array([[1.0, 1.5], [2.0, 1.5]]))]
     [[1, 0], [1, 1], [0, 1]]
     """
     mine, theirs = ranks[:, None, :], ranks[None, :, :]
     ties = (mine == theirs).sum(axis=(1, 2)) - np.isfinite(ranks).sum(axis=1)  # with themselves
     return (mine < theirs).sum(axis=(1, 2)), ties, (mine > theirs).sum(axis=(1, 2))
-
-
-def _order(mean_ranks: Floats, scores: Floats, costs: Floats) -> list[int]:
-    """Return the best mean rank first; equals by score, then the cheaper one first."""
-    worst = np.nan_to_num(scores.round(9), nan=-np.inf)
-    ranks, costs = (np.nan_to_num(each, nan=np.inf) for each in (mean_ranks.round(9), costs))
-    found: list[int] = np.lexsort((costs, -worst, ranks)).tolist()
-    return found
-
-
-def _lead(
-    table: ScoreTable, rows: list[Row], estimates: Floats, samples: Floats
-) -> Interval | None:
-    if len(rows) < 2:
-        return None
-    first, second = (table.labels.index(row.label) for row in rows[:2])
-    return interval(estimates[first] - estimates[second], samples[:, first] - samples[:, second])
 
 
 def _relative_cost(cost: Floats) -> Floats:

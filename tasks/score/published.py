@@ -1,7 +1,5 @@
 """The papers' own numbers: published against measured, and errors relative to baselines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +8,17 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.jobs.suites.suite import Printed
-from leaseboard.tasks.score.table import Floats, ScoreTable, normalised, score_table
+from leaseboard.tasks.score.table import Floats, Scale, normalised, score_table
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """A claim beside what was measured."""
+    """A published number with its measurement."""
 
     claim: Printed
     measured: float
     measured_sd: float
-    """Mean and standard deviation over the `n` finished repetitions; NaN if there is none. The
+    """Mean and standard deviation over the `n` finished repetitions; NaN if n is 0. The
     deviation divides by n: so do the papers' (ChaCha's Table 1 comes out to the digit)."""
     n: int
     within_spread: bool | None
@@ -31,58 +29,48 @@ class Agreement:
 
     @property
     def agrees(self) -> bool | None:
-        """Within the paper's own spread, or within the suite's tolerance where it has one."""
+        """True within the paper's own spread, or within the suite's tolerance where it has one."""
         return self.within_spread if self.within_tolerance is None else self.within_tolerance
 
 
 def published_against_measured(
-    frame: pd.DataFrame, claims: Sequence[Printed], zero: str | None = None, one: str | None = None
+    frame: pd.DataFrame, claims: Sequence[Printed], scale: Scale | None = None
 ) -> list[Agreement]:
     """Return each claim with its measurement, in order.
 
-    `claims`: a metric is ``score``, ``normalised_score`` (needs `zero` and `one`), ``cpu_seconds``
-    or a name in the results' `metrics`.
+    `claims`: a metric is ``score``, ``normalised_score`` (needs a `scale` with its two ends),
+    ``cpu_seconds`` or a name in the results' `metrics`.
     """
-    tables: dict[str, Floats] = {}
-    table = score_table(frame)
-    return [_agreement(claim, _values(claim, frame, table, zero, one, tables)) for claim in claims]
-
-
-def _values(
-    claim: Printed,
-    frame: pd.DataFrame,
-    table: ScoreTable,
-    zero: str | None,
-    one: str | None,
-    tables: dict[str, Floats],
-) -> Floats:
-    """Return the finished repetitions' values of what `claim` is about."""
-    if claim.algorithm not in table.labels or claim.data not in table.problems:
-        return np.empty(0)
-    if claim.metric not in tables:
-        if claim.metric == "normalised_score" and zero is not None and one is not None:
-            values = normalised(table, zero, one)
-            tables[claim.metric] = np.where(np.isfinite(table.scores), values, np.nan)
-        else:
-            tables[claim.metric] = score_table(frame, claim.metric).scores
-    values = tables[claim.metric]
-    row = values[table.labels.index(claim.algorithm), table.problems.index(claim.data)]
-    return np.asarray(row[np.isfinite(row)])
+    table, values = score_table(frame), dict[str, Floats]()
+    found = []
+    for claim in claims:
+        if claim.metric not in values:
+            values[claim.metric] = score_table(frame, claim.metric).scores
+            if claim.metric == "normalised_score" and scale and scale.zero and scale.one:
+                measured = normalised(table, scale.zero, scale.one)
+                values[claim.metric] = np.where(np.isfinite(table.scores), measured, np.nan)
+        mine = np.empty(0)
+        if claim.algorithm in table.labels and claim.data in table.problems:
+            mine = values[claim.metric][
+                table.labels.index(claim.algorithm), table.problems.index(claim.data)
+            ]
+        found.append(_agreement(claim, mine[np.isfinite(mine)]))
+    return found
 
 
 def _agreement(claim: Printed, values: Floats) -> Agreement:
     if not values.size:
         return Agreement(claim, np.nan, np.nan, 0, None, None)
     mean = float(values.mean())
-    gap = abs(mean - claim.value)
-    printed_gap = abs(round(mean, printed_decimals(claim)) - claim.value)
+    gap = abs(mean - claim.value) - 1e-9
+    printed_gap = abs(round(mean, printed_decimals(claim)) - claim.value) - 1e-9
     return Agreement(
         claim=claim,
         measured=mean,
         measured_sd=float(values.std()) if values.size > 1 else np.nan,
         n=values.size,
-        within_spread=None if claim.sd is None else _at_most(printed_gap, claim.sd),
-        within_tolerance=None if claim.tolerance is None else _at_most(gap, claim.tolerance),
+        within_spread=None if claim.sd is None else printed_gap <= claim.sd,
+        within_tolerance=None if claim.tolerance is None else gap <= claim.tolerance,
     )
 
 
@@ -91,26 +79,19 @@ def printed_decimals(claim: Printed) -> int:
 
     YAML keeps no trailing zeros: a 0.1 was most likely printed as 0.10.
     """
-    return max(2, _decimals(claim.value), _decimals(claim.sd or 0.0))
-
-
-def _at_most(gap: float, limit: float) -> bool:
-    return gap <= limit + 1e-9
-
-
-def _decimals(value: float) -> int:
-    text = repr(float(value))
-    return 0 if "e" in text or text.endswith(".0") else len(text.partition(".")[2])
+    texts = [repr(float(value)) for value in (claim.value, claim.sd or 0.0)]
+    return max([2, *(len(text.partition(".")[2].removesuffix("0"))
+                     for text in texts if "e" not in text)])  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Relative:
-    """Relative errors and times, one row an algorithm, one column a data set."""
+    """Relative errors and times, one row an algorithm, one column a dataset."""
 
     labels: tuple[str, ...]
     problems: tuple[str, ...]
     """The algorithms of the results, then a ``name-best`` for each family ``name(...)``: on
-    every data set the member with the lowest mean error. Data sets without all baselines are
+    every dataset the member with the lowest mean error. Datasets without all baselines are
     left out."""
     baselines: tuple[str, ...]
     errors: Floats
@@ -131,15 +112,18 @@ def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
     places = [table.labels.index(label) for label in baselines if label in table.labels]
     usable = np.isfinite(means[places]).all(axis=0) & (len(places) == len(baselines))
     means, seconds = means[:, usable], seconds[:, usable]
-    problems = tuple(p for p, keep in zip(table.problems, usable, strict=True) if keep)
+    problems = tuple(np.array(table.problems)[usable].tolist())
     labels = list(table.labels)
-    for name, members in _families(table.labels).items():
-        labels.append(f"{name}-best")
-        filled = np.where(np.isfinite(means[members]), means[members], np.inf)
-        best = np.array(members)[np.argmin(filled, axis=0)]
-        columns = np.arange(len(problems))
-        means = np.vstack([means, means[best, columns]])
-        seconds = np.vstack([seconds, seconds[best, columns]])
+    families: dict[str, list[int]] = {}
+    for place, label in enumerate(table.labels):
+        if match := re.fullmatch(r"(.+)\(.+\)", label):
+            families.setdefault(match.group(1), []).append(place)
+    for name, members in families.items():
+        if len(members) > 1:
+            labels.append(f"{name}-best")
+            filled = np.where(np.isfinite(means[members]), means[members], np.inf)
+            best = np.array(members)[np.argmin(filled, axis=0)], np.arange(len(problems))
+            means, seconds = np.vstack([means, means[best]]), np.vstack([seconds, seconds[best]])
     if not problems:
         return Relative(tuple(labels), (), tuple(baselines), means, seconds)
     least, largest = means[places].min(axis=0), means[places].max(axis=0)
@@ -149,15 +133,6 @@ def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
 
 
 def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Return sorted finite values, and how many of them are at most each: a CDF over data sets."""
+    """Return sorted finite values, and how many of them are at most each: a CDF over datasets."""
     found = np.sort(values[np.isfinite(values)])
     return found, np.arange(1, len(found) + 1, dtype=np.float64)
-
-
-def _families(labels: Sequence[str]) -> dict[str, list[int]]:
-    """Return places of the labels ``name(...)`` by name, of names that have more than one."""
-    families: dict[str, list[int]] = {}
-    for place, label in enumerate(labels):
-        if match := re.fullmatch(r"(.+)\(.+\)", label):
-            families.setdefault(match.group(1), []).append(place)
-    return {name: places for name, places in families.items() if len(places) > 1}

@@ -1,6 +1,4 @@
-"""Configuration selection held against Full-run: speed-up, loss, calibration, ranks, sweeps."""
-
-from __future__ import annotations
+"""Configuration selection compared with Full-run: speed-up, loss, calibration, ranks, sweeps."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,17 +20,17 @@ from leaseboard.algorithms.events import (
     Started,
     of,
 )
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.score.frame import finished
+from leaseboard.tasks.score.table import ROUNDING
 
-_ROUNDING = 1e-12
 REFERENCE = "full-run"
 """The registered name of what trains every configuration in full."""
 
 
 @dataclass(slots=True)
 class Truth:
-    """What full training of each configuration gave and cost, by its hyperparameters as text.
+    """Accuracy and cost of full training of each configuration, by its hyperparameters as text.
 
     Configurations are matched by what they are, not by number: a draw of 80 begins with the
     draw of 20, so one Full-run of 80 is the reference of both.
@@ -43,7 +41,7 @@ class Truth:
     rows: int = 0
 
     def add(self, events: Sequence[Event]) -> None:
-        """Take in the log of a Full-run."""
+        """Add the log of a Full-run."""
         names = configurations(events)
         for index, accuracy in real_accuracies(events).items():
             self.accuracy[names[index]] = accuracy
@@ -61,17 +59,17 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One finished run on the samples bench beside Full-run over the same configurations."""
+    """One finished selection, compared with Full-run over the same configurations."""
 
     key: str
-    label: str
+    name: str
     data: str
     algorithm: str
     """The registered name."""
     settings: Mapping[str, Any]
     """All of the algorithm's."""
     configurations: int
-    """How many were admitted."""
+    """Number of admitted configurations."""
     speedup: float | None
     speedup_trained: float | None
     """Scenario (i): CPU seconds of Full-run over those of the selection; (ii): over those of the
@@ -80,10 +78,10 @@ class Selection:
     relative_loss: float | None
     """A_i* - A_i', also divided by A_i*."""
     epsilon: float | None
-    """The loss that the algorithm was told to allow, None if it knows no such setting."""
+    """The loss that the algorithm may allow, None if it has no such setting."""
     kept: bool | None
-    """Whether the loss is within epsilon; None where nothing is promised, because the run was cut
-    short with several configurations left, or has no epsilon."""
+    """True if the loss is within epsilon; None where nothing is guaranteed, because the run was
+    cut short with several configurations left, or has no epsilon."""
     probes: int
     largest_rows: int
     calibration: Calibration
@@ -102,56 +100,57 @@ def compare(
     truth: Truth,
     *,
     key: str = "",
-    label: str = "",
+    name: str = "",
     data: str = "",
     algorithm: str = "",
 ) -> Selection | None:
-    """Return one run's log beside the truth; None for an unfinished log or without any truth."""
-    started = next(iter(of(events, Started)), None)
-    finished = next(iter(of(events, Finished)), None)
-    if started is None or finished is None or not truth.rows:
+    """Compare one run's log with the truth; None for an unfinished log or without any truth."""
+    started, finished = of(events, Started), of(events, Finished)
+    if not started or not finished or not truth.rows:
         return None
-    names = set(configurations(events).values())
-    seconds = sum(truth.seconds[name] for name in names if name in truth.seconds)
-    complete = names <= truth.seconds.keys()
-    spent = float(finished.metrics.get("selection_cpu_seconds", 0.0))
-    trained = spent + float(finished.metrics.get("training_cpu_seconds", 0.0))
+    settings, metrics, probes = started[0].settings, finished[0].metrics, of(events, ProbeFinished)
+    considered = set(configurations(events).values())
+    complete = considered <= truth.seconds.keys()
+    seconds = sum(truth.seconds[each] for each in considered) if complete else 0.0
+    spent = float(metrics.get("selection_cpu_seconds", 0.0))
+    trained = spent + float(metrics.get("training_cpu_seconds", 0.0))
     real = truth.by_number(events)
     result = calibrate(events, real, truth.rows)
     loss = result.loss if complete else None
-    epsilon = started.settings.get("epsilon")
+    epsilon = settings.get("epsilon")
+    epsilon = None if epsilon is None else float(epsilon)
     kept = None
     if epsilon is not None and loss is not None and decided(events, truth.rows):
-        kept = loss <= float(epsilon) + _ROUNDING
+        kept = loss <= epsilon + ROUNDING
     return Selection(
         key=key,
-        label=label,
+        name=name,
         data=data,
         algorithm=algorithm,
-        settings=started.settings,
+        settings=settings,
         configurations=len(configurations(events)),
         speedup=seconds / spent if complete and spent else None,
         speedup_trained=seconds / trained if complete and trained else None,
         loss=loss,
         relative_loss=None if loss is None else loss / max(real.values()),
-        epsilon=None if epsilon is None else float(epsilon),
+        epsilon=epsilon,
         kept=kept,
-        probes=len(of(events, ProbeFinished)),
-        largest_rows=max((probe.rows for probe in of(events, ProbeFinished)), default=0),
+        probes=len(probes),
+        largest_rows=max((probe.rows for probe in probes), default=0),
         calibration=result,
     )
 
 
 def decided(events: Iterable[Event], full: int) -> bool:
-    """Return whether all configurations but one left, unless they were trained on all `full` rows.
+    """Test whether all configurations but one left, unless they were trained on all `full` rows.
 
     A run that a time limit or a budget ended before that has guessed.
     """
     log = list(events)
-    left = {event.configuration for event in of(log, Eliminated)}
-    left |= {event.configuration for event in of(log, ConfigurationFailed)}
-    left |= {probe.configuration for probe in of(log, ProbeFinished) if probe.rows == full}
     admitted = {event.configuration for event in of(log, ConfigurationAdmitted)}
+    left = {event.configuration for event in of(log, ProbeFinished) if event.rows == full}
+    left |= {event.configuration for event in of(log, Eliminated)}
+    left |= {event.configuration for event in of(log, ConfigurationFailed)}
     return len(admitted - left) <= 1
 
 
@@ -182,20 +181,20 @@ def champion_of(events: Sequence[Event]) -> int | None:
 
 
 TOLERATED = 0.01, 0.05
-"""Accuracies that may be lost: at each of them everybody is ranked."""
+"""Accuracies that may be lost: each of them gives a ranking."""
 
 RULE = (
-    "On a data set those come first who lost at most epsilon in every repetition, whoever took the"
-    " fewest CPU seconds before the others; then those who lost more, by their mean loss; then"
-    " those who failed in a repetition. Who was skipped on a data set has no rank there."
+    "On a dataset those come first that lost at most epsilon in every repetition, by their CPU"
+    " seconds; then those that lost more, by their mean loss; then those that failed in a"
+    " repetition. An algorithm that was skipped on a dataset has no rank there."
 )
 
 
 def standings(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a row for each algorithm of a run of selections, best first by `RULE`.
 
-    There are none unless all chose among equally many configurations, and Full-run is there to
-    tell what was lost.
+    The frame is empty unless all chose among equally many configurations, and Full-run is there to
+    say what was lost.
 
     - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
 
@@ -210,17 +209,17 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
         rank or no finished run.
     """
     runs = _runs(frame)
-    if runs is None or runs["label"].nunique() < 2:
+    if runs is None or runs["name"].nunique() < 2:
         return pd.DataFrame()
     ranks, fine = _ranks(runs), runs[runs["fine"]].astype({"seconds": float})
-    by, of_all = fine.groupby("label"), runs.groupby("label")
+    by, of_all = fine.groupby("name"), runs.groupby("name")
     with np.errstate(divide="ignore"):
         times = np.log(fine["seconds_of_full_run"].astype(float) / fine["seconds"])
-    counts = {f"above {each}": (fine["loss"] > each).groupby(fine["label"]).sum()
+    counts = {f"above {each}": (fine["loss"] > each).groupby(fine["name"]).sum()
               for each in TOLERATED} | {
         "finished": by.size(),
         "failed": of_all["failed"].sum(),
-        "skipped": (runs["status"] == "skipped").groupby(runs["label"]).sum(),
+        "skipped": (runs["status"] == "skipped").groupby(runs["name"]).sum(),
     }  # fmt: skip
     found = pd.DataFrame(
         {
@@ -231,25 +230,25 @@ def standings(frame: pd.DataFrame) -> pd.DataFrame:
             "worst": by["loss"].max(),
             "cpu_seconds": by["seconds"].mean(),
             "wall_seconds": by["wall"].mean(),
-            "speedup": np.exp(times.groupby(fine["label"]).mean()),
+            "speedup": np.exp(times.groupby(fine["name"]).mean()),
             **counts,
         },
-        index=runs["label"].unique(),
+        index=runs["name"].unique(),
     )
     found = found.fillna(dict.fromkeys(counts, 0)).astype(dict.fromkeys(counts, int))
     return found.sort_values([f"rank at {each}" for each in TOLERATED], kind="stable")
 
 
 def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
-    """Return the jobs beside Full-run's; None if they are no selections of one size."""
+    """Return the jobs with Full-run's; None if they are not selections of one size."""
     fine = finished(frame)
     done = frame[fine]
-    if not len(done) or not done["bench"].isin(choosing("configuration")).all():
+    if not len(done) or not done["environment"].isin(choosing("configuration")).all():
         return None
     if len({metrics.get("configurations") for metrics in done["metrics"]}) > 1:
         return None
     measured = [each or {} for each in frame["metrics"]]
-    runs = frame[["label", "data", "repetition", "status", "score"]].assign(
+    runs = frame[["name", "data", "repetition", "status", "score"]].assign(
         fine=fine,
         failed=~fine & (frame["status"] != "skipped"),
         seconds=[each.get("selection_cpu_seconds", np.nan) for each in measured],
@@ -270,7 +269,7 @@ def _runs(frame: pd.DataFrame) -> pd.DataFrame | None:
 def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
     """Return the mean ranks of each label by each of `TOLERATED`, ``loss`` and ``seconds``."""
     cells = (
-        runs.groupby(["label", "data"], sort=False)
+        runs.groupby(["name", "data"], sort=False)
         .agg(
             skipped=("status", lambda each: (each == "skipped").any()),
             failed=("failed", "any"),
@@ -289,71 +288,57 @@ def _ranks(runs: pd.DataFrame) -> pd.DataFrame:
         over = (cells["worst"] > epsilon) | cells["failed"]
         value = cells["seconds"].where(~over, cells["loss"])
         ranks[epsilon] = _rank(cells, over.astype(int) + failed, value)
-    return pd.DataFrame(ranks).groupby(cells["label"]).mean()
+    return pd.DataFrame(ranks).groupby(cells["name"]).mean()
 
 
 def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
-    """Return ranks on each data set by `first`, then by `then`, missing last; ties shared."""
+    """Return ranks on each dataset by `first`, then by `then`, missing last; ties shared."""
     order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
     places = order.groupby(["first", "then"]).ngroup()
     return places.groupby(cells["data"]).rank()
 
 
 COUNT = "configurations"
-"""The one setting that is the bench's: how many configurations there were to choose from."""
+"""The one setting that is the environment's: how many configurations there were to choose from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """Runs of one algorithm, all settings alike but one."""
+def sweeps(runs: pd.DataFrame, setting: str) -> pd.DataFrame:
+    """Return the runs that are alike but in `setting`, of which there are two values or more.
 
-    name: str
-    """The algorithm, with what sets its settings apart from those of its other sweeps."""
-    points: dict[str, dict[Any, list[Selection]]]
-    """By data set, the runs (its repetitions) at every value of the setting, in rising order."""
+    - `runs`: a row a `Selection`.
+    - `setting`: an algorithm's setting, or ``configurations``.
 
-    @property
-    def runs(self) -> list[Selection]:
-        """All of them."""
-        return [run for values in self.points.values() for runs in values.values() for run in runs]
-
-
-def sweeps(found: Sequence[Selection], setting: str) -> list[Sweep]:
-    """Return every group of runs in which `setting` alone takes two values or more.
-
-    `setting`: an algorithm's setting, or ``configurations``.
+    Returns
+    -------
+    DataFrame
+        With `value`, in rising order, and `sweep`: the algorithm, with what distinguishes its
+        settings from those of its other sweeps.
     """
-    groups: dict[str, list[tuple[dict[str, Any], Selection]]] = {}
-    for run in found:
-        known = {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
-        if setting in known:
-            rest = {name: value for name, value in known.items() if name != setting}
-            key = json.dumps(rest, sort_keys=True, default=str)
-            groups.setdefault(key, []).append((known, run))
-    swept = [each for each in groups.values() if len({known[setting] for known, _ in each}) > 1]
-    firsts = [each[0][0] for each in swept]
-    made = []
-    for runs in swept:
-        points: dict[str, dict[Any, list[Selection]]] = {}
-        # A setting that is None is the bench's own value; it comes first.
-        for known, run in sorted(runs, key=lambda each: _order(each[0][setting])):
-            points.setdefault(run.data, {}).setdefault(known[setting], []).append(run)
-        made.append(Sweep(_name(runs[0][0], firsts, setting), points))
-    return made
-
-
-def _order(value: Any) -> tuple[bool, float, str]:
-    number = isinstance(value, (int, float))
-    return number, float(value) if number else 0.0, str(value)
-
-
-def _name(own: Mapping[str, Any], firsts: Sequence[Mapping[str, Any]], setting: str) -> str:
-    """Return the algorithm, with what sets it apart from its other sweeps."""
-    rivals = [other for other in firsts if other["algorithm"] == own["algorithm"]]
-    apart = [
-        f"{name} {value}"
-        for name, value in own.items()
-        if name != setting and any(other.get(name) != value for other in rivals)
+    known = [
+        {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
+        for run in runs.itertuples()
     ]
-    algorithm = str(own["algorithm"])
-    return f"{algorithm} ({', '.join(apart)})" if apart else algorithm
+    rest = [
+        json.dumps({**each, setting: None}, sort_keys=True, default=str) if setting in each else ""
+        for each in known
+    ]
+    found = runs.assign(value=pd.Series([each.get(setting) for each in known], runs.index, object),
+                        sweep=rest)[[bool(each) for each in rest]]  # fmt: skip
+    if found.empty:
+        return found
+    several = found["value"].map(str).groupby(found["sweep"]).transform("nunique") > 1
+    found = found[several]
+    firsts = {key: own for key, own in zip(rest, known, strict=True) if key in {*found["sweep"]}}
+    names = {}
+    for key, own in firsts.items():
+        rivals = [each for each in firsts.values() if each["algorithm"] == own["algorithm"]]
+        apart = [
+            f"{name} {value}"
+            for name, value in own.items()
+            if name != setting and any(other.get(name) != value for other in rivals)
+        ]
+        names[key] = f"{own['algorithm']} ({', '.join(apart)})" if apart else own["algorithm"]
+    # None means the environment's own value; it comes first.
+    numbers = pd.to_numeric(found["value"], errors="coerce").fillna(-np.inf)
+    order = numbers.sort_values(kind="stable").index
+    return found.assign(sweep=found["sweep"].map(names)).loc[order]

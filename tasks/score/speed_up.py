@@ -1,6 +1,4 @@
-"""How much sooner a policy reaches the validation score with which another one ended."""
-
-from __future__ import annotations
+"""Speed-up of a policy to the validation score with which another one ended."""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,7 +9,7 @@ from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.score.table import Floats
 
 REFERENCES = ("smac-joint", "tpe-joint", "random-joint", "average")
-"""Whose final score is the target: the first of these that ran (Tables 3 and 4 of Li et al.)."""
+"""Algorithms whose final score is the target, the first that ran (Li et al., Tables 3 and 4)."""
 
 
 def progress_of(events: Iterable[Event]) -> Floats | None:
@@ -49,7 +47,7 @@ def speed_ups(
 ) -> pd.DataFrame:
     """Return medians of every algorithm against `reference`, on repetitions both finished.
 
-    - `runs`: progress by data set and repetition, then by label.
+    - `runs`: progress by dataset and repetition, then by label.
 
     Returns
     -------
@@ -58,7 +56,7 @@ def speed_ups(
         was reached; ``units`` and ``cpu_seconds`` until then; ``times_units`` and ``times_cpu``,
         what the reference needed to reach its own final score over that. A run that never
         reaches the target needs infinitely much, and its speed-up is 0. Where there are several
-        data sets, those over all of them come first, with `data` empty.
+        datasets, those over all of them come first, with `data` empty.
     """
     rows = []
     for (data, _), by_label in runs.items():
@@ -73,7 +71,7 @@ def speed_ups(
                 times = np.divide(theirs, mine, out=np.ones(2), where=mine > 0)
                 rows.append((data, label, *mine, *times))
     measures = ["units", "cpu_seconds", "times_units", "times_cpu"]
-    frame = pd.DataFrame(rows, columns=["data", "label", *measures])
+    frame = pd.DataFrame(rows, columns=["data", "name", *measures])
     if frame.empty:
         return frame
 
@@ -82,7 +80,7 @@ def speed_ups(
         reached = groups["units"].agg(lambda units: int(np.isfinite(units).sum()))
         return groups[measures].median().assign(runs=groups.size(), reached=reached).reset_index()
 
-    found = medians("data", "label")
+    found = medians("data", "name")
     if found["data"].nunique() > 1:
-        found = pd.concat([medians("label").assign(data=""), found], ignore_index=True)
+        found = pd.concat([medians("name").assign(data=""), found], ignore_index=True)
     return found

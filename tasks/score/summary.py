@@ -1,78 +1,44 @@
-"""The answer in words: which is best, by how much, how sure, at what cost, what is missing."""
+"""A run's results, compared: the leaderboard, the tests, and the answer in words.
+
+Computed once, for the terminal, the page and MLflow.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+import pandas as pd
 
-from leaseboard.tasks.score.inference import Comparison, Interval
-from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, Row
-from leaseboard.tasks.score.table import UNFINISHED
+from leaseboard.algorithms.measures import DIRECTIONS, baseline_name
+from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.score.frame import (
+    as_frame,
+    by_measure,
+    describe_scores,
+    finished,
+    metric_title,
+    rows_cut,
+)
+from leaseboard.tasks.score.inference import Comparison, Interval, compare_all
+from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
+from leaseboard.tasks.score.numbers import fixed, short
+from leaseboard.tasks.score.table import (
+    UNFINISHED,
+    Floats,
+    Scale,
+    ScoreTable,
+    nanmean,
+    score_table,
+    significant,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One sentence or two for each question that a reader of a board has."""
-
-    metric: str = ""
-    best: str = "No job finished, so there is nothing to rank."
-    on_test: str = ""
-    first_tries: str = ""
-    relative: str = ""
-    by_how_much: str = ""
-    meaning: str = ""
-    how_sure: str = ""
-    cost: str = ""
-    missing: str = ""
-
-    def lines(self) -> tuple[str, ...]:
-        """Return all that there is to say, in order."""
-        return tuple(filter(None, astuple(self)))
-
-
-def summarise(board: Board, tests: Comparison, first_tries: str = "", on_test: str = "") -> Answer:
-    """Return the answer that a board and its tests give.
-
-    `first_tries`, `on_test`: what `leaseboard.tasks.score.compared` says of them.
-    """
-    missing = _missing(board.rows)
-    if not any(row.n_ok for row in board.rows):
-        return Answer(missing=missing)
-    leaders = [row for row in board.rows if row.place == 1]
-    return Answer(
-        best=ONE_SET_RULE if board.one_set else _best(leaders, board),
-        on_test=on_test,
-        first_tries=first_tries,
-        relative=_relative(board),
-        by_how_much=_best_score(board) if board.one_set else _by_how_much(board),
-        # A mean score of one data set says itself what it is.
-        meaning=""
-        if board.one_set or not np.isfinite(board.rows[0].score.value)
-        else board.meaning,
-        how_sure=_how_sure_of_one(board) if board.one_set else _how_sure(board, tests),
-        cost=_cost(leaders[0]),
-        missing=missing,
-    )
-
-
-def short(value: float, digits: int = 4) -> str:
-    """Return a number for a table: `digits` significant digits, a dash for none."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{value:.{digits}g}"
-    if "e" in text and 1e-4 <= abs(value) < 1e9:
-        text = f"{value:.0f}"
-    return text.replace("-", "−")
-
-
-def fixed(value: float, decimals: int = 3) -> str:
-    """Return a number on the common scale or a rank: with `decimals` decimals, a dash for none."""
-    if not np.isfinite(value):
-        return "–"
-    if abs(value) >= 1000:
-        return short(value, 4)
-    return f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−")
+if TYPE_CHECKING:
+    from leaseboard.tasks.jobs.suites.suite import Suite
 
 
 def bracket(found: Interval, digits: int | None = None) -> str:
@@ -85,119 +51,378 @@ def bracket(found: Interval, digits: int | None = None) -> str:
     return f"[{low}, {high}]"
 
 
-def _best(leaders: list[Row], board: Board) -> str:
-    names = _listed([row.label for row in leaders])
-    ranked = max(row.n_ranked for row in leaders)
-    sets = "1 data set" if ranked == 1 else f"{ranked} data sets"
-    verb = "ranks first" if len(leaders) == 1 else "share the first place"
-    rank = fixed(leaders[0].rank.value, 2)
-    return f"{names} {verb}: mean rank {rank} among {len(board.rows)} algorithms on {sets}."
+def _with_interval(value: str, found: Interval, digits: int | None = None) -> str:
+    """Return an estimate and its interval, if it has one, in words where both ends are alike."""
+    inside = bracket(found, digits)
+    lower, _, upper = inside.strip("[]").partition(", ")
+    return f"{value} {'in every repetition' if inside and lower == upper else inside}".rstrip()
 
 
-def _relative(board: Board) -> str:
-    """Return the relative loss of the first row, and what it is."""
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def several(n: int, noun: str = "dataset") -> str:
+    """Return a count with its noun."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+def score_name(board: Board) -> str:
+    """Return the name of the score column."""
+    if board.one_set:
+        better = "less" if board.less_is_better else "more"
+        return f"{metric_title(board.metric)}, {better} is better"
+    return board.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One sentence or two for each question that a reader of a leaderboard has."""
+
+    metric: str = ""
+    best: str = "No job finished, so there is nothing to rank."
+    on_test: str = ""
+    baselines: str = ""
+    relative: str = ""
+    by_how_much: str = ""
+    meaning: str = ""
+    how_sure: str = ""
+    cost: str = ""
+    missing: str = ""
+
+    def lines(self) -> tuple[str, ...]:
+        """Return all sentences, in order."""
+        return tuple(filter(None, astuple(self)))
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A run's algorithms, compared."""
+
+    title: str
+    board: Board
+    """By the suite's own scale."""
+    tests: Comparison
+    answer: Answer
+    """Both in words."""
+    tested: Tested | None = None
+    """Side of the test, where the leaderboard ranks by validation."""
+
+
+Results: TypeAlias = pd.DataFrame | Iterable[Result]
+
+
+def compared(results: Results, suite: Suite | None = None) -> Compared:
+    """Compare the algorithms of some results, by the scale and metric of their suite, if any.
+
+    Raises UsageError if no job has the metric.
+    """
+    frame, metric = as_frame(results), suite.metric if suite is not None else None
+    measured = by_measure(frame, metric) if metric else frame
+    metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
+    scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
+    board = leaderboard(measured, scale)
+    tests = compare_all(board.table)
+    names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
+    title = suite.title if suite is not None else "Leaderboard"
+    if metric:
+        title += f", by {metric}"
+    by_score = metric is None and board.metric not in DIRECTIONS  # race puts measures in its place
+    tested = on_test(frame, board, scale) if by_score else None
+    missing = [_missing(board), rows_cut(frame, names)]
+    sentences = {
+        "metric": describe_scores(measured, names),
+        "on_test": tested.verdict if tested else "",
+        "baselines": " ".join(filter(None, (verdict(board, names), on_selected(frame, names)))),
+        "missing": " ".join(filter(None, missing)),
+    }
+    if any(row.n_ok for row in board.rows):
+        sentences |= summarise(board, tests)
+        if "cost" in sentences:
+            sentences["cost"] += _unit_costs(board, frame)
+    return Compared(title, board, tests, Answer(**sentences), tested)
+
+
+def scale_of(suite: Suite | None, metric: str = "score") -> Scale:
+    """Return the scale that a suite names, if any."""
+    if suite is None:
+        return Scale(metric=metric)
+    ends, meaningless = suite.normalise, tuple(d.data for d in suite.data if not d.meaningful)
+    zero, one = (ends.zero, ends.one) if ends else (None, None)
+    return Scale(zero, one, meaningless, metric)
+
+
+def summarise(board: Board, tests: Comparison) -> dict[str, str]:
+    """Return the answers of a leaderboard with a finished job and of its tests, by field."""
     first = board.rows[0]
-    if not np.isfinite(first.relative.value):
+    sentences = _of_one_set(board) if board.one_set else _of_several(board, tests)
+    if np.isfinite(first.relative.value):
+        value = _with_interval(fixed(first.relative.value), first.relative)
+        text = f"{first.name} has a relative loss of {value}"
+        mean = "" if board.one_set else ", in the geometric mean over datasets"
+        less = 1 - first.relative.value
+        if abs(less) < 5e-4:
+            text += f": its {board.loss} is that of the best naive baseline{mean}."
+        else:
+            share = f"{100 * less:.3g} % below" if less > 0 else f"{-100 * less:.3g} % above"
+            text += f": its {board.loss} is {share} that of the best naive baseline{mean}."
+        sentences["relative"] = text
+    if np.isfinite(first.cpu_seconds):
+        cost = first.relative_cost
+        cheapest = min(board.rows, key=lambda row: np.nan_to_num(row.relative_cost, nan=np.inf))
+        times = f", {short(cost, 3)} times {cheapest.name}, the cheapest" if cost >= 1.005 else ""
+        times = ", the cheapest of all" if cost < 1.005 else times
+        sentences["cost"] = f"{first.name} took {short(first.cpu_seconds, 3)} CPU s a job{times}."
+    return sentences
+
+
+def _unit_costs(board: Board, frame: pd.DataFrame) -> str:
+    """Return the CPU time of the first row for an example, where the budget counts examples."""
+    first = board.rows[0].name
+    done = frame[finished(frame) & (frame["name"] == first) & (frame["unit"] == "examples")]
+    if not done["units"].sum():
         return ""
-    text = f"{first.label}'s relative loss is {fixed(first.relative.value)}"
-    mean = "" if board.one_set else ", the geometric mean over data sets"
-    return (
-        f"{text} {bracket(first.relative)}".rstrip()
-        + f": its {board.metric} over that of the best baseline{mean}; below 1 is better."
+    each = 1e6 * done["cpu_seconds"].sum() / done["units"].sum()
+    return f" That is {short(each, 3)} µs an example."
+
+
+def _of_several(board: Board, tests: Comparison) -> dict[str, str]:
+    """Return the best algorithm, by how much and how sure, on several datasets."""
+    leaders = [row for row in board.rows if row.place == 1]
+    first, lead = board.rows[0], board.lead
+    verb = "ranks first" if len(leaders) == 1 else "share the first place"
+    best = (
+        f"{listed([row.name for row in leaders])} {verb}: mean rank"
+        f" {fixed(leaders[0].rank.value, 2)} among {len(board.rows)} algorithms on"
+        f" {several(max(row.n_ranked for row in leaders))}."
     )
-
-
-def _by_how_much(board: Board) -> str:
-    first = board.rows[0]
     text = ""
     if np.isfinite(first.score.value):
-        text = f"{_whose(board)} {board.scale.partition(':')[0]} is {fixed(first.score.value)}"
-        text += f" {bracket(first.score)}".rstrip()
-        if board.lead is not None and np.isfinite(board.lead.value):
-            lead = board.lead.value
-            gap = f"{fixed(abs(lead))} {'ahead of' if lead > 0 else 'behind'}"
-            gap = "level with" if abs(lead) < 5e-4 else gap
-            text += f", {gap} {board.rows[1].label}, the next by rank"
+        whose = "Its" if len(leaders) == 1 else f"{first.name}'s"
+        value = _with_interval(fixed(first.score.value), first.score)
+        text = f"{whose} {board.scale.partition(':')[0]} is {value}"
+        if lead is not None and np.isfinite(lead.value):
+            gap = f"{fixed(abs(lead.value))} {'ahead of' if lead.value > 0 else 'behind'}"
+            gap = "level with" if abs(lead.value) < 5e-4 else gap
+            text += f", {gap} {board.rows[1].name}, the next by rank"
         text += "."
-    return text
+    sure = []
+    if lead is not None:
+        both = {first.name, board.rows[1].name}
+        if lead.lower == lead.upper == lead.value == 0:
+            sure.append(f"Nothing separates {first.name} and {board.rows[1].name} in any sample.")
+        elif np.isfinite(lead.lower):
+            certain = "excludes zero" if lead.excludes_zero else "includes zero"
+            sure.append(
+                f"The 95 % interval of {first.name}'s lead over {board.rows[1].name} in the"
+                f" {board.scale.partition(':')[0]} is {bracket(lead)}: it {certain}."
+            )
+        if tests.note:
+            sure.append(tests.note)
+        for pair in () if tests.note else tests.pairs:
+            if {pair.first, pair.second} == both:
+                differ = "differ" if pair.different else "do not differ significantly"
+                sure.append(
+                    f"Over {pair.n} datasets {first.name} and {board.rows[1].name} {differ}"
+                    f" (Wilcoxon-Holm, p = {short(pair.p, 2)})."
+                )
+    meaning = board.meaning if np.isfinite(first.score.value) else ""
+    return {"best": best, "by_how_much": text, "meaning": meaning, "how_sure": " ".join(sure)}
 
 
-def _best_score(board: Board) -> str:
-    """Return the best mean score of one data set, and the next."""
-    leaders = [row for row in board.rows if row.place == 1]
-    first, behind = board.rows[0], board.rows[len(leaders) :]
+def _of_one_set(board: Board) -> dict[str, str]:
+    """Return the best mean score of one dataset, the next one, and how sure their order is."""
+    leaders = [row.name for row in board.rows if row.place == 1]
+    first, lead = board.rows[0], board.lead
     verb = "has" if len(leaders) == 1 else "share"
-    text = f"{_listed([row.label for row in leaders])} {verb} the best mean {board.metric},"
-    text += f" {short(first.raw.value)} {bracket(first.raw, 4)}".rstrip()
-    following = next((row for row in behind if np.isfinite(row.raw.value)), None)
-    return text + (f"; {following.label} has {short(following.raw.value)}." if following else ".")
+    value = _with_interval(short(first.raw.value), first.raw, 4)
+    text = f"{listed(leaders)} {verb} the best {metric_title(board.metric)}, {value}"
+    behind = [row for row in board.rows[len(leaders) :] if np.isfinite(row.raw.value)]
+    text += f"; {behind[0].name} has {short(behind[0].raw.value)}." if behind else "."
+    sure = ""
+    if lead is not None and np.isfinite(lead.value) and board.rows[1].n_ok:
+        certain = "exclude" if lead.excludes_zero else "do not exclude"
+        sure = (
+            f"Repetitions {certain} that {first.name} and {board.rows[1].name} are equally good"
+            " here (95 % bootstrap interval of their difference)."
+        )
+        if lead.lower == lead.upper == 0:
+            sure = (
+                f"{first.name} and {board.rows[1].name} have the same score in every repetition."
+            )
+        if not np.isfinite(lead.lower):
+            sure = "A single repetition has no interval, so it does not show how sure this is."
+    return {"best": text, "how_sure": f"{sure} {ONE_SET_RULE}".lstrip()}
 
 
-def _how_sure_of_one(board: Board) -> str:
-    """Return whether repetitions of one data set tell the first two apart."""
-    if board.lead is None or not np.isfinite(board.lead.value):
-        return ""
-    first, second = board.rows[:2]
-    if not second.n_ok:
-        return ""
-    if not np.isfinite(board.lead.lower):
-        return "A single repetition has no interval: it cannot say how sure that is."
-    certain = "exclude" if board.lead.excludes_zero else "do not exclude"
-    return (
-        f"Repetitions {certain} that {first.label} and {second.label} are level here (95 %"
-        " bootstrap interval of their difference)."
+def _missing(board: Board) -> str:
+    ok, total = (sum(getattr(row, of) for row in board.rows) for of in ("n_ok", "n_jobs"))
+    if ok == total:
+        return f"All {total} jobs finished."
+    counts = {how: sum(row.unfinished[how] for row in board.rows) for how in UNFINISHED.values()}
+    lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
+    return f"{ok} of {total} jobs finished ({lost})."
+
+
+def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return on which datasets baselines use selected features; empty where none does."""
+    done = frame[finished(frame) & frame["baseline"]]
+    places: dict[str, list[str]] = {}
+    for row in done.itertuples():
+        if (shown := baseline_name(row.name, row.metrics)) != row.name:
+            places.setdefault(shown, []).append(names.get(row.data, row.data))
+    return " ".join(
+        f"On {', '.join(dict.fromkeys(sets))} one of the baselines is {shown}."
+        for shown, sets in places.items()
     )
 
 
-def _whose(board: Board) -> str:
-    """Return whose numbers are told: the first row's, by name where it shares the first place."""
-    alone = sum(row.place == 1 for row in board.rows) == 1
-    return "Its" if alone else f"{board.rows[0].label}'s"
+NAMED = 5
+"""Number of datasets that are named; the others are counted."""
 
 
-def _how_sure(board: Board, tests: Comparison) -> str:
-    if len(board.rows) < 2:
+def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
+    """Return a sentence on the best row that is not a baseline; empty if nothing is comparable.
+
+    An oracle baseline does not compete. A tie beats nothing.
+
+    `names`: what datasets are called, in the place of their references.
+    """
+    table, finishers = board.table, [row for row in board.rows if row.n_ok]
+    competing = [row.name for row in finishers if not (row.baseline or row.oracle_baseline)]
+    baselines = [row.name for row in finishers if row.baseline]
+    if not competing or not baselines:
         return ""
-    first, second = board.rows[0].label, board.rows[1].label
-    parts = []
-    lead = board.lead
-    if lead is not None and lead.lower == lead.upper == lead.value == 0:
-        parts.append(f"Nothing separates {first} and {second} in any sample.")
-    elif lead is not None and np.isfinite(lead.lower):
-        certain = "excludes zero" if lead.excludes_zero else "includes zero"
-        parts.append(f"The 95 % interval of that lead is {bracket(lead)}: it {certain}.")
-    if tests.note:
-        parts.append(tests.note)
+    first, me = competing[0], table.labels.index(competing[0])
+    # Means are those that ranks compare; minus infinity for a failure, NaN for a skipped job.
+    gains = significant(table.standings)
+    rows = [table.labels.index(label) for label in baselines]
+    best = np.fmax.reduce(gains[rows], axis=0)
+    both = np.flatnonzero(np.isfinite(best) & ~np.isnan(gains[me]))
+    if not len(both):
+        return ""
+    lost = [p for p in both if gains[me, p] <= best[p]]
+    if not lost:
+        places = f"{'all ' if len(both) > 1 else ''}{several(len(both))}"
+        return f"{first} beats every baseline ({', '.join(baselines)}) on {places}."
+    named = []
+    for p in lost[:NAMED]:
+        who = rows[int(np.nanargmax(gains[rows, p]))]
+        scores = ", ".join(f"{table.labels[i]} {short(table.means[i, p])}" for i in (who, me))
+        named.append(f"{(names or {}).get(table.problems[p], table.problems[p])} ({scores})")
+    more = f" and {len(lost) - NAMED} more" if len(lost) > NAMED else ""
+    return (
+        f"On {len(lost)} of {several(len(both))} a baseline is at least as good as {first}:"
+        f" {', '.join(named)}{more}."
+    )
+
+
+METRIC = "test"
+"""Metric of the results: the test score of a policy's choice by validation."""
+
+BEYOND = 2.0
+"""Standard errors of the mean paired difference, beyond which two algorithms differ on test."""
+
+
+@dataclass(frozen=True)
+class Tested:
+    """Test's side of a leaderboard; an algorithm without a test score is in neither mapping."""
+
+    scores: Mapping[str, float]
+    """By algorithm: the mean on the leaderboard's scale, of one dataset the test score itself."""
+    ranks: Mapping[str, float]
+    """By algorithm: the mean rank over datasets; empty for one dataset."""
+    verdict: str
+    """Sentence on the agreement of validation and test about the first."""
+
+
+def on_test(frame: pd.DataFrame, board: Board, scale: Scale) -> Tested | None:
+    """Return the side of the test; None where no job chose by a validation score and was tested.
+
+    - `frame`: the results of `board`.
+    - `scale`: the leaderboard's.
+    """
+    table, only = score_table(frame, METRIC), board.table.only
+    if not frame["environment"].isin(choosing("arm")).any() or not np.isfinite(table.scores).any():
+        return None
+    if only is None:  # datasets without a meaning on the common scale count here
+        means = Scale(scale.zero, scale.one).means(table)
+        standing = nanmean(table.ranks(), axis=1)
     else:
-        pair = next((p for p in tests.pairs if {p.first, p.second} == {first, second}), None)
-        if pair is not None:
-            verdict = "differ" if pair.different else "do not differ significantly"
-            parts.append(
-                f"Over {pair.n} data sets {first} and {second} {verdict}"
-                f" (Wilcoxon-Holm, p = {short(pair.p, 2)})."
-            )
-    return " ".join(parts)
+        means, standing = table.means[:, only], -table.standings[:, only]
+    scores, places = (
+        pd.Series(values, table.labels)[np.isfinite(values)].to_dict()
+        for values in (means, standing)
+    )
+    return Tested(scores, {} if board.one_set else places, _agreement(board, table, places))
 
 
-def _cost(first: Row) -> str:
-    if not np.isfinite(first.cpu_seconds):
+def _agreement(board: Board, table: ScoreTable, places: Mapping[str, float]) -> str:
+    """Describe whether validation and test agree; of `places` less is better."""
+    leaders = [row.name for row in board.rows if row.place == 1 and row.name in places]
+    if not leaders or len(places) < 2:
         return ""
-    text = f"{first.label} took {short(first.cpu_seconds, 3)} CPU s a job"
-    if not np.isfinite(first.relative_cost):
-        return f"{text}."
-    if first.relative_cost < 1.005:
-        return f"{text}, the cheapest of all."
-    return f"{text}, {short(first.relative_cost, 3)} times the cheapest algorithm."
+    first = min(leaders, key=places.__getitem__)
+    ahead = sorted(
+        (label for label, place in places.items() if place < places[first] - 1e-9),
+        key=places.__getitem__,
+    )
+    level = [label for label, place in places.items() if abs(place - places[first]) <= 1e-9]
+    if not ahead and len(level) > 1:
+        return (
+            f"{listed(level)} share the best {'test score' if board.one_set else 'rank by test'}."
+        )
+    if not ahead:
+        return f"{first} {'has the best test score' if board.one_set else 'is 1st by test'} too."
+    others, n = len(ahead), len(places)
+    if board.one_set:
+        text = (
+            f"{first} has the best validation score, and {others} of {n - 1} others have a better"
+            f" test score, {ahead[0]} the best"
+        )
+    else:
+        text = (
+            f"{first} is 1st by validation and {ordinal(others + 1)} of {n} by test, where"
+            f" {ahead[0]} is 1st"
+        )
+    errors = [standard_errors(table, label, first) for label in ahead]
+    apart = [label for label, size in zip(ahead, errors, strict=True) if size > BEYOND]
+    if not np.isfinite(errors).any():
+        sure = "one run each has no standard error to judge by"
+    elif apart:
+        verb = "is" if len(apart) == 1 else "are"
+        sure = f"{listed(apart)} {verb} ahead by more than two standard errors"
+    else:
+        sure = "the differences on test are within two standard errors"
+    return f"Validation and test disagree: {text}; {sure}."
 
 
-def _missing(rows: tuple[Row, ...]) -> str:
-    ok, total = sum(row.n_ok for row in rows), sum(row.n_jobs for row in rows)
-    if ok == total:
-        return f"All {total} jobs finished."
-    counts = {how: sum(row.unfinished[how] for row in rows) for how in UNFINISHED.values()}
-    listed = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
-    return f"{ok} of {total} jobs finished ({listed})."
+def standard_errors(table: ScoreTable, one: str, other: str) -> float:
+    """Return by how many standard errors `one` is better than `other`.
+
+    Of the differences that are paired over datasets and repetitions; NaN for fewer than two
+    pairs, infinite where all differences are alike and not 0.
+    """
+    over = table.differences_from(other).scores[table.labels.index(one)]
+    differences: Floats = (over * table.signs[:, None]).ravel()
+    differences = differences[np.isfinite(differences)]
+    if len(differences) < 2:
+        return math.nan
+    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
+    mean = float(differences.mean())
+    if error:
+        return mean / error
+    return math.copysign(math.inf, mean) if mean else 0.0
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def ordinal(n: int) -> str:
+    """Return a place in words.
+
+    Examples
+    --------
+    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
+    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
+    """
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n}th" if n % 100 in (11, 12, 13) else f"{n}{ending}"

@@ -10,32 +10,34 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.job import UNDONE
+from leaseboard.tasks.score.frame import metric_title
 
 Floats = NDArray[np.float64]
 
 ROUNDING = 1e-12
 """Relative size of what differs only because sums were rounded."""
 
-NOT_RUN, OK, FAILED, SKIPPED, EARLY = range(5)
-"""What became of a cell's repetition."""
+NOT_DONE, OK, FAILED, SKIPPED, EARLY = range(5)
+"""Outcomes of a repetition."""
 
-UNFINISHED = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_RUN: "not run"}
-"""What became of those without a score, in words."""
+UNFINISHED = {FAILED: "failed", EARLY: "ended early", SKIPPED: "skipped", NOT_DONE: "not done"}
+"""Outcomes without a score, in words."""
 
 MISSING_RULE = (
     "A repetition that failed (timeout, memout, crash, diverged), or ended early, before it had"
-    " consumed its budget, counts as the worst score that any algorithm reached on that data set;"
+    " consumed its budget, counts as the worst score that any algorithm reached on that dataset;"
     " an algorithm without any score there ranks last."
-    " A job that was skipped or not run is left out, for that algorithm on that data set only."
+    " A job that was skipped or is not done is left out, for that algorithm on that dataset only."
     " Means and spreads of raw scores are of finished repetitions alone."
 )
-"""The rule that every table of the board states."""
+"""The rule that every table of the leaderboard states."""
 
-HINDSIGHT_RULE = (
+ORACLE_RULE = (
     "Hindsight: an algorithm that declares to use what cannot be known in time, a mark to measure"
     " by and no competitor."
 )
-"""Of boards with such an algorithm."""
+"""The rule of leaderboards with such an algorithm."""
 
 
 @dataclass(frozen=True)
@@ -44,17 +46,17 @@ class ScoreTable:
 
     labels: tuple[str, ...]
     problems: tuple[str, ...]
-    """The algorithms and the data sets, in the order of the results."""
+    """The algorithms and the datasets, in the order of the results."""
     directions: tuple[str, ...]
-    """``min`` or ``max``, one a data set."""
+    """``min`` or ``max``, one a dataset."""
     scores: Floats
-    """As measured; NaN where there is none, shape (n_labels, n_problems, n_repetitions)."""
+    """As measured; NaN where one is missing, shape (n_labels, n_problems, n_repetitions)."""
     states: NDArray[np.int8]
-    """`OK`, `FAILED`, `SKIPPED`, `NOT_RUN`, or `EARLY` for an ending before the budget's."""
+    """`OK`, `FAILED`, `SKIPPED`, `NOT_DONE`, or `EARLY` for an ending before the budget's."""
 
     @property
     def only(self) -> int | None:
-        """The place of a single data set, or of the one of several that alone has any score."""
+        """The place of a single dataset, or of the one of several that alone has any score."""
         if len(self.problems) == 1:
             return 0
         scored = np.flatnonzero(np.isfinite(self.scores).any(axis=(0, 2))).tolist()
@@ -62,7 +64,7 @@ class ScoreTable:
 
     @property
     def signs(self) -> Floats:
-        """1 for each data set on which more is better, else -1."""
+        """Factors that make more better, one a dataset."""
         return np.array([1.0 if direction == "max" else -1.0 for direction in self.directions])
 
     @property
@@ -82,7 +84,7 @@ class ScoreTable:
 
     @property
     def gains(self) -> Floats:
-        """Scores turned so that more is better, failures imputed by `MISSING_RULE`."""
+        """Scores with signs by which more is better, failures imputed by `MISSING_RULE`."""
         gains = self.scores * self.signs[None, :, None]
         worst = np.fmin.reduce(gains, axis=(0, 2), initial=np.nan)
         failed = np.isin(self.states, (FAILED, EARLY))
@@ -100,32 +102,17 @@ class ScoreTable:
         return np.where(failed & ~ok, -np.inf, cells)
 
     def ranks(self) -> Floats:
-        """Return the rank of each algorithm's mean on each data set, 1 the best, ties shared.
+        """Return the rank of each algorithm's mean on each dataset, 1 the best, ties shared.
 
-        NaN where the algorithm was skipped, or where nobody has a score.
+        NaN where the algorithm was skipped, or where no one has a score.
         """
         cells = self.standings
-        ranks = np.full(cells.shape, np.nan)
-        for p in range(len(self.problems)):
-            present = ~np.isnan(cells[:, p])
-            if np.isfinite(cells[present, p]).any():
-                ranks[present, p] = ranked(-significant(cells[present, p]))
-        return ranks
+        ranks = pd.DataFrame(-significant(cells)).rank().to_numpy()
+        return np.where(np.isfinite(cells).any(axis=0), ranks, np.nan)
 
-    def less(self, label: str) -> ScoreTable:
+    def differences_from(self, label: str) -> ScoreTable:
         """Return the differences of all scores from those of one algorithm, pair by pair."""
         return replace(self, scores=self.scores - self.scores[self.labels.index(label)])
-
-    def select(self, problems: Sequence[str]) -> ScoreTable:
-        """Return the table of some of its data sets."""
-        keep = [self.problems.index(problem) for problem in problems]
-        return ScoreTable(
-            self.labels,
-            tuple(problems),
-            tuple(self.directions[i] for i in keep),
-            self.scores[:, keep],
-            self.states[:, keep],
-        )
 
 
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
@@ -133,41 +120,32 @@ def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
 
     `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it.
     """
-    labels = tuple(dict.fromkeys(frame["label"]))
-    problems = tuple(dict.fromkeys(frame["data"]))
-    repetitions = sorted(set(frame["repetition"]))
-    shape = (len(labels), len(problems), len(repetitions))
-    scores = np.full(shape, np.nan)
-    states = np.full(shape, NOT_RUN, dtype=np.int8)
-    in_column = metric in frame.columns
-    for row in frame.itertuples():
-        where = (
-            labels.index(row.label),
-            problems.index(row.data),
-            repetitions.index(row.repetition),
-        )
-        value = getattr(row, metric) if in_column else row.metrics.get(metric)
-        if row.status == "ok" and not row.complete:
-            states[where] = EARLY
-        elif row.status == "ok":
-            states[where] = OK
-            scores[where] = np.nan if value is None else value
-        else:
-            states[where] = SKIPPED if row.status == "skipped" else FAILED
-    return ScoreTable(labels, problems, _directions(frame, problems), scores, states)
-
-
-def ranked(values: Floats) -> Floats:
-    """Return the rank of each of `values`, 1 the least; equal ones share their mean rank.
-
-    Examples
-    --------
-    >>> ranked(np.array([0.5, 0.1, 0.5])).tolist()
-    [2.5, 1.0, 2.5]
-    """
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    means: Floats = np.cumsum(counts) - (counts - 1) / 2
-    return means[places]
+    values = (
+        frame[metric]
+        if metric in frame.columns
+        else pd.Series([each.get(metric) for each in frame["metrics"]], frame.index)
+    )
+    ok, complete = frame["status"] == "ok", frame["complete"].astype(bool)
+    skipped, undone = frame["status"] == "skipped", frame["status"] == UNDONE
+    states = np.select([ok & complete, ok, skipped, undone], [OK, EARLY, SKIPPED, NOT_DONE],
+                       FAILED)  # fmt: skip
+    coded = [pd.factorize(frame["name"]), pd.factorize(frame["data"]),
+             pd.factorize(frame["repetition"], sort=True)]  # fmt: skip
+    places = tuple(codes for codes, _ in coded)
+    (_, labels), (_, problems), _ = coded
+    table = ScoreTable(
+        tuple(labels),
+        tuple(problems),
+        tuple(
+            _direction(data, rows[rows["status"] == "ok"])
+            for data, rows in frame.groupby("data", sort=False)
+        ),
+        np.full([len(names) for _, names in coded], np.nan),
+        np.full([len(names) for _, names in coded], NOT_DONE, dtype=np.int8),
+    )
+    table.scores[places] = values.astype("float64").where(ok & complete)
+    table.states[places] = states
+    return table
 
 
 def significant(values: Floats, digits: int = 9) -> Floats:
@@ -179,80 +157,98 @@ def significant(values: Floats, digits: int = 9) -> Floats:
 
 
 def nanmean(values: Floats, axis: int) -> Floats:
-    """Return the mean of the numbers that are there; NaN, without a warning, of none."""
+    """Return the mean of the finite numbers; NaN, without a warning, of none."""
     n = np.isfinite(values).sum(axis=axis)
     total = np.where(np.isfinite(values), values, 0.0).sum(axis=axis)
     return np.where(n > 0, total / np.maximum(n, 1), np.nan)
 
 
-def _directions(frame: pd.DataFrame, problems: tuple[str, ...]) -> tuple[str, ...]:
-    found = []
-    for problem in problems:
-        rows = frame[(frame["data"] == problem) & (frame["status"] == "ok")]
-        kinds = sorted(set(rows["direction"]))
-        metrics = sorted(set(rows["metric"]))
-        if len(kinds) > 1 or len(metrics) > 1:
-            raise UsageError(
-                f"results on {problem} have metrics {', '.join(metrics)} ({', '.join(kinds)}):"
-                " only results of one metric can stand on one board"
-            )
-        found.append(kinds[0] if kinds else "min")
-    return tuple(found)
+def _direction(data: object, rows: pd.DataFrame) -> str:
+    """Return the direction of the finished jobs of a dataset."""
+    kinds, metrics = sorted(set(rows["direction"])), sorted(set(rows["metric"]))
+    if len(kinds) > 1 or len(metrics) > 1:
+        raise UsageError(
+            f"results on {data} have metrics {', '.join(metrics)} ({', '.join(kinds)}):"
+            " a leaderboard compares results of one metric"
+        )
+    return kinds[0] if kinds else "min"
 
 
-NORMALISED_MEANS = (
-    "A normalised {metric} is the share of the way from what {zero} reaches (0) to what {one}"
-    " reaches (1), averaged over data sets: above 1 is better than {one}, below 0 worse than"
-    " {zero}."
-)
-SCALED_MEANS = (
-    "A scaled {metric} is the place between the worst algorithm of the run (0) and the best (1),"
-    " averaged over data sets: 0.9 is a tenth of that distance behind the best. It changes with"
-    " who takes part."
-)
-"""What a number on either scale says; the board shows it beside the numbers."""
+@dataclass(frozen=True)
+class Scale:
+    """Common scale of the scores of several datasets.
 
-
-def on_scale(
-    table: ScoreTable,
-    zero: str | None,
-    one: str | None,
-    meaningless: Collection[str] = (),
-    metric: str = "score",
-) -> tuple[Floats, str, str]:
-    """Return values on the common scale, its name, and what a number on it says.
-
-    It is `normalised` where `zero` and `one` are named, else `scaled`; NaN on the data sets that
-    are `meaningless` on it.
+    It is `normalised` where `zero` and `one` are named, else `scaled`.
     """
-    if zero is not None and one is not None:
-        values = normalised(table, zero, one)
-        scale = f"normalised {metric}: {zero} is 0, {one} is 1"
-        meaning = NORMALISED_MEANS.format(metric=metric, zero=zero, one=one)
-    else:
-        values = scaled(table)
-        scale = f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
-        meaning = SCALED_MEANS.format(metric=metric)
-    values[:, [problem in meaningless for problem in table.problems]] = np.nan
-    return values, scale, meaning
+
+    zero: str | None = None
+    one: str | None = None
+    """Algorithms whose scores are 0 and 1."""
+    meaningless: Collection[str] = ()
+    """Datasets that the suite leaves out; they are ranked nevertheless."""
+    metric: str = "score"
+
+    @property
+    def name(self) -> str:
+        """Name of the scale."""
+        metric = metric_title(self.metric)
+        if self.zero is not None and self.one is not None:
+            return f"normalised {metric}: {self.zero} is 0, {self.one} is 1"
+        return f"scaled {metric}: in each repetition the worst and any failure are 0, the best 1"
+
+    @property
+    def meaning(self) -> str:
+        """Meaning of a number on the scale, in sentences."""
+        metric = metric_title(self.metric)
+        if self.zero is not None and self.one is not None:
+            return (
+                f"A normalised {metric} is the share of the way from what {self.zero} reaches"
+                f" (0) to what {self.one} reaches (1), averaged over datasets: above 1 is better"
+                f" than {self.one}, below 0 worse than {self.zero}."
+            )
+        return (
+            f"A scaled {metric} is the position between the worst algorithm of the run (0)"
+            " and the best (1), averaged over datasets: 0.9 is a tenth of that distance behind the"
+            " best. It depends on which algorithms take part."
+        )
+
+    def values(self, table: ScoreTable) -> Floats:
+        """Return scores on the scale; NaN on the datasets that are `meaningless` on it."""
+        named = self.zero is not None and self.one is not None
+        values = normalised(table, self.zero, self.one) if named else scaled(table)
+        values[:, [problem in self.meaningless for problem in table.problems]] = np.nan
+        return values
+
+    def means(self, table: ScoreTable, only: str | None = None) -> Floats:
+        """Return means over datasets; of the score itself if it is of a single one, `only`."""
+        if only is None:
+            return nanmean(nanmean(self.values(table), axis=2), axis=1)
+        if only not in table.problems:
+            return np.full(len(table.labels), np.nan)
+        return np.asarray(table.means[:, table.problems.index(only)])
 
 
-def normalised(table: ScoreTable, zero: str, one: str) -> Floats:
+def normalised(table: ScoreTable, zero: str | None, one: str | None) -> Floats:
     """Return ChaCha's normalised score: 0 is as good as `zero`, 1 as good as `one`.
 
-    ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the data
-    set; above 1 is better than `one` (Wu et al. 2021, section 5).
+    ``(L_zero - L) / (L_zero - L_one)``, with the mean scores of `zero` and `one` on the
+    dataset; above 1 is better than `one` (Wu et al. 2021, section 5).
 
     Returns
     -------
     ndarray, shape (n_labels, n_problems, n_repetitions)
-        NaN on data sets where it has no meaning: `one` is not better than `zero`, or one of
+        NaN on datasets where it has no meaning: `one` is not better than `zero`, or one of
         them has no score.
     """
     gains = table.gains
     means = nanmean(np.where(np.isfinite(table.scores), gains, np.nan), axis=2)
-    base = _row(table, means, zero)
-    span = _row(table, means, one) - base
+    base, best = (
+        means[table.labels.index(label)]
+        if label in table.labels
+        else np.full(len(table.problems), np.nan)
+        for label in (zero, one)
+    )
+    span = best - base
     with np.errstate(invalid="ignore"):
         span = np.where(span > ROUNDING * np.abs(base), span, np.nan)
     above = gains - base[None, :, None]
@@ -298,9 +294,3 @@ def relative_losses(table: ScoreTable, references: Sequence[str]) -> Floats:
         base = np.fmin.reduce(table.means[rows], axis=0, initial=np.nan)
         usable = (base > 0) & (np.array(table.directions) == "min")
     return np.asarray(-table.gains / np.where(usable, base, np.nan)[None, :, None])
-
-
-def _row(table: ScoreTable, values: Floats, label: str) -> Floats:
-    if label not in table.labels:
-        return np.full(len(table.problems), np.nan)
-    return np.asarray(values[table.labels.index(label)])

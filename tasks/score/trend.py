@@ -1,8 +1,6 @@
-"""How the scores of a suite went over the days on which its jobs ran anew."""
+"""Scores of a suite over the days on which its jobs ran again."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,54 +8,50 @@ import pandas as pd
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame, to_frame
-from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, on_scale, score_table
+from leaseboard.tasks.score.table import Scale, score_table
 
 MOST_DAYS = 120
-"""The newest days that a trend tells."""
+"""The newest days that a trend shows."""
 
-_PLACE = ["label", "data", "repetition"]
+_PLACE = ["name", "data", "repetition"]
 _SAME = [*_PLACE, "seed", "environment_seed"]
 
 
 @dataclass(frozen=True)
 class Trend:
-    """Scores over days, one row an algorithm."""
+    """Scores over days."""
 
-    days: tuple[str, ...]
-    labels: tuple[str, ...]
-    scores: Floats
-    """Shape (n_labels, n_days): on the board's scale, of one data set the mean score itself; NaN
-    while an algorithm had not run all its jobs."""
-    ran: tuple[int, ...]
-    """How many jobs ran anew on each day."""
+    scores: pd.DataFrame
+    """A row a day, a column an algorithm: on the leaderboard's scale, of one dataset the mean
+    score itself; NaN while an algorithm had not run all its jobs."""
+    ran: list[int]
+    """Number of jobs that ran again on each day."""
     scale: str
     meaning: str
-    """What the scores are, and what a number on their scale says."""
+    """Name of the scale, and the meaning of a number on it."""
     only: str | None
-    """The data set whose mean scores they are."""
+    """The dataset whose mean scores they are."""
 
 
 def trend(
-    now: pd.DataFrame,
-    earlier: Sequence[Result],
-    *,
-    zero: str | None = None,
-    one: str | None = None,
-    meaningless: Collection[str] = (),
+    now: pd.DataFrame, earlier: Sequence[Result], scale: Scale | None = None
 ) -> Trend | None:
-    """Return the results as they stood at the end of each day on which jobs ran.
+    """Return the results at the end of each day on which jobs ran.
 
     None for a single day, and where no algorithm has a score.
 
-    - `now`: the results of the board, as `leaseboard.tasks.score.frame.as_frame` gives them.
-    - `earlier`: those that they superseded; of jobs that the board does not have none count.
-    - `zero`, `one`, `meaningless`: of the board's scale.
+    - `now`: the results of the leaderboard, as `leaseboard.tasks.score.frame.as_frame` gives them.
+    - `earlier`: those that they superseded; jobs that the leaderboard does not have do not count.
+    - `scale`: the leaderboard's.
     """
-    standing = score_table(now)
-    now = _dated(now)
-    asked = now.set_index(_SAME).index
+    scale, table = scale or Scale(), score_table(now)
+    # A skipped job never ran; one that failed at once has the moment of the last.
+    now = now[(now["status"] != "skipped") | (now["started"] != "")]
+    now = now.assign(started=now["started"].where(now["started"] != "", now["started"].max()))
     past = to_frame(earlier)
-    past = past[pd.MultiIndex.from_frame(past[_SAME]).isin(asked)] if len(past) else past
+    if len(past):
+        asked = now.set_index(_SAME).index
+        past = past[pd.MultiIndex.from_frame(past[_SAME]).isin(asked)]
     both = pd.concat([past, now], ignore_index=True) if len(past) else now
     both = both[both["started"] != ""]
     both = both.assign(moment=pd.to_datetime(both["started"], utc=True, format="ISO8601"))
@@ -66,48 +60,19 @@ def trend(
     days = sorted(set(day_of))[-MOST_DAYS:]
     if len(days) < 2:
         return None
-    only = None if standing.only is None else standing.problems[standing.only]
-    scale, meaning = on_scale(standing, zero, one)[1:]
-    if standing.only is not None:
-        better = "less" if standing.directions[standing.only] == "min" else "more"
-        scale, meaning = f"mean score, {better} is better", ""
-    labels = standing.labels
-    jobs = now["label"].value_counts()
-    scores = np.full((len(labels), len(days)), np.nan)
-    for at, day in enumerate(days):
+    only = None if table.only is None else table.problems[table.only]
+    jobs = now["name"].value_counts()
+    scores = pd.DataFrame(np.nan, days, list(table.labels))
+    for day in days:
         there = as_frame(both[day_of <= day].drop_duplicates(_PLACE, keep="last"))
-        found = score_table(there)
-        values = _values(found, zero, one, meaningless, only)
-        complete = there["label"].value_counts()
-        for label, value in zip(found.labels, values.tolist(), strict=True):
+        found, complete = score_table(there), there["name"].value_counts()
+        for label, value in zip(found.labels, scale.means(found, only), strict=True):
             if complete[label] == jobs[label]:
-                scores[labels.index(label), at] = value
-    if not np.isfinite(scores).any():
+                scores.loc[day, label] = value
+    if scores.isna().all(axis=None):
         return None
-    ran = tuple(int((day_of == day).sum()) for day in days)
-    return Trend(tuple(days), labels, scores, ran, scale, meaning, only)
-
-
-def _dated(now: pd.DataFrame) -> pd.DataFrame:
-    """Return the jobs that ran, each with its moment: the last one if it failed at once.
-
-    What was skipped never ran, and stands nowhere.
-    """
-    ran = now[(now["status"] != "skipped") | (now["started"] != "")]
-    return ran.assign(started=ran["started"].where(ran["started"] != "", ran["started"].max()))
-
-
-def _values(
-    table: ScoreTable,
-    zero: str | None,
-    one: str | None,
-    meaningless: Collection[str],
-    only: str | None,
-) -> Floats:
-    """Return the score of each label over all data sets that count."""
+    name, meaning = scale.name, scale.meaning
     if only is not None:
-        if only not in table.problems:
-            return np.full(len(table.labels), np.nan)
-        return np.asarray(table.means[:, table.problems.index(only)])
-    values, _, _ = on_scale(table, zero, one, meaningless)
-    return np.asarray(nanmean(nanmean(values, axis=2), axis=1))
+        better = "less" if table.signs[table.problems.index(only)] < 0 else "more"
+        name, meaning = f"mean score, {better} is better", ""
+    return Trend(scores, [int((day_of == day).sum()) for day in days], name, meaning, only)

@@ -1,1 +1,1 @@
-"""The champion of a keep behind HTTP: forecasts that are logged before they are told."""
+"""The champion of a live model behind HTTP: predictions are logged before they are sent."""

@@ -1,10 +1,10 @@
-"""Who may ask, how much, and how often."""
-
-from __future__ import annotations
+"""Admission of requests: tokens, hosts and rates."""
 
 import hmac
+from base64 import b64decode
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 
 from leaseboard.algorithms.errors import UsageError
@@ -13,28 +13,32 @@ TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
 """The variable of the environment that holds the token."""
 RATE = 1000
 """Requests a second of one client."""
+OPEN = frozenset({"/ping", "/health", "/v2/health/live", "/v2/health/ready"})
+"""What may be asked without the token: whether the server lives and is ready."""
+PAGES = frozenset({"/docs", "/openapi.json"})
+"""What a browser may ask for with the token as a password, for which it asks its user."""
 CLIENTS = 10_000
-"""So many are told apart; of more, those that were heard of least lately are forgotten."""
+"""Clients that are counted each; of more, those that asked least recently are forgotten."""
 
 
 class RefusedError(Exception):
-    """A request that gets no forecast.
+    """Refusal of a request.
 
     - `status`: of HTTP.
     - `kind`: for the metrics.
-    - `message`: one line: what, the rule, the mend.
+    - `message`: one line: what, the rule, how to fix it.
     - `more`: what else the answer holds.
     """
 
     def __init__(self, status: int, kind: str, message: str, **more: object) -> None:
-        super().__init__(message)
+        super().__init__(" ".join(message.split()))
         self.status, self.kind, self.more = status, kind, more
 
 
 class Admission:
-    """The doorkeeper.
+    """Admission of requests by token, host and rate.
 
-    - `token`: what every request but ``/health`` must bear; empty: none, on loopback alone.
+    - `token`: what every request but those of `OPEN` must have; empty: none, on loopback only.
     - `rate`: see `RATE`.
     - `seconds`: a clock that only goes forward.
     """
@@ -42,9 +46,10 @@ class Admission:
     def __init__(self, token: str, rate: float, seconds: Callable[[], float]) -> None:
         self._token, self._rate, self._seconds = token.encode(), rate, seconds
         self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        """By client: how many requests it may still send at once, and when it asked last."""
 
     def check(self, path: str, client: str, headers: Mapping[bytes, bytes]) -> None:
-        """RefusedError unless the request may pass."""
+        """Raise RefusedError unless the request may pass."""
         self._check_rate(client)
         if not self._token:
             # A page in a browser here could ask us by a name of its own that leads to loopback.
@@ -54,21 +59,28 @@ class Admission:
                     403, "host", f"host {host[:100]!r} is not this machine: ask 127.0.0.1, or"
                     f" start the server with {TOKEN}",
                 )  # fmt: skip
-        elif path != "/health" and not self.trusts(headers):
+        elif path not in OPEN and not self.trusts(headers, by_password=path in PAGES):
             raise RefusedError(
                 401, "token", "no token, or a wrong one: send the header Authorization: Bearer and"
                 f" what the server has in {TOKEN}",
             )  # fmt: skip
 
-    def trusts(self, headers: Mapping[bytes, bytes]) -> bool:
-        """Whether the request bears the token, if there is one."""
+    def trusts(self, headers: Mapping[bytes, bytes], *, by_password: bool = False) -> bool:
+        """Return whether the request has the token, if there is one.
+
+        - `by_password`: it may be the password of any user.
+        """
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
+        scheme, given = scheme.lower(), given.strip()
+        if by_password and scheme == b"basic":
+            with suppress(ValueError):
+                scheme, given = b"bearer", b64decode(given).partition(b":")[2]
         # The time that this takes says nothing about the token.
-        is_right = hmac.compare_digest(given.strip(), self._token)
-        return not self._token or (is_right and scheme.lower() == b"bearer")
+        is_right = hmac.compare_digest(given, self._token)
+        return not self._token or (is_right and scheme == b"bearer")
 
     def _check_rate(self, client: str) -> None:
-        """Each client has so many requests to spend a second, and as many at once."""
+        """Raise RefusedError for a client that asks more often than `rate`."""
         now = self._seconds()
         left, then = self._clients.pop(client, (self._rate, now))
         left = min(self._rate, left + (now - then) * self._rate)
@@ -83,7 +95,7 @@ class Admission:
 
 
 def check_place(host: str, token: str) -> None:
-    """UsageError if others could reach the server without a token, or with one nobody can send."""
+    """Raise UsageError if others could ask without a token, or no header can carry the token."""
     if token and not (token.isascii() and token.isprintable() and " " not in token):
         raise UsageError(
             f"{TOKEN} holds a space or another sign that no header carries: set it to letters and"
@@ -97,7 +109,7 @@ def check_place(host: str, token: str) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, for this machine alone."""
+    """Return whether a host is this machine, and reached only from it."""
     if host == "localhost":
         return True
     try:

@@ -1,4 +1,4 @@
-"""The champion and the contract of a live model, as they are from second to second."""
+"""The champion and the contract of a live model, followed from second to second."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.algorithms.tables.values import text_of
-from leaseboard.tasks.keep.conform import row_check
-from leaseboard.tasks.keep.contract import NUMBERS, Contract, read_contract
-from leaseboard.tasks.keep.rows import reader_of
-from leaseboard.tasks.keep.settings import DataSettings, Keep
-from leaseboard.tasks.keep.shadow import CHAMPION
-from leaseboard.tasks.keep.snapshot import Snapshot
-from leaseboard.tasks.models.load import load
-from leaseboard.tasks.models.logged import KEY, SAVED
-from leaseboard.tasks.models.registry import LINEAGE
+from leaseboard.tasks.live.contract import NUMBERS, Contract, read_contract
+from leaseboard.tasks.live.contract_check import row_check
+from leaseboard.tasks.live.rows import reader_of
+from leaseboard.tasks.live.settings import DataSettings, LiveSettings
+from leaseboard.tasks.live.shadow import CHAMPION
+from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.models.logged import CANDIDATE, KEY, download
+from leaseboard.tasks.models.model import load_file
 from leaseboard.tasks.store.live_tables import LONGEST_ID
 from leaseboard.tasks.track.store import open_store, reported
 
@@ -36,12 +34,12 @@ LAST_LOOK = 5.0
 
 @dataclass(frozen=True)
 class Champion:
-    """What forecasts."""
+    """Version that predicts."""
 
     snapshot: Snapshot
     name: str
     version: str
-    lineage: str
+    candidate: str
     digest: str
     """Of what it has learned."""
     made: float
@@ -49,17 +47,18 @@ class Champion:
     source: str = ""
     """Where the registry has it; a version's number may be given again once a model is deleted."""
 
-    def told(self) -> dict[str, str]:
-        """Which it is, for answers."""
-        return {"model": self.name, "version": self.version, "lineage": self.lineage,
+    def describe(self) -> dict[str, str]:
+        """Return which version it is, for answers."""
+        return {"model": self.name, "version": self.version, "candidate": self.candidate,
                 "digest": self.digest[:16]}  # fmt: skip
 
 
 class RowRules:
-    """The contract as it is for single rows."""
+    """Data contract for single rows."""
 
     def __init__(self, contract: Contract, data: DataSettings) -> None:
-        columns = dict(contract.columns)
+        columns = self.columns = dict(contract.columns)
+        """Those of a row without its label, in the order of the contract."""
         target = columns.pop(data.target)
         needed = {data.target: target.model_copy(update={"missing": 0.0, "required": True})}
         self._data, self._read_label = data, reader_of(target.kind)
@@ -71,51 +70,59 @@ class RowRules:
         self._check_label = row_check(Contract(columns=needed))
 
     def row_fault(self, row: Mapping[str, Any]) -> str | None:
-        """Why a row without its label breaks the contract; None if it does not."""
-        return self._check_row(row) or self._id_fault(row)
+        """Return why a row without its label breaks the contract; None if it does not."""
+        return self._check_row(row) or self._name_fault(row) or self._id_fault(row)
+
+    def _name_fault(self, row: Mapping[str, Any]) -> str | None:
+        """Return why a name is probably that of a column which may be left out, misspelled."""
+        unknown = row.keys() - self.columns.keys() - {self._data.target}
+        absent = self.columns.keys() - row.keys() if unknown else ()
+        if not absent:
+            return None
+        return f"no column {min(absent)!r}, and {short(repr(min(unknown)), 60)} is unknown"
 
     def label_fault(self, row: Mapping[str, Any]) -> str | None:
-        """The same of a row that is an id and a label."""
+        """Return why an id and a label break the contract; None if they do not."""
         return self._check_label(row) or self._id_fault(row)
 
     def label(self, row: Mapping[str, Any]) -> Any:
-        """The label of a row, as an update reads it."""
+        """Return the label of a row, as an update reads it."""
         return self._read_label(row[self._data.target])
 
     def identity(self, row: Mapping[str, Any]) -> str | None:
-        """What an update calls the row; None where rows have no id."""
+        """Return the identity of the row in an update; None where rows have no id."""
         if self._data.id is None or self._read_id is None:
             return None
         return text_of(self._read_id(row[self._data.id]))
 
     def _id_fault(self, row: Mapping[str, Any]) -> str | None:
-        """Why the state could not find a row by its id."""
+        """Return why the state could not find a row by its id."""
         identity = self.identity(row)
         if identity is None or (0 < len(identity) <= LONGEST_ID and "\0" not in identity):
             return None
         return (
-            f"{self._data.id} {short(repr(identity), 60)} is no id: write 1 to {LONGEST_ID}"
+            f"{self._data.id} {short(repr(identity), 60)} is not an id: write 1 to {LONGEST_ID}"
             " characters without NUL"
         )
 
 
 class Follower:
-    """Holds the champion and the rules, and takes up others when alias or contract change.
+    """Follower of the alias and the contract of a live model.
 
     - `uri`: of the MLflow store.
-    - `keep`: whose model it is, and whose contract.
-    - `tell`: gets each new fault once. What was there before goes on.
+    - `keep`: the settings of the live model.
+    - `report`: called with each new fault, once. The last champion goes on predicting.
 
     Raises UsageError if the contract cannot be read.
     """
 
-    def __init__(self, uri: str, keep: Keep, tell: Callable[[str], None]) -> None:
+    def __init__(self, uri: str, keep: LiveSettings, report: Callable[[str], None]) -> None:
         self.champion: Champion | None = None
-        self._uri, self._keep, self._name = uri, keep, keep.name
-        self._stamp: tuple[int, ...] = ()
+        self._uri, self._keep, self.name = uri, keep, keep.name
+        self._version_of_file: tuple[int, ...] = ()
         self._read_rules()
         self.fault = ""
-        self.tell = tell
+        self.report = report
         self._faults: list[str] = []
         self._looked = threading.Event()
         self._client: MlflowClient | None = None
@@ -133,11 +140,11 @@ class Follower:
         self._thread.join(LAST_LOOK)
 
     def look(self) -> None:
-        """Take up what the alias and the contract say now; neither waits for the other's mend."""
+        """Read the alias and the contract; a fault of one does not hold up the other."""
         faults = [why for step in (self._read_rules, self._take_up) if (why := _fault_of(step))]
         for fault in faults:
             if fault not in self._faults:
-                self.tell(fault)
+                self.report(fault)
         self._faults, self.fault = faults, "; ".join(faults)
 
     def _follow(self) -> None:
@@ -153,63 +160,60 @@ class Follower:
             found = path.stat()
         except OSError as error:
             raise UsageError(f"cannot read {path}: {error.strerror}") from error
-        stamp = found.st_ino, found.st_mtime_ns, found.st_size
-        if stamp != self._stamp:
+        seen = found.st_ino, found.st_mtime_ns, found.st_size
+        if seen != self._version_of_file:
             self.rules = RowRules(read_contract(path, self._keep.data), self._keep.data)
-            self._stamp = stamp
+            self._version_of_file = seen
 
     def _take_up(self) -> None:
         from mlflow.exceptions import MlflowException
-        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
         client = self._client = self._client or open_store(self._uri)
         with reported(self._uri):
             try:
-                version = client.get_model_version_by_alias(self._name, CHAMPION)
+                version = client.get_model_version_by_alias(self.name, CHAMPION)
             except MlflowException as error:
                 if error.error_code in {"RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"}:
                     if self.champion is None:
                         return  # none yet
                     raise LeaseboardError(
-                        f"models:/{self._name}@{CHAMPION} is gone: forecasts still come from"
-                        f" version {self.champion.version}; take a turn with `leaseboard keep`"
+                        f"models:/{self.name}@{CHAMPION} is gone: predictions still come from"
+                        f" version {self.champion.version}; run `leaseboard live update`"
                     ) from error
                 raise
             now = self.champion
             is_same = now is not None and now.version == str(version.version)
             if now is not None and is_same and now.source == version.source:
                 return
-            logged = client.get_logged_model(version.source.removeprefix("models:/"))
-            repository = get_artifact_repository(logged.artifact_location, tracking_uri=self._uri)
             with tempfile.TemporaryDirectory() as folder:
-                place = repository.download_artifacts(f"artifacts/{SAVED}", dst_path=folder)
-                snapshot = load(Path(place))
+                (place,) = download(client, self._uri, version, folder, "artifacts")
+                snapshot = load_file(place, f"models:/{self.name}/{version.version}")
         tags = version.tags
-        if not isinstance(snapshot, Snapshot) or not tags.keys() >= {LINEAGE, KEY}:
+        if not isinstance(snapshot, Snapshot) or not tags.keys() >= {CANDIDATE, KEY}:
             raise LeaseboardError(
-                f"version {version.version} of {self._name} is no snapshot of a keep: let"
-                " `leaseboard keep` publish one"
+                f"version {version.version} of {self.name} is not of a live model: let"
+                " `leaseboard live update` publish one"
             )
-        # Compiled code is loaded at the first forecast, which no caller shall wait for.
-        snapshot.foresee([snapshot.read({})])
+        # The first prediction loads compiled code: no caller should wait for that.
+        snapshot.predict_rows([snapshot.read({})])
         self.champion = Champion(
             snapshot,
-            self._name,
+            self.name,
             str(version.version),
-            tags[LINEAGE],
+            tags[CANDIDATE],
             tags[KEY].partition("-")[2],
             version.creation_timestamp / 1000,
             version.source,
         )
-        self.tell(f"forecasts come from models:/{self._name}/{version.version}")
+        self.report(f"predictions come from models:/{self.name}/{version.version}")
 
 
 def _fault_of(step: Callable[[], None]) -> str:
-    """Why a step could not be taken, in a line; whatever it was, the next look tries again."""
+    """Return why a step failed, in a line; the next look tries again."""
     try:
         step()
     except (LeaseboardError, OSError) as error:
         return " ".join(str(error).split())
-    except Exception as error:  # noqa: BLE001  (a thread that ended would follow nobody)
+    except Exception as error:  # noqa: BLE001  (the thread must not end)
         return f"internal error: {type(error).__name__}: {short(' '.join(str(error).split()))}"
     return ""

@@ -1,6 +1,4 @@
-"""The one thread that forecasts: what waits together is forecast, and logged, together."""
-
-from __future__ import annotations
+"""The one thread that predicts: requests that wait together are answered together."""
 
 import asyncio
 import queue
@@ -10,51 +8,53 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.keep.rows import Values, packed
-from leaseboard.tasks.models.continued import LEVEL, Told
+from leaseboard.tasks.live.rows import to_json
+from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.models.columns import Values
+from leaseboard.tasks.models.model import LEVEL, Prediction
 from leaseboard.tasks.serve.champion import Champion
 from leaseboard.tasks.store.live_model import State
 
 TOGETHER = 2000
-"""Rows that are forecast together, about."""
+"""Rows that are predicted together, about."""
 
 
 @dataclass(frozen=True)
 class WaitingRows:
-    """Rows of a caller that waits."""
+    """Rows of one request that waits."""
 
     champion: Champion
     ids: Sequence[str]
     rows: Sequence[Values]
     level: float | None
-    """Of the intervals; None where the champion tells none."""
-    answer: Future[list[Told]] = field(default_factory=Future)
+    """Of the intervals; None where the champion has none."""
+    answer: Future[list[Prediction]] = field(default_factory=Future)
 
 
 class Desk:
-    """Forecasts in one thread, since a model is for one.
+    """Queue of requests, answered in one thread, because a model is not safe for several.
 
-    - `tell`: is told when the state cannot be written any more, and when it can again.
+    - `report`: called when the state cannot be written any more, and when it can again.
 
-    No forecast is told before it stands in the state of the keep: one commit for all requests that
-    came while the last was written.
+    No prediction is sent before it is in the state of the live model: one commit for all requests
+    that came while the last was written.
     """
 
     def __init__(
-        self, state: State, clock: Callable[[], datetime], tell: Callable[[str], None]
+        self, state: State, clock: Callable[[], datetime], report: Callable[[str], None]
     ) -> None:
         self.waiting = 0
         """Rows that wait."""
         self.fault = ""
         """Why the state could not be written the last time; empty if it was."""
-        self._state, self._clock, self._tell = state, clock, tell
+        self._state, self._clock, self._report = state, clock, report
         self._queue: queue.SimpleQueue[WaitingRows] = queue.SimpleQueue()
-        self._thread = ThreadPoolExecutor(1, "forecast")
+        self._thread = ThreadPoolExecutor(1, "prediction")
 
     async def ask(
         self, champion: Champion, ids: Sequence[str], rows: Sequence[Values], level: float | None
-    ) -> list[Told]:
-        """What the champion forecasts of rows, once that is logged."""
+    ) -> list[Prediction]:
+        """Return the champion's predictions of rows, once they are logged."""
         request = WaitingRows(champion, ids, rows, level)
         self.waiting += len(rows)
         try:
@@ -65,10 +65,10 @@ class Desk:
             self.waiting -= len(rows)
 
     def note(self, error: Exception | None = None) -> None:
-        """Remember that the state could not be written, or could; what is new is reported."""
+        """Remember that the state could not be written, or could; report a change."""
         fault = "" if error is None else " ".join(str(error).split())
         if fault != self.fault:
-            self._tell(fault or "the state can be written again")
+            self._report(fault or "the state can be written again")
         self.fault = fault
 
     def stop(self) -> None:
@@ -80,29 +80,31 @@ class Desk:
         group: list[WaitingRows] = []
         while not self._queue.empty() and sum(len(each.rows) for each in group) < TOGETHER:
             group.append(self._queue.get_nowait())
-        told: list[list[Told] | Exception] = []
+        predicted: list[list[Prediction] | Exception] = []
         for request in group:
             try:
-                told.append(_forecasts(request))
-            except Exception as error:  # noqa: BLE001  (whatever a model raises is one caller's)
-                told.append(error)
+                predicted.append(_predictions(request))
+            except Exception as error:  # noqa: BLE001  (an error of a model is of one request)
+                predicted.append(error)
         at = self._clock().isoformat(timespec="milliseconds")
         log = [
             {"id": identity, "at": at, "snapshot": f"{request.champion.name}/"
              f"{request.champion.version}", "level": request.level,
-             "forecast": packed(forecast)}
-            for request, found in zip(group, told, strict=True)
+             "prediction": to_json(prediction)}
+            for request, found in zip(group, predicted, strict=True)
             if not isinstance(found, Exception)
-            for identity, forecast in zip(request.ids, found, strict=True)
+            for identity, prediction in zip(request.ids, found, strict=True)
         ]  # fmt: skip
         try:
             if log:
+                reach("serve.before-log")
                 self._state.log_served(log)
+                reach("serve.after-log")
                 self.note()
-        except Exception as error:  # noqa: BLE001  (nothing is told that is not logged)
+        except Exception as error:  # noqa: BLE001  (nothing is sent that is not logged)
             self.note(error)
-            told = [error if isinstance(each, list) else each for each in told]
-        for request, found in zip(group, told, strict=True):
+            predicted = [error if isinstance(each, list) else each for each in predicted]
+        for request, found in zip(group, predicted, strict=True):
             if not request.answer.set_running_or_notify_cancel():
                 continue  # its caller waits no more
             if isinstance(found, Exception):
@@ -111,12 +113,12 @@ class Desk:
                 request.answer.set_result(found)
 
 
-def _forecasts(request: WaitingRows) -> list[Told]:
+def _predictions(request: WaitingRows) -> list[Prediction]:
     level = LEVEL if request.level is None else request.level
-    told = request.champion.snapshot.foresee(request.rows, level)
-    if len(told) != len(request.rows):
+    found = request.champion.snapshot.predict_rows(request.rows, level)
+    if len(found) != len(request.rows):
         raise LeaseboardError(
             f"version {request.champion.version} of {request.champion.name} has learned nothing"
-            " yet: take a turn with `leaseboard keep`"
+            " yet: run `leaseboard live update`"
         )
-    return told
+    return found

@@ -1,24 +1,10 @@
 """The steps of a benchmark as Prefect tasks: ``from leaseboard.tasks.steps import fetch``.
 
-Prefect is loaded with the first of them; whoever runs the same steps without it, as
-`leaseboard.tasks.steps.interactive` does, needs none.
+Prefect is loaded with the first of them; `leaseboard.tasks.steps.interactive` runs the same steps
+without it.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.steps.prefect_tasks import (
-        fetch,
-        hold,
-        prepare,
-        record,
-        report,
-        results_of,
-        run,
-        score,
-    )
+from typing import Any
 
 __all__ = ["fetch", "hold", "prepare", "record", "report", "results_of", "run", "score"]
 

@@ -1,6 +1,4 @@
-"""``race``: a few algorithms on a file or a data set, from a notebook, in this process."""
-
-from __future__ import annotations
+"""``race``: a few algorithms on a file or a dataset, from a notebook, in this process."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -9,10 +7,12 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.parts import missing
 from leaseboard.algorithms.tables.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
@@ -25,23 +25,50 @@ from leaseboard.tasks.jobs.suites.plan import (
 )
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.models.automl.watch import without_autologging
+from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.score.board import plain
-from leaseboard.tasks.score.compared import Compared, compared
 from leaseboard.tasks.score.frame import to_frame
+from leaseboard.tasks.score.summary import Compared, compared, score_name
 
 TITLE = "Race"
 
 
 @dataclass(frozen=True, eq=False)
-class Raced:
-    """How a race ended; a notebook shows its board, and ``print`` too."""
+class Leaderboard:
+    """Results of a race, compared; a notebook and ``print`` show them as a ranking table.
+
+    `race` returns it.
+
+    Parameters
+    ----------
+    results : tuple of Result
+        One a job, in the order in which they ran: data, repetition, algorithm.
+    comparison : Compared
+        The ranking with its intervals, tests and words.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row an algorithm, the best first.
+    best : tuple of str
+        Algorithms in first place.
+    frame : DataFrame
+        Every field of every result, one row a job.
+    failures : tuple of str
+        Status and reason of each job without a score.
+
+    Examples
+    --------
+    >>> leaderboard = race("running-mean", "synthetic:fried?rows=500", baselines=False)
+    >>> leaderboard.best, leaderboard.failures
+    (('running-mean',), ())
+    >>> leaderboard.table["jobs"].tolist()
+    [1]
+    """
 
     results: tuple[Result, ...]
-    """One a job, in the order in which they ran: data, repetition, algorithm."""
     comparison: Compared
-    """The leaderboard with its intervals, tests and words."""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -49,22 +76,22 @@ class Raced:
         return to_frame(self.results)
 
     @property
-    def board(self) -> pd.DataFrame:
+    def table(self) -> pd.DataFrame:
         """One row an algorithm, the best first.
 
-        ``score`` is the mean score on one data set; on several it is the mean of the board's
-        common scale, more is better, and ``place`` and ``rank`` are there. ``relative_loss`` is
-        the loss over the best baseline's, where one ran. Of policies
+        ``score`` is the mean score on one dataset; on several it is the mean on the
+        leaderboard's common scale, more is better, and ``place`` and ``rank`` are there.
+        ``relative_loss`` is the loss over the best baseline's, where one ran. Of policies
         ``test_score`` is the same of the test score.
         """
         found, tested = self.comparison.board, self.comparison.tested
         one_set = found.one_set
         rows = [
             {
-                "algorithm": row.label,
+                "algorithm": row.name,
                 **({} if one_set else {"place": row.place, "rank": row.rank.value}),
                 **({"relative_loss": row.relative.value} if found.baselines else {}),
-                **({"test_score": tested.scores.get(row.label)} if tested else {}),
+                **({"test_score": tested.scores.get(row.name)} if tested else {}),
                 "score": (row.raw if one_set else row.score).value,
                 "cpu_seconds": row.cpu_seconds,
                 "ok": row.n_ok,
@@ -76,21 +103,62 @@ class Raced:
 
     @property
     def best(self) -> tuple[str, ...]:
-        """Who came first, on one data set who has the best mean score.
+        """Algorithms in first place, on one dataset those of the best mean score.
 
-        Several if they are equal, nobody if no job has a score.
+        Several if they are equal, empty if no job has a score.
         """
         rows = self.comparison.board.rows
-        return tuple(row.label for row in rows if row.place == 1 and row.n_ok)
+        return tuple(row.name for row in rows if row.place == 1 and row.n_ok)
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """A line for each job without a score: what became of it, and why."""
+        """Status and reason of each job without a score, one line each."""
         return tuple(
-            f"{result.label} on {result.data}: {result.status}: {result.reason}"
+            f"{result.name} on {result.data}: {result.status}: {result.reason}"
             for result in self.results
             if result.status != "ok"
         )
+
+    def plot(self) -> Any:
+        """Plot one point an algorithm with its interval, the best on top.
+
+        It is the relative loss on a logarithmic axis where there are baselines, or else the score.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+
+        Raises
+        ------
+        UsageError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> figure = race(["vanilla", "chacha"], "synthetic:fried?rows=1000").plot()
+        >>> figure.data[0].y[-1]
+        'chacha'
+        """
+        try:
+            from plotly.graph_objects import Figure
+        except ModuleNotFoundError as error:
+            raise UsageError(f"Leaderboard.plot: {missing(error.name)}") from error
+
+        found = self.comparison.board
+        title, shown = score_name(found), [row.raw if found.one_set else row.score
+                                           for row in found.rows]  # fmt: skip
+        if found.baselines:
+            title, shown = "loss / that of the best baseline", [row.relative for row in found.rows]
+        points = [(row.name, each) for row, each in zip(found.rows, shown, strict=True)][::-1]
+        figure = Figure(layout={"title": "Leaderboard", "xaxis_title": title})
+        figure.add_scatter(
+            x=[each.value for _, each in points], y=[label for label, _ in points], mode="markers",
+            error_x={
+                "array": [each.upper - each.value for _, each in points],
+                "arrayminus": [each.value - each.lower for _, each in points],
+            },
+        )  # fmt: skip
+        return figure.update_xaxes(type="log" if found.baselines else "linear")
 
     def __str__(self) -> str:
         return "\n".join([plain(self.comparison), *self.failures]).rstrip("\n")
@@ -100,13 +168,13 @@ class Raced:
 
     def _repr_html_(self) -> str:
         said = [*self.comparison.answer.lines(), *self.failures]
-        return str(self.board.to_html()) + "".join(f"<p>{escape(line)}</p>" for line in said)
+        return str(self.table.to_html()) + "".join(f"<p>{escape(line)}</p>" for line in said)
 
 
 @without_autologging()
 def race(
     algorithms: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]],
-    data: str | Path | pd.DataFrame | Sequence[str | Path],
+    data: str | Path | pd.DataFrame | Sequence[str | Path] | tuple[Any, Any],
     *,
     target: str | None = None,
     task: str | None = None,
@@ -117,19 +185,21 @@ def race(
     baselines: bool = True,
     mirrors: Sequence[Path] = (),
     tracking_uri: str | None = None,
-) -> Raced:
+) -> Leaderboard:
     """Run algorithms on the same data, one after another, and compare them.
 
-    Everything happens in this process, without limits of time and memory, and nothing is kept;
-    for those, and to resume, write a suite.
+    Everything happens in this process, without limits of time and memory. Only
+    recorded trials are written, into the cache: the same trial is not run again, and costs what it
+    cost when it was. For limits, and to resume, write a suite.
 
     Parameters
     ----------
     algorithms : str, mapping, or sequence of them
-        Names of ``leaseboard list``, or ``mine.py:Mine``. As in a suite, a mapping has `name`,
-        and may have `label`, `settings` and `bench`.
-    data : str or Path, or sequence of them, or DataFrame
-        References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files.
+        Names of ``leaseboard list``, or ``mine.py:Mine``. As in a suite, a mapping has
+        `algorithm`, and may have `name`, `settings` and `environment`.
+    data : str or Path, or sequence of them, or DataFrame, or tuple of array-like
+        References such as ``openml:215`` and ``synthetic:fried?rows=5000``, or files; a DataFrame
+        with the target among its columns; or ``(X, y)``, two arrays or a DataFrame and its target.
     target : str, optional
         The target column; the last one if not given.
     task : {"regression", "classification"}, optional
@@ -137,7 +207,7 @@ def race(
         Of everything random, as that of ``leaseboard race``; repetition `r` has ``seed + r``.
     repetitions : int
     budget : float, optional
-        Units of the bench, such as trials.
+        Units of the environment, such as trials.
     metric : str, optional
         What ranks in the place of the score, such as ``"mae"`` or ``"skill"``.
     baselines : bool
@@ -150,25 +220,29 @@ def race(
 
     Returns
     -------
-    Raced
-        With `board`, `best`, `frame`, `results` and `failures`.
+    Leaderboard
+        With `table`, `best`, `frame`, `results` and `failures`.
 
     Raises
     ------
     UsageError
-        For what does not exist or cannot be compared, before anything is run, and for data that
-        cannot be used. A job that fails is a result without a score; the others go on.
+        For names that do not exist or algorithms that cannot be compared, before anything runs,
+        and for data that cannot be used. A failed job is a result without a score.
 
     Examples
     --------
-    >>> found = race(["chacha", "vanilla"], "synthetic:fried?rows=2000&seed=0")
-    >>> found.best
+    >>> leaderboard = race(["chacha", "vanilla"], "synthetic:fried?rows=2000&seed=0")
+    >>> leaderboard.best
     ('chacha',)
-    >>> list(found.board.index)[:2]
+    >>> list(leaderboard.table.index)[:2]
     ['chacha', 'online-ridge']
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")
+    if isinstance(data, tuple) and not all(isinstance(each, (str, Path)) for each in data):
+        if target is not None:
+            raise UsageError(f"target={target!r} is given with (X, y): omit it, y is the target")
+        data = _table(*data)
     if isinstance(data, pd.DataFrame):
         with tempfile.TemporaryDirectory(prefix="race-") as place:
             return race(
@@ -201,11 +275,26 @@ def race(
         with tempfile.TemporaryDirectory(prefix="race-") as folder:
             result = run_one(job, Path(folder), mirrors=found, here=True).result
             if tracking_uri is not None:
-                from leaseboard.tasks.track import log_race
+                from leaseboard.tasks.track.tracker import log_race
 
-                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri)
+                log_race(result, Path(folder) / "events.jsonl.gz", tracking_uri, found)
         results.append(result)
-    return Raced(tuple(results), compared(results, suite))
+    return Leaderboard(tuple(results), compared(results, suite))
+
+
+def _table(X: Any, y: Any = None, *more: Any) -> pd.DataFrame:
+    """Return rows and their targets as a table, the target last; UsageError if they are not so."""
+    features = pd.DataFrame(X).rename(columns=str)
+    if more or y is None or len(features) != len(y):
+        raise UsageError(
+            f"data is a tuple of {2 + len(more) - (y is None)}, with {len(features)} rows: give"
+            " (X, y) with a target for each row, or a list of files"
+        )
+    name = getattr(y, "name", None)
+    name = "target" if name is None else str(name)
+    if name in features:
+        raise UsageError(f"X has a column {name!r}, and so is y named: rename one")
+    return features.assign(**{name: np.asarray(y)})
 
 
 def _written(frame: pd.DataFrame, folder: Path) -> Path:
@@ -213,7 +302,7 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
     names = [name for name in frame.index.names if name is not None]
     frame = frame.reset_index(level=names) if names else frame
     frame = frame.set_axis(unique_names(frame.columns), axis=1)
-    for name in frame:  # which a file of types would not be asked
+    for name in frame:  # a parquet file is not checked for this
         refuse_few_words(frame[name])
     path = folder / "table.parquet"
     tidy_frame(frame).to_parquet(path)
@@ -221,7 +310,7 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
 
 
 def _places(data: object) -> list[str | Path]:
-    """The references in what was given as data; UsageError for others."""
+    """Return the references that were given as data; UsageError for other values."""
     if isinstance(data, (str, Path)):
         return [data]
     if isinstance(data, Sequence) and all(isinstance(each, (str, Path)) for each in data):
@@ -230,6 +319,5 @@ def _places(data: object) -> list[str | Path]:
     if isinstance(data, Sequence):
         kind = next(type(each) for each in data if not isinstance(each, (str, Path)))
     raise UsageError(
-        f"data holds a {kind.__name__}: name data, as race reads them itself, by a reference or a"
-        ' file: table.to_parquet("table.parquet") of a DataFrame, then data="table.parquet"'
+        f"data holds a {kind.__name__}: give a DataFrame, (X, y), or references and files"
     )

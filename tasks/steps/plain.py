@@ -1,7 +1,5 @@
 """The steps of a benchmark, each a plain function, which executors carry out."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import os
@@ -14,72 +12,74 @@ from pathlib import Path
 import pandas as pd
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.fetch import kept
-from leaseboard.tasks.fetch.kept import Kept
+from leaseboard.tasks.fetch import cached
+from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.jobs import prepared
+from leaseboard.tasks.jobs.diagnostic_codes import counts_of
 from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
-from leaseboard.tasks.score.compared import Compared, compared
-from leaseboard.tasks.track import TrackingError, log_all
-from leaseboard.tasks.track.publish import publish
+from leaseboard.tasks.score.summary import Compared, compared
+from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
+from leaseboard.tasks.track.recorder import log_all
+from leaseboard.tasks.track.store import TrackingError
 
 _ONCE = threading.Lock()
 
 
 def fetch(
     reference: str, place: Path | None = None, *, mirrors: Iterable[str | Path] = ()
-) -> Kept:
-    """`leaseboard.tasks.fetch.kept.fetch_into` a folder; by default one of this process."""
-    return kept.fetch_into(place or _scratch(), reference, mirrors=mirrors)
+) -> CachedDataset:
+    """Fetch a dataset into a folder, by default one of this process, for all jobs on it."""
+    return cached.fetch_into(place or _scratch(), reference, mirrors=mirrors)
 
 
 def hold(
     frame: pd.DataFrame, name: str, *, target: str | None = None, task: str | None = None
-) -> Kept:
-    """`leaseboard.tasks.fetch.kept.hold` a frame, under `name`, as data for jobs."""
-    return kept.hold(frame, name, _scratch(), target=target, task=task)
+) -> CachedDataset:
+    """Hold a frame, under `name`, as data for jobs."""
+    return cached.hold(frame, name, _scratch(), target=target, task=task)
 
 
-def prepare(data: Kept, job: Job) -> Prepared:
-    """`leaseboard.tasks.jobs.prepared.prepare`; whatever is fitted is fitted on training rows."""
+def prepare(data: CachedDataset, job: Job) -> Prepared:
+    """Prepare a dataset for the environment of `job`; encoders are fitted on training rows."""
     return prepared.prepare(data, job)
 
 
 def run(
     job: Job,
-    data: Prepared | Kept | None = None,
+    data: Prepared | CachedDataset | None = None,
     *,
     key: str = "",
     limits: Limits | None = None,
     out: Path | None = None,
     workers: RunsJobs | None = None,
 ) -> Attempt:
-    """Run `job` to its end, whatever that is; as a task it fails if the job does.
+    """Run `job` to its end; as a task it fails if the job does.
 
     Parameters
     ----------
     job : Job
-    data : Prepared or Kept, optional
+    data : Prepared or CachedDataset, optional
         Without it the job loads ``job.data`` itself.
     key : str
         Of the planned job; empty for one that is not planned.
     limits : Limits, optional
     out : Path, optional
-        The run folder that keeps the result and the event log; by default one of this process.
+        The run folder for the result and the event log; by default one of this process.
     workers : RunsJobs, optional
-        What runs it; by default processes of this one that live on from job to job.
+        Runs it; by default worker processes of this process.
 
     Returns
     -------
     Attempt
-        The task gives its result, as the state's data, also of a failed one:
-        ``future.result(raise_on_failure=False)``; of a job that ran on another machine the
-        `Attempt`, which brings its files.
+        The task's state holds the result, also of a failed one:
+        ``future.result(raise_on_failure=False)``; of a job on another machine it holds the
+        `Attempt` with its files.
     """
-    if isinstance(data, Kept):
+    if isinstance(data, CachedDataset):
         data = prepared.prepare(data, job)
     if workers is not None:
         return workers(job, key, data)
@@ -87,25 +87,22 @@ def run(
 
 
 def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
-    """`leaseboard.tasks.score.compared.compared`.
-
-    Raises UsageError for results that no board can compare.
-    """
+    """Compare the results; raise UsageError for those that no leaderboard can compare."""
     if not results:
-        raise UsageError("there are no results to compare: run a job first")
+        raise UsageError("the results to compare are missing: run a job first")
     digests: dict[str, str] = {}
     for result in results:
         if result.digest and digests.setdefault(result.data, result.digest) != result.digest:
             raise UsageError(
-                f"two data sets are called {result.data} (digests {digests[result.data][:12]} and"
-                f" {result.digest[:12]}), whose scores one board cannot compare: name them apart"
+                f"two datasets are called {result.data} (digests {digests[result.data][:12]} and"
+                f" {result.digest[:12]}), whose scores cannot be compared: name them apart"
             )
     return compared(results, suite)
 
 
 def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
-    """`leaseboard.tasks.report.refresh` the page of a run folder."""
-    from leaseboard.tasks.report import refresh
+    """Write the page of a run folder, and return it."""
+    from leaseboard.tasks.report.build import refresh
 
     return refresh(out, suite, found)
 
@@ -120,32 +117,39 @@ def record(
     suite: Suite | None = None,
     report: Path | None = None,
     logged: bool = False,
-) -> str:
-    """Log `results` as runs of MLflow's experiment `name`, described by their board.
+    flow_run: str = "",
+) -> Place:
+    """Log `results` as runs of MLflow's experiment `name`, described by their leaderboard.
 
     Raises TrackingError if the store cannot be used.
 
     - `out`: the run folder with the event logs.
     - `uri`: the store; the one of this project by default.
-    - `suite`: says what its data sets are called.
+    - `suite`: says what its datasets are called.
     - `report`: the page, to be attached.
-    - `logged`: the jobs were logged while they ran; the board alone is missing.
+    - `logged`: the jobs were logged while they ran; the leaderboard alone is missing.
+    - `flow_run`: the address of the flow run of which this is a step; as a task it knows its own.
 
-    Returns where the jobs are in MLflow's UI, from ``#`` on.
+    Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report import figures
-    from leaseboard.tasks.score.board import markdown
+    from leaseboard.tasks.report.build import DIAGNOSTICS, draw, read_diagnostics
+    from leaseboard.tasks.score.board import markdown, standings
 
     store = paths.tracking_uri(uri)
     names = suite.data_names if suite else {}
+    place = _scratch() if report is None else report.parent
+    files, tags = [draw(place, found)], {FLOW_RUN: flow_run} if flow_run else {}
+    if report is not None:
+        files += [report, report.with_name(DIAGNOSTICS)]
+        tags |= {"leaseboard.diagnostics": counts_of(read_diagnostics(report.parent))}
     try:
         if not logged:
             log_all(results, out or _scratch(), name, store)
         return publish(
-            store, name, results, board=markdown(found), names=names,
-            files=[report] if report else [], figures=figures(found),
+            store, name, results, board=markdown(found), standings=standings(found), names=names,
+            files=files, tags=tags,
         )  # fmt: skip
-    except TrackingError as error:  # what it came of may tell the store's address
+    except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None
 
 
@@ -161,7 +165,7 @@ def _made() -> Path:
     owner = os.getpid()
 
     def remove() -> None:
-        if os.getpid() == owner:  # a fork is no owner
+        if os.getpid() == owner:  # not in a fork
             shutil.rmtree(folder)
 
     atexit.register(remove)

@@ -1,10 +1,8 @@
-"""A SQLite file or a PostgreSQL: opened, locked, brought up to date, never named with its secrets.
+"""A SQLite file or a PostgreSQL: opened, locked, migrated, never named with its secrets.
 
 What a killed process leaves unfinished is rolled back, and its locks are freed: those of a file by
 the kernel, those of a server with the connection.
 """
-
-from __future__ import annotations
 
 import fcntl
 import os
@@ -24,6 +22,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted, scrubbed
+from leaseboard.tasks.machine.failpoints import reach
 
 INSERT: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 """By the name of a dialect: an insert that knows what to do when a row is there already."""
@@ -51,7 +50,7 @@ _KEEPALIVE = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10"
 
 
 class DamagedDatabaseError(LeaseboardError):
-    """A SQLite file that holds something else than it should."""
+    """Error of a SQLite file that holds something else than it should."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class StoreSchema:
     version : int
         Raised with each change of the tables or of what they hold.
     migrations : mapping of int to callable
-        By a version: what turns its tables into those of the next version. One that is not there
+        By a version: what migrates its tables to the next version. One without a migration
         cannot be read.
     rebuild : str
         How the user begins again where a version cannot be read.
@@ -93,7 +92,7 @@ class StoreSchema:
 
 
 class Database:
-    """The tables of a schema in one place, for any number of threads and processes.
+    """Tables of a schema in one place, for any number of threads and processes.
 
     - `place`: a SQLite file, or the address of a PostgreSQL.
 
@@ -106,23 +105,26 @@ class Database:
         self.path = place if isinstance(place, Path) else None
         self._url = _url_of(place, schema.noun)
         self._engines: dict[tuple[int, tuple[int, int] | None], sa.Engine] = {}
-        """By process and file: a fork, and whoever finds another file, connects for itself."""
+        """By process and file: after a fork, or with another file, a process connects again."""
 
     def __str__(self) -> str:
         return str(self.path or redacted(str(self.place)))
 
     @property
     def exists(self) -> bool:
-        """Whether there is a file; a server's database is there."""
+        """True if the file exists; a server's database always does."""
         return self.path is None or self.file() is not None
 
     @contextmanager
     def begin(self) -> Iterator[sa.Connection]:
-        """A transaction, of whose errors the database's are raised as one line."""
+        """Begin a transaction, of whose errors the database's are raised as one line."""
         with self.reported():
             engine = self._engine()
         with self.reported((SQLAlchemyError,)), engine.begin() as connection:
             yield connection
+            with self.reported():
+                reach("store.before-commit")
+        reach("store.after-commit")
 
     def close(self) -> None:
         """Close the connections of this process; the next use opens others."""
@@ -145,7 +147,7 @@ class Database:
             yield  # not reported: what goes wrong in here is not the database's fault
 
     def file(self) -> tuple[int, int] | None:
-        """Which file has the name just now; None if there is none, and of a server."""
+        """Return which file has the name now; None if it does not exist, and of a server."""
         if self.path is None:
             return None
         with self.reported():
@@ -157,7 +159,7 @@ class Database:
 
     @contextmanager
     def reported(self, kinds: tuple[type[Exception], ...] = _REFUSALS) -> Iterator[None]:
-        """Turn a refusal of the database or the system into one line without secrets."""
+        """Report a refusal of the database or the system in one line without secrets."""
         try:
             yield
         except kinds as error:
@@ -175,9 +177,9 @@ class Database:
             ) from error
 
     def _engine(self) -> sa.Engine:
-        """The engine of this process and of the file that is there now.
+        """Return the engine of this process and of the file that is there now.
 
-        Who goes on with a file that was removed writes for no one.
+        What is written to a file that was removed is lost.
         """
         found = self.file()
         if self.path is not None and found is None:
@@ -194,9 +196,9 @@ class Database:
         return self._engines[key]
 
     def _connect(self) -> sa.Engine:
-        """An engine that keeps one connection, once the tables are there."""
+        """Return an engine with one connection, once the tables are there."""
         patience = self.schema.patience
-        # A job that computes for hours between two records keeps no more than one connection.
+        # A job that computes for hours between two records needs no more than one connection.
         pool: dict[str, Any] = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": -1}
         if self.path is None:
             waits = f"-c lock_timeout={round(1000 * patience)}"
@@ -255,7 +257,7 @@ class Database:
         return True
 
     def _lock_server(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
-        """Each lock has a connection of its own, in no transaction: it may last for hours."""
+        """Lock on a connection without a transaction: the lock may last for hours."""
         wanted = sa.select(sa.func.pg_try_advisory_lock(int(key[:15], 16)))
         connection = holder.enter_context(self._lock_engine.connect())
         connection.execute(sa.text(_KEEPALIVE))
@@ -269,11 +271,11 @@ class Database:
     def _lock_engine(self) -> sa.Engine:
         return sa.create_engine(self._url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
 
-    def set_aside(self, found: tuple[int, int] | None) -> Path | None:
+    def move_away(self, found: tuple[int, int] | None) -> Path | None:
         """Rename the file that was `found` damaged, unless another process has done so."""
         assert self.path is not None
         with self.lock("damaged"), self.reported():
-            return disk.set_aside(self.path) if found and self.file() == found else None
+            return disk.move_away(self.path) if found and self.file() == found else None
 
 
 def _log_ahead(connection: Any, _: object) -> None:

@@ -1,7 +1,5 @@
 """The state of a live model: one transaction a batch, so that a batch is wholly done or not."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,7 +14,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.store import live_tables
 from leaseboard.tasks.store.database import Database
-from leaseboard.tasks.store.live_tables import Changes, Happened, KeptRow, Letter, Lineage
+from leaseboard.tasks.store.live_tables import (
+    Changes,
+    HistoryEntry,
+    ModelCandidate,
+    OutboxEntry,
+    StoredRow,
+    digest_of,
+)
 
 PATIENCE = 30.0
 """Seconds that a database may be busy with what others write."""
@@ -26,8 +31,12 @@ PROBE, PROBE_BYTES = "probe", 20_000
 """What is written and removed to see whether the state can be written, as much as some rows."""
 
 
+_OF_ROWS = ("rows", "quarantine", "served", "posted")
+"""Tables that have something of single rows."""
+
+
 class State:
-    """The state of one live model, in a SQLite file or on a PostgreSQL server.
+    """State of one live model, in a SQLite file or on a PostgreSQL server.
 
     - `patience`: see `PATIENCE`.
 
@@ -38,134 +47,132 @@ class State:
     def __init__(self, place: Path | str, name: str, patience: float = PATIENCE) -> None:
         self.name, self.place, self._tables = name, place, live_tables.tables_of(name)
         self._database = Database(place, live_tables.schema_of(name, self._tables, patience))
-        self._held: sa.Connection | None = None
+        self._open: sa.Connection | None = None
 
     def __str__(self) -> str:
         return str(self._database)
 
     @contextmanager
-    def begun(self) -> Iterator[sa.Connection]:
-        """A transaction, or the one that is going on; its errors are one line without secrets."""
-        if self._held is not None:
+    def connected(self) -> Iterator[sa.Connection]:
+        """Begin a transaction, or join the open one; its errors are one line without secrets."""
+        if self._open is not None:
             with self._database.reported((SQLAlchemyError,)):
-                yield self._held
+                yield self._open
             return
         with self._database.begin() as connection:
             yield connection
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """One transaction of all that is read and written within it."""
+    def transaction(self) -> Iterator[None]:
+        """Read and write in one transaction."""
         with self._database.begin() as connection:
-            self._held = connection
+            self._open = connection
             try:
                 yield
             finally:
-                self._held = None
+                self._open = None
 
-    def turn(self) -> AbstractContextManager[None]:
-        """Hold the live model against another update; UsageError if one is going on."""
+    def update_lock(self, *, wait: bool = False) -> AbstractContextManager[None]:
+        """Lock the live model against another update; UsageError if one is running.
+
+        - `wait`: until that is over.
+        """
         busy = UsageError(
-            f"another turn of the keep {self.name!r} is going on: wait until it is over, or stop"
-            " it"
+            f"another update of the live model {self.name!r} is running: wait until it is over, or"
+            " stop it"
         )
-        return self._database.lock(hashlib.sha256(f"keep {self.name}".encode()).hexdigest(), busy)
+        key = hashlib.sha256(f"keep {self.name}".encode()).hexdigest()
+        return self._database.lock(key, None if wait else busy)
 
-    def _all(self, query: Any) -> Sequence[Any]:
-        with self.begun() as connection:
-            return connection.execute(query).all()
-
-    def _mappings(self, query: Any) -> list[dict[str, Any]]:
-        with self.begun() as connection:
+    def _all(self, query: Any) -> list[dict[str, Any]]:
+        with self.connected() as connection:
             return [dict(row) for row in connection.execute(query).mappings()]
 
     def _value(self, query: Any) -> Any:
-        with self.begun() as connection:
+        with self.connected() as connection:
             return connection.scalar(query)
 
+    def _count(self, table: sa.Table, *where: Any) -> int:
+        return int(self._value(sa.select(sa.func.count()).select_from(table).where(*where)))
+
     def _do(self, statement: Any, rows: Sequence[Mapping[str, Any]] | None = None) -> None:
-        with self.begun() as connection:
+        with self.connected() as connection:
             connection.execute(statement, rows)
 
     # Reading
 
     def knows(self, digest: str) -> bool:
-        """Whether a batch of this content was taken in, or found broken."""
+        """Return whether a batch of this content was ingested."""
         batches = self._tables.batches
-        return bool(self._value(sa.select(sa.func.count()).where(batches.c.digest == digest)))
+        return bool(self._count(batches, batches.c.digest == digest))
 
     def had_batch(self, name: str) -> bool:
-        """Whether a batch of this name was taken in."""
+        """Return whether a batch of this name was ingested."""
         batches = self._tables.batches
-        return bool(self._value(sa.select(sa.func.count()).where(batches.c.name == name)))
+        return bool(self._count(batches, batches.c.name == name))
 
     def watermark(self) -> str | None:
-        """That of the last batch which had one."""
+        """Return that of the last batch which had one."""
         batches = self._tables.batches.c
         query = sa.select(batches.watermark).where(batches.watermark.is_not(None))
         found: str | None = self._value(query.order_by(batches.number.desc()).limit(1))
         return found
 
-    def stamps(self) -> dict[str, str]:
-        """See `leaseboard.tasks.keep.sources`."""
-        return {row.name: row.stamp for row in self._all(sa.select(self._tables.files))}
+    def fingerprints(self) -> dict[str, str]:
+        """Return those of files, see `leaseboard.tasks.live.sources`."""
+        found = self._all(sa.select(self._tables.files))
+        return {row["name"]: row["fingerprint"] for row in found}
 
-    def rows_of(self, ids: Sequence[str]) -> dict[str, KeptRow]:
-        """The rows that are known of these identities."""
-        identity = self._tables.rows.c.id
-        found: dict[str, KeptRow] = {}
+    def rows_of(self, ids: Sequence[str]) -> dict[str, StoredRow]:
+        """Return the rows that are known of these identities."""
+        found: dict[str, StoredRow] = {}
         for start in range(0, len(ids), AT_ONCE):
-            query = self._whole.where(identity.in_(ids[start : start + AT_ONCE]))
-            found |= {row.id: row for row in self._rows(query)}
+            asked = self._tables.rows.c.id.in_(ids[start : start + AT_ONCE])
+            found |= {row.id: row for row in self._rows(sa.select(self._tables.rows).where(asked))}
         return found
 
-    def rows_on(self, day: str, *, settled: bool = False) -> list[KeptRow]:
-        """The rows of a day of which it is known what they hold; of `settled` ones all."""
-        rows, contents = self._tables.rows.c, self._tables.contents.c
-        query = self._whole.where(rows.day == day, contents.row.is_not(None))
-        if settled:
-            query = query.where(contents.settled.is_not(None))
-        return self._rows(query.order_by(rows.number))
+    def rows_on(self, day: str, *, labelled: bool = False) -> list[StoredRow]:
+        """Return the rows of a day whose content is stored; of `labelled` ones all."""
+        rows = self._tables.rows.c
+        where = [rows.day == day, rows.features.is_not(None)]
+        where += [rows.label_batch.is_not(None)] if labelled else []
+        return self._rows(sa.select(self._tables.rows).where(*where).order_by(rows.number))
 
-    def settled(self, count: int) -> list[KeptRow]:
-        """The last rows whose label has come, at most `count`, in the order they were settled."""
-        contents = self._tables.contents.c
-        query = self._whole.where(contents.settled.is_not(None))
-        query = query.order_by(contents.settled.desc(), contents.row.desc())
+    def labelled_rows(self, count: int) -> list[StoredRow]:
+        """Return the last rows whose label has come, at most `count`, in the order of labels."""
+        rows = self._tables.rows.c
+        query = sa.select(self._tables.rows).where(
+            rows.features.is_not(None), rows.label_batch.is_not(None)
+        )
+        query = query.order_by(rows.label_batch.desc(), rows.number.desc())
         return self._rows(query.limit(count))[::-1]
 
-    def unsettled(self) -> list[KeptRow]:
-        """All rows that wait for their label."""
-        contents = self._tables.contents.c
-        query = self._whole.where(contents.row.is_not(None), contents.settled.is_(None))
-        return self._rows(query.order_by(contents.row))
+    def unlabelled_rows(self) -> list[StoredRow]:
+        """Return all rows that wait for their label."""
+        rows = self._tables.rows.c
+        query = sa.select(self._tables.rows).where(
+            rows.features.is_not(None), rows.label_batch.is_(None)
+        )
+        return self._rows(query.order_by(rows.number))
 
-    @property
-    def _whole(self) -> Any:
-        """Rows, with what they hold where that is kept."""
-        rows, contents = self._tables.rows, self._tables.contents
-        return sa.select(
-            rows, contents.c.features, contents.c.forecasts, contents.c.label
-        ).outerjoin_from(rows, contents, rows.c.number == contents.c.row)
+    def _rows(self, query: Any) -> list[StoredRow]:
+        with self.connected() as connection:
+            return [
+                StoredRow(
+                    row.id, row.checksum, row.day, row.features or "", row.predictions or "",
+                    row.label, row.number, row.label_batch is not None,
+                )
+                for row in connection.execute(query)
+            ]  # fmt: skip
 
-    def _rows(self, query: Any) -> list[KeptRow]:
-        return [
-            KeptRow(
-                row.id, row.seal, row.day, row.features or "", row.forecasts or "", row.label,
-                row.number, is_settled=row.settled is not None,
-            )
-            for row in self._all(query)
-        ]  # fmt: skip
-
-    def lineages(self) -> list[Lineage]:
-        """All, by number."""
-        table = self._tables.lineages
-        return [
-            Lineage(**row) for row in self._mappings(sa.select(table).order_by(table.c.number))
-        ]
+    def candidates(self) -> list[ModelCandidate]:
+        """Return all candidates, by number."""
+        table = self._tables.candidates
+        found = self._all(sa.select(table).order_by(table.c.number))
+        return [ModelCandidate(**row) for row in found]
 
     def model(self, digest: str) -> bytes:
-        """What a lineage has learned."""
+        """Return what a candidate has learned."""
         models = self._tables.models
         content: bytes = self._value(sa.select(models.c.content).where(models.c.digest == digest))
         if content is None or hashlib.sha256(content).hexdigest() != digest:
@@ -176,51 +183,58 @@ class State:
         return content
 
     def days(self) -> list[dict[str, Any]]:
-        """The sums by day and lineage, in the order of days."""
+        """Return the sums by day and candidate, in the order of days."""
         table = self._tables.days
-        found = self._mappings(sa.select(table).order_by(table.c.day, table.c.lineage))
+        found = self._all(sa.select(table).order_by(table.c.day, table.c.candidate))
         return [row | {"sums": json.loads(row["sums"])} for row in found]
 
-    def memory(self) -> dict[str, Any]:
-        """The fields of `leaseboard.tasks.keep.lifecycle.LifecycleState` that were written, by
-        name.
-        """
-        table = self._tables.memory
+    def lifecycle(self) -> dict[str, Any]:
+        """Return fields of `leaseboard.tasks.live.lifecycle.LifecycleState` as JSON has them."""
+        table = self._tables.lifecycle
         found = self._all(
-            sa.select(table).where(table.c.name.not_in([live_tables.FORGOTTEN, PROBE]))
+            sa.select(table).where(
+                table.c.name.not_in([live_tables.FORGOTTEN, live_tables.ERASED, PROBE])
+            )
         )
-        return {name: json.loads(value) for name, value in found}
+        return {row["name"]: json.loads(row["value"]) for row in found}
 
     def forgotten(self) -> tuple[str, str] | None:
-        """The first and the last day of rows whose identity is forgotten; None if none is."""
-        with self.begun() as connection:
+        """Return the first and last day of rows whose identity is forgotten; None if none is."""
+        with self.connected() as connection:
             return live_tables.forgotten(connection, self._tables)
 
+    def erased(self) -> set[str]:
+        """Return the digests of ids whose rows were deleted by `erase`."""
+        fields = self._tables.lifecycle.c
+        found = self._value(sa.select(fields.value).where(fields.name == live_tables.ERASED))
+        return set(json.loads(found or "[]"))
+
     def batches(self) -> list[dict[str, Any]]:
-        """All batches, the oldest first."""
+        """Return all batches, the oldest first."""
         table = self._tables.batches
-        found = self._mappings(sa.select(table).order_by(table.c.number))
+        found = self._all(sa.select(table).order_by(table.c.number))
         return [row | {"counts": json.loads(row["counts"])} for row in found]
 
-    def asides(self, limit: int = 1000) -> list[dict[str, Any]]:
-        """The rows that were set aside last, the newest first."""
-        table = self._tables.aside
-        return self._mappings(sa.select(table).order_by(table.c.number.desc()).limit(limit))
+    def quarantined_rows(self, limit: int = 1000) -> list[dict[str, Any]]:
+        """Return the rows that were quarantined last, the newest first."""
+        table = self._tables.quarantine
+        return self._all(sa.select(table).order_by(table.c.number.desc()).limit(limit))
 
-    def history(self) -> list[Happened]:
-        """What happened, the oldest first."""
+    def history(self) -> list[HistoryEntry]:
+        """Return what happened, the oldest first."""
         table = self._tables.history.c
-        query = sa.select(table.at, table.kind, table.subject, table.what).order_by(table.number)
-        return [Happened(*row) for row in self._all(query)]
+        columns = table.at, table.kind, table.subject, table.what, table.e_value
+        query = sa.select(*columns).order_by(table.number)
+        return [HistoryEntry(**row) for row in self._all(query)]
 
-    def letters(self) -> dict[int, Letter]:
-        """Messages that were not delivered yet, by number."""
-        table = self._tables.letters
+    def outbox(self) -> dict[int, OutboxEntry]:
+        """Return notifications that were not delivered yet, by number."""
+        table = self._tables.outbox
         found = self._all(sa.select(table).order_by(table.c.number))
-        return {row.number: (row.address, json.loads(row.body)) for row in found}
+        return {row["number"]: (row["address"], json.loads(row["body"])) for row in found}
 
     def posted(self, before: str | None = None) -> list[tuple[int, str, str]]:
-        """Number, identity and label of what was posted to the server and not taken in.
+        """Return number, identity and label of what was posted to the server and not joined.
 
         - `before`: of those whose row has not come only what was posted before this moment.
         """
@@ -229,13 +243,12 @@ class State:
         if before is not None:
             has_come = sa.select(rows.c.id).where(rows.c.id == table.c.id).exists()
             query = query.where(has_come | (table.c.at < before))
-        return [tuple(row) for row in self._all(query)]
+        return [(row["number"], row["id"], row["label"]) for row in self._all(query)]
 
-    def labels(self) -> tuple[int, str | None]:
-        """How many posted labels wait, and when a turn took labels in last."""
-        batches, posted = self._tables.batches, self._tables.posted
-        with self.begun() as connection:
-            waiting = connection.scalar(sa.select(sa.func.count()).select_from(posted)) or 0
+    def label_counts(self) -> tuple[int, str | None]:
+        """Return how many posted labels wait, and when an update joined labels last."""
+        batches, waiting = self._tables.batches, self._count(self._tables.posted)
+        with self.connected() as connection:
             query = sa.select(batches.c.at, batches.c.counts).order_by(batches.c.number.desc())
             for at, counts in connection.execute(query.execution_options(yield_per=20)):
                 if json.loads(counts).get("labels"):
@@ -243,41 +256,33 @@ class State:
         return waiting, None
 
     def waiting(self) -> dict[str, int]:
-        """How many rows wait for their label, by day."""
-        rows, contents = self._tables.rows.c, self._tables.contents.c
-        query = sa.select(rows.day, sa.func.count()).join_from(
-            self._tables.contents, self._tables.rows, rows.number == contents.row
-        )
-        query = query.where(contents.settled.is_(None)).group_by(rows.day).order_by(rows.day)
-        return {row[0]: row[1] for row in self._all(query)}
+        """Return how many rows wait for their label, by day."""
+        rows = self._tables.rows.c
+        query = sa.select(rows.day, sa.func.count().label("count")).group_by(rows.day)
+        query = query.where(rows.features.is_not(None), rows.label_batch.is_(None))
+        return {row["day"]: row["count"] for row in self._all(query.order_by(rows.day))}
 
-    def last_turn(self) -> dict[str, Any] | None:
-        """The turn that began last: ``began``, ``ended`` if it has, ``summary``."""
-        table = self._tables.turns
-        found = self._mappings(sa.select(table).order_by(table.c.number.desc()).limit(1))
+    def last_update(self) -> dict[str, Any] | None:
+        """Return the update that began last: ``began``, ``ended`` if it has, ``summary``."""
+        table = self._tables.updates
+        found = self._all(sa.select(table).order_by(table.c.number.desc()).limit(1))
         return found[0] | {"summary": json.loads(found[0]["summary"])} if found else None
 
-    def unfinished(self) -> str | None:
-        """When the last turn began, if it never ended; None if it did, or there was none."""
-        last = self.last_turn()
-        return None if last is None or last["ended"] is not None else str(last["began"])
+    def counts(self) -> dict[str, int]:
+        """Return how many rows each table has, by the field of `Tables`."""
+        return {name: self._count(table) for name, table in self.tables.items()}
 
-    def holds(self) -> dict[str, int]:
-        """How many rows each of its tables has, by what they are called in `Tables`."""
-        tables = {each.name: getattr(self._tables, each.name) for each in fields(self._tables)}
-        del tables["metadata"]
-        return {
-            name: self._value(sa.select(sa.func.count()).select_from(table))
-            for name, table in tables.items()
-        }
+    @property
+    def tables(self) -> dict[str, sa.Table]:
+        """All tables, by the field of `Tables`."""
+        names = [each.name for each in fields(self._tables) if each.name != "metadata"]
+        return {name: getattr(self._tables, name) for name in names}
 
     def size(self) -> int:
-        """Bytes that it takes in its database."""
+        """Return the bytes that it takes in its database."""
         if isinstance(self.place, Path):
-            return int(
-                self._value(sa.text("pragma page_count"))
-                * self._value(sa.text("pragma page_size"))
-            )
+            pages = self._value(sa.text("pragma page_count"))
+            return int(pages * self._value(sa.text("pragma page_size")))
         names = self._tables.metadata.tables
         return sum(self._value(sa.select(sa.func.pg_total_relation_size(name))) for name in names)
 
@@ -285,53 +290,88 @@ class State:
 
     def commit(self, changes: Changes) -> None:
         """Write all that a batch changes, or nothing of it."""
-        with self.begun() as connection:
+        with self.connected() as connection:
             live_tables.write(connection, self._tables, changes)
 
-    def keep_stamps(self, new: Mapping[str, str], gone: Collection[str]) -> None:
-        """Keep the stamps of files, and let go of others."""
+    def save_fingerprints(self, new: Mapping[str, str], gone: Collection[str]) -> None:
+        """Write the fingerprints of files, and delete others."""
         files = self._tables.files
-        with self.begun() as connection:
-            live_tables.put(
-                connection, files, ["name"], [{"name": n, "stamp": s} for n, s in new.items()]
-            )
+        with self.connected() as connection:
+            values = [{"name": n, "fingerprint": each} for n, each in new.items()]
+            live_tables.put(connection, files, ["name"], values)
             for name in gone:
                 connection.execute(sa.delete(files).where(files.c.name == name))
 
-    def strike_out(self, letter: int) -> None:
-        """The letter was taken."""
-        table = self._tables.letters
-        self._do(sa.delete(table).where(table.c.number == letter))
+    def erase(self, ids: Sequence[str]) -> dict[str, int]:
+        """Delete all that is stored of rows by their ids, and know these ids by digests only.
 
-    def keep_published(self, number: int, digest: str) -> None:
-        """The lineage was published as it is now; nothing is written if it has learned since."""
-        table = self._tables.lineages
+        Returns how many rows were deleted, by the field of `Tables`.
+        """
+        found, tables = dict.fromkeys(_OF_ROWS, 0), self.tables
+        digests = json.dumps(sorted(self.erased() | {digest_of(each.encode()) for each in ids}))
+        with self.connected() as connection:
+            for start in range(0, len(ids), AT_ONCE):
+                for name in _OF_ROWS:
+                    named = tables[name].c.id.in_(ids[start : start + AT_ONCE])
+                    gone = connection.execute(sa.delete(tables[name]).where(named))
+                    found[name] += gone.rowcount
+            values = [{"name": live_tables.ERASED, "value": digests}]
+            live_tables.put(connection, self._tables.lifecycle, ["name"], values)
+        return found
+
+    def expire(self, day: str) -> tuple[dict[str, int], list[str]]:
+        """Delete all that is stored of rows of earlier days.
+
+        Returns how many rows were deleted, by the field of `Tables`, and the ids of those that
+        waited for their labels.
+        """
+        tables, rows, batches = self._tables, self._tables.rows.c, self._tables.batches.c
+        old = sa.select(batches.number).where(batches.at < day)
+        where = {tables.quarantine: tables.quarantine.c.batch.in_(old),
+                 tables.served: tables.served.c.at < day,
+                 tables.posted: tables.posted.c.at < day}  # fmt: skip
+        with self.connected() as connection:
+            waiting = sa.select(rows.id).where(rows.day < day, rows.label_batch.is_(None))
+            ids = list(connection.execute(waiting).scalars())
+            count = live_tables.forget_rows(connection, tables, rows.day < day)
+            counts = [count, *(connection.execute(sa.delete(table).where(gone)).rowcount
+                               for table, gone in where.items())]  # fmt: skip
+        return dict(zip(_OF_ROWS, counts, strict=True)), ids
+
+    def remove_sent(self, number: int) -> None:
+        """Delete a notification that was delivered."""
+        table = self._tables.outbox
+        self._do(sa.delete(table).where(table.c.number == number))
+
+    def mark_published(self, number: int, digest: str) -> None:
+        """Mark a candidate as published; nothing is written if it has learned since."""
+        table = self._tables.candidates
         chosen = (table.c.number == number) & (table.c.model == digest)
         self._do(sa.update(table).where(chosen).values(published=digest))
 
-    def begin_turn(self, at: str) -> int:
-        """A new turn; its number."""
-        turns = self._tables.turns
-        made = turns.insert().values(began=at, summary="{}").returning(turns.c.number)
+    def begin_update(self, at: str) -> int:
+        """Write that an update begins; return its number."""
+        updates = self._tables.updates
+        made = updates.insert().values(began=at, summary="{}").returning(updates.c.number)
         return int(self._value(made))
 
-    def end_turn(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
-        """The turn is over."""
-        turns = self._tables.turns
-        ended = sa.update(turns).where(turns.c.number == number)
+    def end_update(self, number: int, at: str, summary: Mapping[str, Any]) -> None:
+        """Write that the update is over."""
+        updates = self._tables.updates
+        ended = sa.update(updates).where(updates.c.number == number)
         self._do(ended.values(ended=at, summary=json.dumps(summary)))
 
     def check(self) -> None:
-        """LeaseboardError if nothing can be written now: a full disk is noticed when it is."""
-        memory, probe = self._tables.memory, {"name": PROBE, "value": "x" * PROBE_BYTES}
-        with self.begun() as connection:
-            live_tables.put(connection, memory, ["name"], [probe])
-        self._do(sa.delete(memory).where(memory.c.name == PROBE))
+        """Raise LeaseboardError if nothing can be written now, as to a disk that is full."""
+        table, probe = self._tables.lifecycle, {"name": PROBE, "value": "x" * PROBE_BYTES}
+        with self.connected() as connection:
+            live_tables.put(connection, table, ["name"], [probe])
+        self._do(sa.delete(table).where(table.c.name == PROBE))
 
-    def log_served(self, forecasts: Sequence[Mapping[str, Any]]) -> None:
-        """Write down what the server is about to answer."""
-        self._do(self._tables.served.insert(), forecasts)
+    def log_served(self, predictions: Sequence[Mapping[str, Any]]) -> None:
+        """Write what the server is about to answer."""
+        self._do(self._tables.served.insert(), predictions)
 
     def post(self, labels: Sequence[Mapping[str, str]]) -> None:
-        """Keep labels that were posted until the next turn."""
+        """Write labels that were posted, for the next update."""
         self._do(self._tables.posted.insert(), labels)

@@ -1,11 +1,9 @@
-"""The tables of a live model's state, what their rows are, and what a batch changes in them."""
-
-from __future__ import annotations
+"""The tables of a live model's state, what their rows are, and what an update changes in them."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,13 +13,18 @@ from leaseboard.tasks.store.database import INSERT, StoreSchema
 NUMBER = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 """SQLite counts up by itself in a column of this type alone."""
 DAY, MOMENT, DIGEST = sa.String(10), sa.String(32), sa.String(64)
+ERASED = "erased"
+"""The name there of the digests of ids whose rows were deleted, and are never learned again."""
 FORGOTTEN = "forgotten"
-"""The name of the memory that tells the first and the last day of rows that are forgotten."""
-
+"""The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
+LIFECYCLE_FILE = "file"
+"""The name in `Tables.lifecycle` of FILE.yaml, seen from the state."""
+VERSION = 5
+"""Of the tables, and of what they hold."""
 LOG_AT_ONCE = 10_000
-"""Rows of the log that are looked at together."""
-REBUILD = "move it away, and the next turn learns again what its source holds"
-"""How a live model begins again where its state cannot be read."""
+"""Rows of the prediction log that are deleted together."""
+REBUILD = "move it away, and the next update learns again what its source holds"
+"""How users start again if the state cannot be read."""
 LONGEST_ID = 500
 """Characters of a row's identity: an index of PostgreSQL takes 2,704 bytes of a text."""
 
@@ -32,143 +35,144 @@ class Tables:
 
     metadata: sa.MetaData
     batches: sa.Table
-    """What was taken in, once each: a file, or a piece of a query."""
+    """Ingested batches: files, or pieces of a query."""
     rows: sa.Table
-    """Rows by their identity, and the batch that brought them and that which brought the label."""
-    contents: sa.Table
-    """What rows hold, and what each lineage forecast before the label was known: of those that
-    wait for their label, and of the last ones."""
-    aside: sa.Table
-    """Rows that broke the contract, with the reason."""
-    lineages: sa.Table
+    """Rows by identity, with the numbers of the batches that brought the row and its label. Rows
+    without a label and the last labelled ones have features, predictions and label, too."""
+    quarantine: sa.Table
+    """Rows that break the contract, with the reason."""
+    candidates: sa.Table
     models: sa.Table
-    """What lineages that forecast have learned, by its digest."""
+    """What candidates that predict have learned, by digest."""
     days: sa.Table
-    """Sums of losses by day and lineage, without an end."""
+    """Sums of losses by day and candidate, without an end."""
     history: sa.Table
-    """What happened to lineages, and incidents."""
-    letters: sa.Table
-    """Messages that were not delivered yet."""
-    memory: sa.Table
-    """The fields of `leaseboard.tasks.keep.lifecycle.LifecycleState`, as JSON by name."""
-    turns: sa.Table
+    """Changes of role, incidents and drift."""
+    outbox: sa.Table
+    """Notifications that were not delivered yet."""
+    lifecycle: sa.Table
+    """The fields of `leaseboard.tasks.live.lifecycle.LifecycleState`, as JSON by name."""
+    updates: sa.Table
     served: sa.Table
-    """What the server has forecast."""
+    """What the server has predicted."""
     posted: sa.Table
-    """Labels that were posted to the server, until a turn takes them in."""
+    """Labels that were posted to the server, until an update joins them."""
     files: sa.Table
-    """Stamps of files whose content is known, so that they are not read at each turn."""
+    """Fingerprints of files whose content is known: an update does not read them again."""
 
 
 def tables_of(name: str) -> Tables:
-    """The tables of the live model called `name`, which is a word in small letters."""
+    """Return the tables of the live model called `name`, which is a word in small letters."""
     metadata = sa.MetaData()
 
     def given(name: str, kind: Any = sa.Text, **more: Any) -> Any:
         return sa.Column(name, kind, nullable=False, **more)
 
-    def table(kind: str, *columns: Any) -> sa.Table:
-        # A number that was given is never given again, also when its row is deleted.
-        counts = columns[0].autoincrement is True
-        return sa.Table(f"keep_{name}_{kind}", metadata, *columns, sqlite_autoincrement=counts)
-
-    def counted() -> Any:
-        return sa.Column("number", NUMBER, primary_key=True, autoincrement=True)
-
     def key(name: str, kind: Any) -> Any:
         return sa.Column(name, kind, primary_key=True, autoincrement=False)
 
+    # With the longest name a table has the 63 characters that PostgreSQL allows.
+    def table(kind: str, *columns: Any) -> sa.Table:
+        return sa.Table(f"keep_{name}_{kind}", metadata, *columns)
+
+    def counted(kind: str, *columns: Any) -> sa.Table:
+        """Return a table of numbered rows; a deleted row's number is never given again."""
+        number = sa.Column("number", NUMBER, primary_key=True, autoincrement=True)
+        return sa.Table(
+            f"keep_{name}_{kind}", metadata, number, *columns, sqlite_autoincrement=True
+        )
+
+    rows = counted(
+        "rows", given("id", unique=True), given("checksum", sa.BigInteger),
+        given("day", DAY, index=True), given("batch", sa.Integer),
+        sa.Column("label_batch", sa.Integer), sa.Column("features", sa.Text),
+        sa.Column("predictions", sa.Text), sa.Column("label", sa.Text),
+    )  # fmt: skip
+    whole = rows.c.features.is_not(None)
+    sa.Index(
+        f"keep_{name}_whole", rows.c.label_batch, rows.c.number,
+        sqlite_where=whole, postgresql_where=whole,
+    )  # fmt: skip
     return Tables(
         metadata=metadata,
-        batches=table(
-            "batches", counted(), given("name"), given("digest", DIGEST, unique=True),
-            given("at", MOMENT), given("counts"), sa.Column("watermark", sa.Text),
+        batches=counted(
+            "batches", given("name"), given("digest", DIGEST, unique=True), given("at", MOMENT),
+            given("counts"), sa.Column("watermark", sa.Text),
         ),
-        rows=table(
-            "rows", counted(), given("id", unique=True), given("seal", sa.BigInteger),
-            given("day", DAY, index=True), given("batch", sa.Integer),
-            sa.Column("settled", sa.Integer),
+        rows=rows,
+        quarantine=counted(
+            "rejected", given("batch", sa.Integer, index=True), given("id"), given("reason"),
+            given("row"),
         ),
-        contents=table(
-            "contents", key("row", NUMBER), given("features"), given("forecasts"),
-            sa.Column("label", sa.Text), sa.Column("settled", sa.Integer, index=True),
-        ),
-        aside=table(
-            "aside", counted(), given("batch", sa.Integer, index=True), given("id"),
-            given("reason"), given("row"),
-        ),
-        lineages=table(
-            "lineages", key("number", sa.Integer), given("role", sa.String(16)), given("name"),
-            sa.Column("model", DIGEST), given("learned", sa.Integer), given("born", MOMENT),
+        candidates=table(
+            "candidate", key("number", sa.Integer), given("role", sa.String(16)), given("name"),
+            sa.Column("model", DIGEST), given("learned", sa.Integer), given("created", MOMENT),
             given("why"), sa.Column("published", sa.Text),
         ),
         models=table("models", key("digest", DIGEST), given("content", sa.LargeBinary)),
         days=table(
-            "days", key("day", DAY), key("lineage", sa.Integer), given("rows", sa.Integer),
+            "days", key("day", DAY), key("candidate", sa.Integer), given("rows", sa.Integer),
             given("sums"),
         ),
-        history=table(
-            "history", counted(), given("at", MOMENT), given("kind", sa.String(32)),
-            given("subject"), given("what"),
+        history=counted(
+            "history", given("at", MOMENT), given("kind", sa.String(32)), given("subject"),
+            given("what"), sa.Column("e_value", sa.Float),
         ),
-        letters=table("letters", counted(), given("address"), given("body")),
-        memory=table("memory", key("name", sa.String(64)), given("value")),
-        turns=table(
-            "turns", counted(), given("began", MOMENT), sa.Column("ended", MOMENT),
-            given("summary"),
+        outbox=counted("outbox", given("address"), given("body")),
+        lifecycle=table("lifecycle", key("name", sa.String(64)), given("value")),
+        updates=counted(
+            "updates", given("began", MOMENT), sa.Column("ended", MOMENT), given("summary")
         ),
-        served=table(
-            "served", counted(), given("id", index=True), given("at", MOMENT),
-            given("snapshot"), sa.Column("level", sa.Float), given("forecast"),
+        served=counted(
+            "served", given("id", index=True), given("at", MOMENT), given("snapshot"),
+            sa.Column("level", sa.Float), given("prediction"),
         ),
-        posted=table(
-            "posted", counted(), given("id"), given("at", MOMENT), given("label")
-        ),
-        files=table("files", key("name", DIGEST), given("stamp")),
+        posted=counted("posted", given("id"), given("at", MOMENT), given("label")),
+        files=table("files", key("name", DIGEST), given("fingerprint")),
     )  # fmt: skip
 
 
 def schema_of(name: str, tables: Tables, patience: float) -> StoreSchema:
-    """The schema of the live model called `name`."""
+    """Return the schema of the live model called `name`."""
     return StoreSchema(
         f"keep {name}",
         tables.metadata,
         "state",
-        "fix that and take another turn; what was not finished is done again",
-        version=2,
+        "fix that and update again; what was not finished is done again",
+        version=VERSION,
         rebuild=REBUILD,
         patience=patience,
         has_readers=True,
     )
 
 
-Letter = tuple[str, dict[str, str]]
-"""An address, and what is to be told there."""
+OutboxEntry = tuple[str, dict[str, str]]
+"""An address, and the notification that it gets."""
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
-    """A row that was taken in."""
+class StoredRow:
+    """Row of the data of a live model."""
 
     id: str
-    seal: int
-    """The sum of its features' bytes: whether an id comes back with other values."""
+    checksum: int
+    """Of its features: shows whether an id comes back with other values."""
     day: str
     features: str
     """As JSON; empty where they are forgotten."""
-    forecasts: str
-    """As JSON, by the lineage's number."""
+    predictions: str
+    """As JSON, by the number of the candidate."""
     label: str | None
     """As JSON; None until it has come, and where it is forgotten."""
     number: int = 0
-    """The order in which rows came; given by the state."""
-    is_settled: bool = False
+    """The order in which rows came; the state counts."""
+    is_labelled: bool = False
     """Whether the label has come."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lineage:
-    """A forecaster that lives in the keep."""
+class ModelCandidate:
+    """Model of a live model in one of its roles."""
 
     number: int
     role: str
@@ -179,149 +183,133 @@ class Lineage:
     """The digest of what it has learned."""
     learned: int
     """Rows."""
-    born: str
+    created: str
     why: str
-    """Why it was made."""
+    """Why it was created."""
     published: str | None = None
     """The digest of what was published last."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakenIn:
-    """A batch that was taken in."""
+class BatchEntry:
+    """Ingested batch."""
 
     name: str
     digest: str
     counts: Mapping[str, int]
-    """How many of its rows are ``new``, ``repeated``, ``aside``, ``labels``."""
+    """Its rows by kind: ``new``, ``repeated``, ``quarantined``, ``labels``."""
     watermark: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
-    """What the page tells of: a lineage was born or promoted, an incident opened."""
+class HistoryEntry:
+    """Event that the page shows: a candidate was created or promoted, an incident opened."""
 
     at: str
     kind: str
     subject: str
     what: str
+    e_value: float | None = None
+    """The evidence for it, if a sequential test has decided."""
 
 
 @dataclass
 class Changes:
-    """Everything that one batch changes, or the end of a turn."""
+    """Everything that a batch, or the end of an update, changes in the state."""
 
     at: str
-    batch: TakenIn | None = None
-    rows: list[KeptRow] = field(default_factory=list)
+    batch: BatchEntry | None = None
+    rows: list[StoredRow] = field(default_factory=list)
     labels: list[tuple[int, str]] = field(default_factory=list)
-    """Of rows that were there before: their number, and the label that came."""
-    aside: list[tuple[str, str, str]] = field(default_factory=list)
+    """Of earlier rows: their number, and the label that came."""
+    quarantined: list[tuple[str, str, str]] = field(default_factory=list)
     """Identity, reason, and the row as JSON."""
-    lineages: list[Lineage] = field(default_factory=list)
+    candidates: list[ModelCandidate] = field(default_factory=list)
     """Those that are new or changed."""
     models: dict[str, bytes] = field(default_factory=dict)
     days: dict[tuple[str, int], tuple[int, dict[str, float]]] = field(default_factory=dict)
-    """By day and lineage: so many rows more, and what is added to the sums."""
-    memory: dict[str, Any] = field(default_factory=dict)
-    happened: list[Happened] = field(default_factory=list)
-    letters: list[Letter] = field(default_factory=list)
+    """By day and candidate: how many rows more, and what is added to the sums."""
+    lifecycle: dict[str, Any] = field(default_factory=dict)
+    history: list[HistoryEntry] = field(default_factory=list)
+    outbox: list[OutboxEntry] = field(default_factory=list)
     early: list[tuple[str, str, str]] = field(default_factory=list)
     """Labels that wait for their row: its identity, when they came, and the label as JSON."""
     posted: Sequence[int] = ()
-    """Numbers of posted labels that were taken in."""
+    """Numbers of posted labels that were joined."""
     window: int = 0
-    """The content of settled rows is forgotten but for so many, the last."""
+    """How many labelled rows keep their content, the last ones."""
     horizon: str = ""
     """Rows before this day are forgotten wholly; empty if none are."""
     served_horizon: str = ""
-    """So is what was served before this day."""
+    """So are predictions that were served before this day."""
 
 
 def digest_of(content: bytes) -> str:
-    """The name under which a model is kept."""
+    """Return the name under which a model is stored."""
     return hashlib.sha256(content).hexdigest()
 
 
-def in_role(lineages: Sequence[Lineage], role: str) -> Lineage | None:
-    """The lineage that has a role of which there is one."""
-    return next((each for each in lineages if each.role == role), None)
-
-
-def renamed(lineage: Lineage, role: str) -> Lineage:
-    """The lineage in another role."""
-    return replace(lineage, role=role)
+def in_role(candidates: Iterable[ModelCandidate], role: str) -> ModelCandidate | None:
+    """Return the candidate in a role of which there is one."""
+    return next((each for each in candidates if each.role == role), None)
 
 
 def write(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
     """Write a batch and all that came of it."""
     batch = 0
     if changes.batch is not None:
-        values = {
-            **asdict(changes.batch),
-            "at": changes.at,
-            "counts": json.dumps(changes.batch.counts),
-        }
+        values = {"at": changes.at, **asdict(changes.batch)}
+        values["counts"] = json.dumps(changes.batch.counts)
         made = tables.batches.insert().values(values).returning(tables.batches.c.number)
         batch = int(connection.execute(made).scalar_one())
-    _add_rows(connection, tables, changes.rows, batch)
+    columns = tables.rows.c
+    last = connection.scalar(sa.select(sa.func.max(columns.number))) or 0
+    # Rows are numbered one after the other; nothing else adds rows during an update.
+    _insert(connection, tables.rows, (
+        {"number": number, "id": row.id, "checksum": row.checksum, "day": row.day, "batch": batch,
+         "label_batch": None if row.label is None else batch, "features": row.features,
+         "predictions": row.predictions, "label": row.label}
+        for number, row in enumerate(changes.rows, last + 1)
+    ))  # fmt: skip
     if changes.labels:
-        values = [{"of_row": number, "told": label} for number, label in changes.labels]
-        of_row = sa.bindparam("of_row")
-        came = sa.update(tables.contents).where(tables.contents.c.row == of_row)
-        connection.execute(came.values(label=sa.bindparam("told"), settled=batch), values)
-        came = sa.update(tables.rows).where(tables.rows.c.number == of_row)
-        connection.execute(came.values(settled=batch), values)
+        joined = sa.update(tables.rows).where(columns.number == sa.bindparam("row"))
+        joined = joined.values(label=sa.bindparam("value"), label_batch=batch)
+        values = [{"row": number, "value": label} for number, label in changes.labels]
+        connection.execute(joined, values)
     for digest, content in changes.models.items():
         made = INSERT[connection.dialect.name](tables.models)
         made = made.values(digest=digest, content=content)
         connection.execute(made.on_conflict_do_nothing())
-    put(connection, tables.lineages, ["number"], map(asdict, changes.lineages))
-    if changes.lineages:
-        kept = sa.select(tables.lineages.c.model).where(tables.lineages.c.model.is_not(None))
-        connection.execute(sa.delete(tables.models).where(tables.models.c.digest.not_in(kept)))
+    put(connection, tables.candidates, ["number"], map(asdict, changes.candidates))
+    if changes.candidates:
+        used = tables.candidates.c.model
+        used = sa.select(used).where(used.is_not(None))
+        connection.execute(sa.delete(tables.models).where(tables.models.c.digest.not_in(used)))
     _add_days(connection, tables.days, changes.days)
-    values = [{"name": n, "value": json.dumps(v)} for n, v in changes.memory.items()]
-    put(connection, tables.memory, ["name"], values)
-    bodies = [(address, json.dumps(body)) for address, body in changes.letters]
-    aside = [(batch, *each) for each in changes.aside]
-    _add(connection, tables.aside, ("batch", "id", "reason", "row"), aside)
-    _add(connection, tables.history, ("at", "kind", "subject", "what"),
-         [(each.at, each.kind, each.subject, each.what) for each in changes.happened])  # fmt: skip
-    _add(connection, tables.letters, ("address", "body"), bodies)
-    _add(connection, tables.posted, ("id", "at", "label"), changes.early)
+    values = [{"name": n, "value": json.dumps(v)} for n, v in changes.lifecycle.items()]
+    put(connection, tables.lifecycle, ["name"], values)
+    _insert(connection, tables.quarantine, (
+        {"batch": batch, "id": identity, "reason": reason, "row": row}
+        for identity, reason, row in changes.quarantined
+    ))  # fmt: skip
+    _insert(connection, tables.history, map(asdict, changes.history))
+    _insert(connection, tables.outbox, (
+        {"address": address, "body": json.dumps(body)} for address, body in changes.outbox
+    ))  # fmt: skip
+    _insert(connection, tables.posted, (
+        {"id": identity, "at": at, "label": label} for identity, at, label in changes.early
+    ))  # fmt: skip
     for number in changes.posted:
         connection.execute(sa.delete(tables.posted).where(tables.posted.c.number == number))
     if changes.batch is not None:
         _forget(connection, tables, changes)
 
 
-def _add(
-    connection: sa.Connection, table: sa.Table, names: Sequence[str], rows: Iterable[Sequence[Any]]
+def _insert(
+    connection: sa.Connection, table: sa.Table, values: Iterable[Mapping[str, Any]]
 ) -> None:
-    if values := [dict(zip(names, row, strict=True)) for row in rows]:
-        connection.execute(table.insert(), values)
-
-
-def _add_rows(
-    connection: sa.Connection, tables: Tables, rows: Sequence[KeptRow], batch: int
-) -> None:
-    """Rows are numbered one after the other; no other adds any in a turn."""
-    if not rows:
-        return
-    last = connection.scalar(sa.select(sa.func.max(tables.rows.c.number))) or 0
-    numbered = [
-        (number, row, None if row.label is None else batch)
-        for number, row in enumerate(rows, last + 1)
-    ]
-    _add(
-        connection, tables.rows, ("number", "id", "seal", "day", "batch", "settled"),
-        [(number, row.id, row.seal, row.day, batch, came) for number, row, came in numbered],
-    )  # fmt: skip
-    _add(
-        connection, tables.contents, ("row", "features", "forecasts", "label", "settled"),
-        [(n, row.features, row.forecasts, row.label, came) for n, row, came in numbered],
-    )  # fmt: skip
+    if rows := [dict(each) for each in values]:
+        connection.execute(table.insert(), rows)
 
 
 def _add_days(
@@ -333,64 +321,54 @@ def _add_days(
         return
     first, last = min(day for day, _ in days), max(day for day, _ in days)
     known = connection.execute(sa.select(table).where(table.c.day.between(first, last)))
-    before = {(row.day, row.lineage): row for row in known}
+    before = {(row.day, row.candidate): (row.rows, json.loads(row.sums)) for row in known}
     total = []
-    for (day, lineage), (rows, sums) in days.items():
-        row = before.get((day, lineage))
-        old = {} if row is None else json.loads(row.sums)
+    for (day, candidate), (rows, sums) in days.items():
+        count, old = before.get((day, candidate), (0, {}))
         after = json.dumps({key: old.get(key, 0.0) + sums.get(key, 0.0) for key in old | sums})
-        count = rows + (0 if row is None else row.rows)
-        total.append({"day": day, "lineage": lineage, "rows": count, "sums": after})
-    put(connection, table, ["day", "lineage"], total)
+        total.append({"day": day, "candidate": candidate, "rows": count + rows, "sums": after})
+    put(connection, table, ["day", "candidate"], total)
 
 
 def _forget(connection: sa.Connection, tables: Tables, changes: Changes) -> None:
-    """Let go of what is not asked for any more."""
-    rows, contents, served = tables.rows, tables.contents, tables.served
-    settled = contents.c.settled.is_not(None)
-    last = (
-        sa.select(contents.c.row)
-        .where(settled)
-        .order_by(contents.c.settled.desc(), contents.c.row.desc())
-        .limit(changes.window)
-    )
-    connection.execute(sa.delete(contents).where(settled, contents.c.row.not_in(last)))
-    late = sa.select(rows.c.number).where(rows.c.day < changes.horizon)
-    connection.execute(sa.delete(contents).where(~settled, contents.c.row.in_(late)))
-    kept = sa.select(contents.c.row)
-    gone = (rows.c.day < changes.horizon) & rows.c.number.not_in(kept)
-    days = sa.select(sa.func.min(rows.c.day), sa.func.max(rows.c.day)).where(gone)
-    first, last = connection.execute(days).one()
-    if first is not None:
-        before = forgotten(connection, tables) or (first, last)
-        value = json.dumps([min(first, before[0]), max(last, before[1])])
-        put(connection, tables.memory, ["name"], [{"name": FORGOTTEN, "value": value}])
-        connection.execute(sa.delete(rows).where(gone))
-    _forget_served(connection, served, changes.served_horizon)
+    """Delete what is not needed any more."""
+    rows = tables.rows.c
+    whole, labelled = rows.features.is_not(None), rows.label_batch.is_not(None)
+    last = sa.select(rows.number).where(whole, labelled)
+    last = last.order_by(rows.label_batch.desc(), rows.number.desc()).limit(changes.window)
+    old = sa.update(tables.rows).where(whole, labelled, rows.number.not_in(last))
+    connection.execute(old.values(features=None, predictions=None, label=None))
+    forget_rows(connection, tables, (rows.day < changes.horizon) & (~whole | ~labelled))
+    served = tables.served.c
+    while changes.served_horizon:  # the log is in the order of time: only its beginning is read
+        first = sa.select(served.number, served.at).order_by(served.number).limit(LOG_AT_ONCE)
+        first = first.subquery()
+        old = sa.select(first.c.number).where(first.c.at < changes.served_horizon)
+        if not connection.execute(sa.delete(tables.served).where(served.number.in_(old))).rowcount:
+            return
+
+
+def forget_rows(connection: sa.Connection, tables: Tables, gone: Any) -> int:
+    """Delete rows with their identities, and remember their days; return how many there were."""
+    rows = tables.rows.c
+    days = sa.select(sa.func.min(rows.day), sa.func.max(rows.day)).where(gone)
+    first, final = connection.execute(days).one()
+    if first is None:
+        return 0
+    before = forgotten(connection, tables) or (first, final)
+    value = json.dumps([min(first, before[0]), max(final, before[1])])
+    put(connection, tables.lifecycle, ["name"], [{"name": FORGOTTEN, "value": value}])
+    return connection.execute(sa.delete(tables.rows).where(gone)).rowcount
 
 
 def forgotten(connection: sa.Connection, tables: Tables) -> tuple[str, str] | None:
-    """The first and the last day of rows whose identity is forgotten; None if none is."""
-    memory = tables.memory.c
-    found = connection.scalar(sa.select(memory.value).where(memory.name == FORGOTTEN))
+    """Return the first and the last day of rows whose identity is forgotten; None if none is."""
+    fields = tables.lifecycle.c
+    found = connection.scalar(sa.select(fields.value).where(fields.name == FORGOTTEN))
     if found is None:
         return None
     first, last = json.loads(found)
     return first, last
-
-
-def _forget_served(connection: sa.Connection, table: sa.Table, horizon: str) -> None:
-    """The log is in the order of time: of millions of rows only those that go are looked at."""
-    while True:
-        first = (
-            sa.select(table.c.number, table.c.at)
-            .order_by(table.c.number)
-            .limit(LOG_AT_ONCE)
-            .subquery()
-        )
-        old = sa.select(first.c.number).where(first.c.at < horizon)
-        if not connection.execute(sa.delete(table).where(table.c.number.in_(old))).rowcount:
-            return
 
 
 def put(

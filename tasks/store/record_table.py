@@ -1,10 +1,8 @@
-"""The table of trials and probes: a line of JSON each, and the sum of its bytes.
+"""The table of trials and probes: a line of JSON each, and its checksum.
 
-A record that has changed since it was written is set aside with all of its key, and so is a SQLite
+A record that has changed since it was written is renamed with all of its key, and so is a SQLite
 file that is damaged: their values are computed again.
 """
-
-from __future__ import annotations
 
 import json
 import logging
@@ -49,12 +47,13 @@ _READ = (
 _FIX = "fix that, or name another with LEASEBOARD_STORE"
 _SCHEMA = StoreSchema("records", _TABLES, "store", _FIX, patience=600, is_replaceable=True)
 _TRIES = 5
+"""Damaged files that are renamed, one after the other, before an error is raised."""
 
 _log = logging.getLogger(__name__)
 
 
 class RecordTable:
-    """The records of all keys, by the hash of their key and their number."""
+    """Table of the records of all keys, by the hash of the key and their number."""
 
     def __init__(self, place: Path | str) -> None:
         self.database = Database(place, _SCHEMA)
@@ -63,7 +62,7 @@ class RecordTable:
         return str(self.database)
 
     def read(self, name: str, start: int) -> list[Record]:
-        """The records of `name` from the number `start` on; none before there is a file."""
+        """Return the records of `name` from the number `start` on; none before there is a file."""
 
         def read(connection: sa.Connection) -> list[Record]:
             rows = connection.execute(_READ, {"of": name, "start": start}).all()
@@ -72,8 +71,8 @@ class RecordTable:
         return self._transact(read) if self.database.exists else []
 
     def append(self, name: str, key: str, number: int, record: Mapping[str, Any]) -> Record:
-        """Write a record; the one that stands, which another has written if ours came second."""
-        line = sealed(name, number, record)
+        """Write a record; return that in the table, which another may have written first."""
+        line = with_checksum(name, number, record)
 
         def write(connection: sa.Connection) -> Record:
             insert = INSERT[connection.dialect.name]
@@ -82,63 +81,60 @@ class RecordTable:
                 connection.execute(named.on_conflict_do_nothing())
             made = insert(_RECORDS).values(name=name, number=number, record=line)
             connection.execute(made.on_conflict_do_nothing())
-            standing = connection.execute(_READ, {"of": name, "start": number}).all()
-            found = self._opened(connection, name, number, standing)
+            there = connection.execute(_READ, {"of": name, "start": number}).all()
+            found = self._opened(connection, name, number, there)
             return found[0] if found else dict(record)
 
         return self._transact(write)
 
     def counted(self) -> tuple[int, int, int]:
-        """How many keys there are, how many records, and how many that were set aside."""
-        aside = _RECORDS.c.name.contains(disk.DAMAGED)
+        """Return how many keys there are, how many records, and how many damaged ones."""
+        is_damaged = _RECORDS.c.name.contains(disk.DAMAGED)
 
         def count(connection: sa.Connection) -> tuple[int, int, int]:
             rows = sa.select(sa.func.count()).select_from(_RECORDS)
             keys = connection.scalar(sa.select(sa.func.count()).select_from(_KEYS))
-            whole, damaged = (connection.scalar(rows.where(which)) for which in (~aside, aside))
+            whole, damaged = (
+                connection.scalar(rows.where(which)) for which in (~is_damaged, is_damaged)
+            )
             return keys or 0, whole or 0, damaged or 0
 
         return self._transact(count) if self.database.exists else (0, 0, 0)
 
     def _transact(self, action: Callable[[sa.Connection], Value]) -> Value:
-        """What `action` gives in a transaction, on a new file if this one is damaged."""
+        """Return what `action` does in a transaction, on a new file if this one is damaged."""
         for _ in range(_TRIES):
             found = self.database.file()
             try:
                 with self.database.begin() as connection:
                     return action(connection)
             except DamagedDatabaseError:
-                kept = self.database.set_aside(found)
+                kept = self.database.move_away(found)
                 if kept is not None:
                     _log.warning(
                         "the store %s is damaged: kept as %s, its values are computed again",
-                        *(self, kept),
+                        self,
+                        kept,
                     )
         raise LeaseboardError(
             f"the store {self} cannot be used: it was damaged {_TRIES} times in a row: {_FIX}"
         )
 
     def _opened(
-        self,
-        connection: sa.Connection,
-        name: str,
-        start: int,
-        rows: Sequence[sa.Row[tuple[int, str]]],
+        self, connection: sa.Connection, name: str, start: int, rows: Sequence[Line]
     ) -> list[Record]:
-        """The records of `rows`; none if one of them is not what was written."""
+        """Return the records of `rows`; none if one of them is not what was written."""
         contents = []
         for expected, row in enumerate(rows, start):
             try:
                 contents.append(content_of(name, expected, row[1]))
             except ValueError:
-                self._set_aside(connection, name, row)
+                self._move_away(connection, name, row)
                 return []
         found: list[Record] = json.loads(f"[{','.join(contents)}]")  # one call: half the time
         return found
 
-    def _set_aside(
-        self, connection: sa.Connection, name: str, row: sa.Row[tuple[int, str]]
-    ) -> None:
+    def _move_away(self, connection: sa.Connection, name: str, row: Line) -> None:
         """Rename the records of `name`, unless another has done so since `row` was read."""
         kept = f"{name}{disk.DAMAGED}{secrets.token_hex(4)}"
         columns = _RECORDS.c
@@ -149,22 +145,25 @@ class RecordTable:
             _log.warning(
                 "record %d of %s in the store %s is damaged: kept as %s, its values are computed"
                 " again",
-                *(row.number, name, self, kept),
+                row.number,
+                name,
+                self,
+                kept,
             )
 
 
 @lru_cache(maxsize=8)
 def table_at(place: Path | str) -> RecordTable:
-    """The one table of a process in a place: many stores of it share its connection."""
+    """Return the one table of a process in a place, whose connection its stores share."""
     return RecordTable(place)
 
 
-def sealed(name: str, number: int, record: Mapping[str, Any]) -> str:
-    r"""A record as JSON, a tab and the sum of its bytes, its name and its number.
+def with_checksum(name: str, number: int, record: Mapping[str, Any]) -> str:
+    r"""Return a record as JSON, a tab and the checksum of its bytes, its name and its number.
 
     Examples
     --------
-    >>> sealed("4f", 0, {"correct": 850})
+    >>> with_checksum("4f", 0, {"correct": 850})
     '{"correct":850}\tb7e5fd19'
     """
     line = json.dumps(record, sort_keys=True, separators=(",", ":"))
@@ -172,10 +171,10 @@ def sealed(name: str, number: int, record: Mapping[str, Any]) -> str:
 
 
 def content_of(name: str, number: int, line: object) -> str:
-    """The JSON that was `sealed`; ValueError if any of its bytes has changed since."""
-    content, _, seal = str(line).rpartition("\t")
-    if seal != _sum(name, number, content):
-        raise ValueError(f"{content[:40]!r} is no record, or has changed since it was written")
+    """Return the JSON of a line; ValueError if any of its bytes has changed since."""
+    content, _, checksum = str(line).rpartition("\t")
+    if checksum != _sum(name, number, content):
+        raise ValueError(f"{content[:40]!r} is not a record, or has changed since it was written")
     return content
 
 

@@ -1,4 +1,4 @@
-"""What is computed once: trials of arms, and probes of configurations.
+"""Records of values that are computed once: trials of arms, and probes of configurations.
 
 It is a SQLite file in the cache, or a PostgreSQL where several machines work, which then share
 what each of them computes. Nothing is ever changed in it: a record is appended or it is not.
@@ -28,11 +28,11 @@ _MAGIC = b"SQLite format 3\0"
 class Store:
     """Records by key; any number of processes may use it, and be killed at any moment.
 
-    `place` is a SQLite file, made with its folders when the first record is written; as text, in
-    the words of a person, such a file or the address of a PostgreSQL with its password. By default
-    what ``LEASEBOARD_STORE`` says, else a file in the cache.
+    - `place`: a SQLite file, which the first record makes, with its folders; as text, as users
+      write it, such a file or the address of a PostgreSQL with its password. By default what
+      ``LEASEBOARD_STORE`` says, else a file in the cache.
 
-    Raises UsageError if a person names a file that holds something else.
+    Raises UsageError if a user names a file that holds something else.
 
     Examples
     --------
@@ -51,18 +51,18 @@ class Store:
 
     @cached_property
     def table(self) -> RecordTable:
-        """Where the records are; importing what speaks to it takes a fifth of a second."""
+        """The table of the records, imported late: its libraries take a fifth of a second."""
         from leaseboard.tasks.store.record_table import table_at
 
         return table_at(self.place)
 
     def records(self, key: Mapping[str, Any]) -> Records:
-        """The records of `key`, which holds everything that they depend on."""
+        """Return the records of `key`, which holds everything that they depend on."""
         return Records(self, key)
 
 
 class Records:
-    """The records of one key, in their order: as many as were read, see `refresh`."""
+    """Records of one key, in their order: as many as were read, see `refresh`."""
 
     def __init__(self, store: Store, key: Mapping[str, Any]) -> None:
         self._store = store
@@ -81,17 +81,17 @@ class Records:
         table = self._store.table
         last = self._read[-1:]
         found = table.read(self.name, len(self._read) - len(last))
-        if last and found[:1] != last:  # those that were read have been set aside since
+        if last and found[:1] != last:  # those that were read were found damaged since
             self._read, found, last = [], table.read(self.name, 0), []
         self._read += found[len(last) :]
 
     def extend(self, compute: Callable[[int], Record | None]) -> bool:
-        """Append one record, unless another process has meanwhile; whether it was appended here.
+        """Append one record, unless another process has meanwhile; return whether it was.
 
-        Of those who want the same record at once one computes it, and the others wait for it.
+        If several processes want the same record at once, one computes it and the others wait.
 
-        `compute`: called with the record's number, alone of all that have this key. Nothing is
-        appended when it raises, or gives None.
+        - `compute`: called with the record's number, in one process at a time for this key. If it
+          raises or returns None, nothing is appended.
         """
         known = len(self._read)
         with self._store.table.database.lock(self.name):
@@ -107,7 +107,7 @@ class Records:
 
 
 def _named(place: str) -> Path | str:
-    """The file or the address that a person named."""
+    """Return the file or the address that a user named."""
     if ":" in place and not place.startswith(_SQLITE):
         return place
     path = Path(place.removeprefix(_SQLITE)).expanduser().absolute()
@@ -117,7 +117,7 @@ def _named(place: str) -> Path | str:
 
 
 def _is_free(path: Path) -> bool:
-    """Whether nothing is there, or a SQLite file: anything else is not ours to set aside."""
+    """Return whether the file is missing, or a SQLite file: others must not be renamed."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) in (_MAGIC, b"")

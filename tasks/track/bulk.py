@@ -1,4 +1,4 @@
-"""Writing a whole job in one transaction, where the store is a database that we know.
+"""Writer of whole jobs in one transaction, for a store that is a database that we know.
 
 MLflow has no call that writes many runs, and a run through its client costs 12 to 25 ms of CPU.
 Here the same rows go through MLflow's own table models and its store's session, some hundred
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, stays
-from leaseboard.tasks.track.records import OWNER, Metric, RunRecord
+from leaseboard.tasks.track.client import PARENT, Known, log_artifacts, stays
+from leaseboard.tasks.track.records import OWNER, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.tracking import MlflowClient
@@ -26,20 +26,16 @@ if TYPE_CHECKING:
 CHECKED_VERSIONS = ("3.17.2",)
 CHECKED_REVISIONS = ("dc11669786a5",)
 DIALECTS = ("sqlite", "postgresql")
-_KNOWN_BY = (
-    "leaseboard.level",
-    "leaseboard.key",
-    "leaseboard.status",
-    "leaseboard.started",
-    OWNER,
-)
+_KNOWN_BY = (*(f"leaseboard.{name}" for name in ("level", "key", "status", "started")), OWNER)
 _Rows = dict[str, list[dict[str, Any]]]
 """By MLflow's name of their table."""
+ANALYZED_FROM = 1000
+"""Runs that a writer writes before it has them counted; again whenever they have doubled."""
 _SUBDIVISION = 500  # of a list in a query: SQLite takes 32,766 variables, others fewer
 
 
 def sql_store(client: MlflowClient) -> Any | None:
-    """The SQL store behind `client` if its version, dialect and schema were checked, else None."""
+    """Return the SQL store behind `client` if its version and schema were checked, else None."""
     import mlflow
     from mlflow.store.db.utils import _get_schema_version
     from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore
@@ -52,21 +48,28 @@ def sql_store(client: MlflowClient) -> Any | None:
     return store if _get_schema_version(store.engine) in CHECKED_REVISIONS else None
 
 
-class BulkWriter(ClientWriter):
-    """Writes jobs to a SQL store, each in one transaction; see `ClientWriter`."""
+class BulkWriter:
+    """Writer of jobs to a SQL store, each in one transaction.
+
+    Arguments and methods are those of `leaseboard.tasks.track.client.ClientWriter`.
+    """
 
     def __init__(
         self, client: MlflowClient, uri: str, jobs: str, configurations: str, store: Any
     ) -> None:
-        super().__init__(client, uri, jobs, configurations)
+        self.client = client
+        self.jobs = jobs
+        self._uri = uri
+        self._configurations = configurations
         self._store = store
         self._roots = {
             experiment: client.get_experiment(experiment).artifact_location
             for experiment in (jobs, configurations)
         }
+        self._written, self._analyzed = 0, ANALYZED_FROM // 2
 
     def known(self) -> dict[str, Known]:
-        """The jobs that the store has, by key: a few queries instead of a search by pages."""
+        """Return the jobs that the store has, by key."""
         import sqlalchemy as sa
         from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
 
@@ -85,25 +88,29 @@ class BulkWriter(ClientWriter):
         return {run.tags["leaseboard.key"]: run for run in jobs}
 
     def write(
-        self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
+        self,
+        job: RunRecord,
+        configurations: Sequence[RunRecord],
+        files: Iterable[Path],
+        view: tuple[str, str] | None = None,
     ) -> str:
-        """Write a job and its configurations, all or nothing; returns the job's run.
+        """Write a job, its configurations and their view, all or nothing; return the job's run.
 
         A run's identifier follows from its key, so the primary key keeps a job from being there
-        twice, whoever writes at the same time. A job that another process has written stays; one
+        twice when several processes write it. A job that another process has written stays; one
         that failed, or that a user deleted in the UI, gives way. The artifacts are copied first:
         a writer that is cut off in between overwrites them the next time.
         """
         from mlflow.store.tracking.dbmodels import models
 
         run_id = _run_id(self.jobs, job)
-        self._artifacts(self._artifact_uri(self.jobs, run_id), files)
+        log_artifacts(self._artifact_uri(self.jobs, run_id), self._uri, files)
         rows: _Rows = defaultdict(list)
         self._add(rows, self.jobs, run_id, job)
         for record in configurations:
-            # Beside its siblings: MLflow's tables are ordered by run, so a job's rows share pages.
-            child = run_id[:16] + _run_id(self.configurations, record)[:16]
-            self._add(rows, self.configurations, child, record, parent=run_id)
+            # With its siblings: MLflow's tables are ordered by run, so a job's rows share pages.
+            child = run_id[:16] + _run_id(self._configurations, record)[:16]
+            self._add(rows, self._configurations, child, record, parent=run_id)
         with self._store.ManagedSessionMaker(read_only=False) as session:
             _lock(session)
             if _stays(session, run_id, job):
@@ -112,6 +119,14 @@ class BulkWriter(ClientWriter):
             for name, some in rows.items():  # runs come first, the rest refers to them
                 session.execute(getattr(models, name).__table__.insert(), some)
             self._insert_data(session, run_id, job)
+            if view is not None:
+                tag = models.SqlExperimentTag
+                session.merge(
+                    tag(experiment_id=int(self._configurations), key=view[0], value=view[1])
+                )
+        self._written += len(rows["SqlRun"])
+        if self._written >= 2 * self._analyzed:
+            self.analyze()
         return run_id
 
     def remove(self, run_id: str) -> None:
@@ -120,16 +135,21 @@ class BulkWriter(ClientWriter):
             _lock(session)
             _purge(session, run_id)
 
-    def settle(self) -> None:
-        """Count SQLite's rows: without that a search by a metric takes minutes among 100,000 runs.
+    def analyze(self) -> None:
+        """Have SQLite count rows: else a search by a metric takes minutes among 50,000 runs.
 
-        A sample is enough, and takes milliseconds. PostgreSQL counts by itself.
+        Without counts it goes through all that have the metric for each run, in the place of an
+        index. A sample is enough, and takes milliseconds. Connections that are open, such as
+        those of a server, read the counts again only if their table is a new one. PostgreSQL
+        counts by itself.
         """
         import sqlalchemy as sa
 
+        self._analyzed = self._written
         if self._store.engine.dialect.name == "sqlite":
             with self._store.ManagedSessionMaker(read_only=False) as session:
                 session.execute(sa.text("PRAGMA analysis_limit = 400"))
+                session.execute(sa.text("DROP TABLE IF EXISTS sqlite_stat1"))
                 session.execute(sa.text("ANALYZE"))
 
     def _artifact_uri(self, experiment: str, run_id: str) -> str:
@@ -145,7 +165,7 @@ class BulkWriter(ClientWriter):
         record: RunRecord,
         parent: str | None = None,
     ) -> None:
-        """One run's rows, as `SqlAlchemyStore.create_run`, `log_batch` and `update_run_info`."""
+        """Add one run's rows, as `SqlAlchemyStore.create_run`, `log_batch`, `update_run_info`."""
         rows["SqlRun"].append(
             {
                 "run_uuid": run_id,
@@ -172,27 +192,17 @@ class BulkWriter(ClientWriter):
             rows["SqlParam"].append({"run_uuid": run_id, "key": k, "value": v})
         latest: dict[str, dict[str, Any]] = {}
         for metric in record.metrics:
-            row = self._metric(run_id, metric, record.end)
+            is_nan, value = self._store.sanitize_metric_value(metric.value)
+            row = {"run_uuid": run_id, "timestamp": record.end, "is_nan": is_nan}
+            row |= {"key": metric.key, "value": value, "step": metric.step}
             rows["SqlMetric"].append(row)
-            held = latest.get(metric.key)
-            if held is None or metric.step >= held["step"]:
+            if metric.key not in latest or metric.step >= latest[metric.key]["step"]:
                 latest[metric.key] = row
         if latest:
             rows["SqlLatestMetric"] += latest.values()
 
-    def _metric(self, run_id: str, metric: Metric, timestamp: int) -> dict[str, Any]:
-        is_nan, value = self._store.sanitize_metric_value(metric.value)
-        return {
-            "run_uuid": run_id,
-            "key": metric.key,
-            "value": value,
-            "step": metric.step,
-            "timestamp": timestamp,
-            "is_nan": is_nan,
-        }
-
     def _insert_data(self, session: Session, run_id: str, record: RunRecord) -> None:
-        """The data set as the run's input, as `SqlAlchemyStore.log_inputs` does it."""
+        """Insert the dataset as the run's input, as `SqlAlchemyStore.log_inputs` does it."""
         import sqlalchemy as sa
         from mlflow.store.tracking.dbmodels.models import SqlDataset, SqlInput, SqlInputTag
 
@@ -208,30 +218,21 @@ class BulkWriter(ClientWriter):
         )
         if dataset is None:
             dataset = uuid.uuid4().hex
-            described = {
-                "dataset_uuid": dataset,
-                "experiment_id": experiment,
-                "name": data.name,
-                "digest": data.digest,
-                "dataset_source_type": data.kind,
-                "dataset_source": data.source,
-            }
+            described = {"dataset_uuid": dataset, "experiment_id": experiment}
+            described |= {"name": data.name, "digest": data.digest}
+            described |= {"dataset_source_type": data.kind, "dataset_source": data.source}
+            described |= {"dataset_schema": data.schema, "dataset_profile": data.profile}
             session.execute(SqlDataset.__table__.insert(), described)
         given = uuid.uuid4().hex
-        link = {
-            "input_uuid": given,
-            "source_type": "DATASET",
-            "source_id": dataset,
-            "destination_type": "RUN",
-            "destination_id": run_id,
-        }
+        link = {"input_uuid": given, "source_type": "DATASET", "source_id": dataset}
+        link |= {"destination_type": "RUN", "destination_id": run_id}
         context = {"input_uuid": given, "name": "mlflow.data.context", "value": "benchmark"}
         session.execute(SqlInput.__table__.insert(), link)
         session.execute(SqlInputTag.__table__.insert(), context)
 
 
 def _lock(session: Session) -> None:
-    """Let one writer look and write at a time, so that none doubles what another writes."""
+    """Let one writer at a time look and write, so that no job is written twice."""
     import sqlalchemy as sa
 
     if session.get_bind().dialect.name == "sqlite":
@@ -241,7 +242,7 @@ def _lock(session: Session) -> None:
 
 
 def _stays(session: Session, run_id: str, job: RunRecord) -> bool:
-    """Whether the job is there already: this very result, or another one that is ``ok``."""
+    """Return whether the job is there: with the same result, or another one that is ``ok``."""
     import sqlalchemy as sa
     from mlflow.store.tracking.dbmodels.models import SqlRun, SqlTag
 
@@ -266,14 +267,10 @@ def _purge(session: Session, run_id: str) -> None:
     )
     doomed = [run_id, *session.scalars(children)]
     for some in _divided(doomed):
-        session.execute(sa.delete(models.SqlInput).where(models.SqlInput.destination_id.in_(some)))
-        for model in (
-            models.SqlLatestMetric,
-            models.SqlMetric,
-            models.SqlParam,
-            models.SqlTag,
-            models.SqlRun,
-        ):
+        for end in (models.SqlInput.destination_id, models.SqlInput.source_id):
+            session.execute(sa.delete(models.SqlInput).where(end.in_(some)))
+        for name in ("LatestMetric", "Metric", "Param", "Tag", "Run"):
+            model = getattr(models, f"Sql{name}")
             session.execute(sa.delete(model).where(model.run_uuid.in_(some)))
 
 

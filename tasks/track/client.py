@@ -1,29 +1,34 @@
-"""Writing through `MlflowClient`: any store that MLflow knows, one run at a time."""
+"""Writer through `MlflowClient`: to any store that MLflow knows, one run a call."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.tasks.machine.owners import is_alive, owner
-from leaseboard.tasks.track.records import OWNER, DataInput, RunRecord
+from leaseboard.tasks.track.records import OWNER, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
-METRICS_PER_BATCH = 1000
-VALUES_PER_BATCH = 100
+PARAMS_PER_BATCH = 100
+METRICS_PER_BATCH = 1000 - PARAMS_PER_BATCH
+"""A batch holds at most 1,000 values together."""
 PAGE = 1000
+THREADS = 4
+"""Configurations that are written at a time: with more, a server is no faster."""
 PARENT = "mlflow.parentRunId"
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A job that the store has a run of.
+    """Job that the store has a run of.
 
     `status` is MLflow's: a run that is still ``RUNNING`` was not written to its end.
     """
@@ -34,12 +39,12 @@ class Known:
 
     @property
     def whole(self) -> bool:
-        """Whether the job and all of its configurations were written."""
+        """The job and all of its configurations were written."""
         return self.status != "RUNNING"
 
 
 class ClientWriter:
-    """Writes jobs to one store.
+    """Writer of jobs to one store.
 
     - `uri`: the store's address, for its artifacts.
     - `jobs`, `configurations`: the identifiers of the two experiments.
@@ -47,12 +52,12 @@ class ClientWriter:
 
     def __init__(self, client: MlflowClient, uri: str, jobs: str, configurations: str) -> None:
         self.client = client
-        self.uri = uri
         self.jobs = jobs
-        self.configurations = configurations
+        self._uri = uri
+        self._configurations = configurations
 
     def known(self) -> dict[str, Known]:
-        """The jobs that the store has, by key."""
+        """Return the jobs that the store has, by key."""
         runs = search(self.client, self.jobs, "tags.leaseboard.level = 'job'")
         return {
             run.data.tags["leaseboard.key"]: Known(
@@ -62,49 +67,57 @@ class ClientWriter:
         }
 
     def write(
-        self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
+        self,
+        job: RunRecord,
+        configurations: Sequence[RunRecord],
+        files: Iterable[Path],
+        view: tuple[str, str] | None = None,
     ) -> str:
-        """Write a job and its configurations; returns the job's run.
+        """Write a job, its configurations and their view; return the job's run.
 
-        The job's run ends last: one that is cut off stays ``RUNNING`` and is told apart by it. Of
+        `view`: a tag of the configurations' experiment.
+
+        The job's run ends last: one that is cut off stays ``RUNNING``, by which it is known. Of
         several processes that write one job at the same time, that with the least run goes on.
         """
-        for twin in self._twins(job):
-            if _is_in_hand(twin) or (
-                twin.info.status != "RUNNING"
-                and stays(twin.data.tags, job.tags["leaseboard.started"])
-            ):
-                return str(twin.info.run_id)
-            self.remove(twin.info.run_id)
+        same = f"tags.leaseboard.key = '{job.key}'"
+        for run in list(search(self.client, self.jobs, same)):
+            writer = run.data.tags.get(OWNER, "")
+            if run.info.status != "RUNNING":
+                keep = stays(run.data.tags, job.tags["leaseboard.started"])
+            else:  # another live process is writing it
+                keep = writer != owner() and is_alive(writer)
+            if keep:
+                return str(run.info.run_id)
+            self.remove(run.info.run_id)
         run_id = self._create(self.jobs, job)
-        first = min((str(twin.info.run_id) for twin in self._twins(job)), default=run_id)
+        runs = search(self.client, self.jobs, same)
+        first = min((str(run.info.run_id) for run in runs), default=run_id)
         if first != run_id:
             self.remove(run_id)
             return first
         self._fill(run_id, job)
-        self._artifacts(self.client.get_run(run_id).info.artifact_uri, files)
-        for record in configurations:
-            child = dataclasses.replace(record, tags={**record.tags, PARENT: run_id})
-            child_id = self._create(self.configurations, child)
-            self._fill(child_id, child)
-            self.client.set_terminated(child_id, child.status, child.end)
+        if view is not None:
+            self.client.set_experiment_tag(self._configurations, *view)
+        log_artifacts(self.client.get_run(run_id).info.artifact_uri, self._uri, files)
+        with ThreadPoolExecutor(THREADS) as threads:  # a server answers several at a time
+            list(threads.map(partial(self._write_child, run_id), configurations))
         self.client.set_terminated(run_id, job.status, job.end)
         return run_id
 
     def remove(self, run_id: str) -> None:
         """Delete a job's run and those of its configurations; none is left ``RUNNING``."""
-        children = search(self.client, self.configurations, f"tags.{PARENT} = '{run_id}'")
+        children = search(self.client, self._configurations, f"tags.{PARENT} = '{run_id}'")
         for run in [*children, self.client.get_run(run_id)]:
             if run.info.status == "RUNNING":
                 self.client.set_terminated(run.info.run_id, "KILLED")
             self.client.delete_run(run.info.run_id)
 
-    def settle(self) -> None:
-        """Leave the store ready for searches; a server sees to that itself."""
-
-    def _twins(self, job: RunRecord) -> list[Run]:
-        """The runs of this job that the store has just now."""
-        return list(search(self.client, self.jobs, f"tags.leaseboard.key = '{job.key}'"))
+    def _write_child(self, parent: str, record: RunRecord) -> None:
+        tags = {**record.tags, PARENT: parent}
+        run_id = self._create(self._configurations, dataclasses.replace(record, tags=tags))
+        self._fill(run_id, record)
+        self.client.set_terminated(run_id, record.status, record.end)
 
     def _create(self, experiment: str, record: RunRecord) -> str:
         run = self.client.create_run(
@@ -113,39 +126,40 @@ class ClientWriter:
         return str(run.info.run_id)
 
     def _fill(self, run_id: str, record: RunRecord) -> None:
-        """Everything that a run holds, in as few calls as MLflow's limits allow."""
-        from mlflow.entities import Metric, Param
+        """Log everything that a run holds, in as few calls as MLflow's limits allow."""
+        from mlflow.entities import Dataset, DatasetInput, InputTag, Metric, Param
 
         metrics = [Metric(m.key, m.value, record.end, m.step) for m in record.metrics]
         params = [Param(key, value) for key, value in record.params.items()]
-        for some_metrics, some_params in _batches(metrics, params):
-            self.client.log_batch(run_id, metrics=some_metrics, params=some_params)
-        if record.data is not None:
-            self.client.log_inputs(run_id, datasets=[data_input(record.data)])
+        while metrics or params:
+            self.client.log_batch(run_id, metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH])
+            del metrics[:METRICS_PER_BATCH], params[:PARAMS_PER_BATCH]
+        if (data := record.data) is not None:
+            dataset = Dataset(
+                data.name, data.digest, data.kind, data.source, data.schema, data.profile
+            )
+            tags = [InputTag("mlflow.data.context", "benchmark")]
+            self.client.log_inputs(run_id, datasets=[DatasetInput(dataset=dataset, tags=tags)])
 
-    def _artifacts(self, uri: str, files: Iterable[Path]) -> None:
-        from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
 
-        repository = get_artifact_repository(uri, tracking_uri=self.uri)
-        for path in files:
-            repository.log_artifact(str(path))
+def log_artifacts(place: str, uri: str, files: Iterable[Path]) -> None:
+    """Copy `files` to the address `place` of a run's artifacts in the store at `uri`."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
+    repository = get_artifact_repository(place, tracking_uri=uri)
+    for path in files:
+        repository.log_artifact(str(path))
 
 
 def stays(tags: Mapping[str, str], started: str) -> bool:
-    """Whether a run with `tags` is of the result that was `started` then, or of one ``ok``."""
+    """Return whether a run with `tags` is of the result that was `started` then, or is ``ok``."""
     return tags.get("leaseboard.started") == started or tags.get("leaseboard.status") == "ok"
-
-
-def _is_in_hand(run: Run) -> bool:
-    """Whether another live process is writing the run just now."""
-    writer = run.data.tags.get(OWNER, "")
-    return run.info.status == "RUNNING" and writer != owner() and is_alive(writer)
 
 
 def search(
     client: MlflowClient, experiment: str, condition: str, *, deleted: bool = False
 ) -> Iterator[Run]:
-    """The runs of an experiment that meet a condition."""
+    """Return the runs of an experiment that meet a condition."""
     from mlflow.entities import ViewType
 
     view = ViewType.DELETED_ONLY if deleted else ViewType.ACTIVE_ONLY
@@ -153,7 +167,7 @@ def search(
 
 
 def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
-    """All that one of a client's searches finds, page by page: by itself it gives the first."""
+    """Yield all that one of a client's searches finds: by itself it gives the first page."""
     token: str | None = None
     while True:
         page = find(*what, page_token=token, **how)
@@ -161,24 +175,3 @@ def every(find: Callable[..., Any], *what: Any, **how: Any) -> Iterator[Any]:
         token = page.token
         if not token:
             return
-
-
-def data_input(data: DataInput) -> Any:
-    """A data set as MLflow's entity."""
-    from mlflow.entities import Dataset, DatasetInput, InputTag
-
-    return DatasetInput(
-        dataset=Dataset(data.name, data.digest, data.kind, data.source),
-        tags=[InputTag("mlflow.data.context", "benchmark")],
-    )
-
-
-def _batches(metrics: list[Any], params: list[Any]) -> Iterator[tuple[list[Any], list[Any]]]:
-    rounds = max(-(-len(metrics) // (METRICS_PER_BATCH - VALUES_PER_BATCH)),
-                 -(-len(params) // VALUES_PER_BATCH))  # fmt: skip
-    many = METRICS_PER_BATCH - VALUES_PER_BATCH  # a batch holds at most 1,000 values together
-    for i in range(rounds):
-        yield (
-            metrics[i * many : (i + 1) * many],
-            params[i * VALUES_PER_BATCH : (i + 1) * VALUES_PER_BATCH],
-        )

@@ -1,4 +1,4 @@
-"""Tracking off the jobs' path: a thread that logs what is over while others still run."""
+"""Tracking in a thread of its own, which logs jobs that are over while others still run."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import FAILURES, Result
+from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.track.store import TrackingError
 
 if TYPE_CHECKING:
@@ -26,14 +28,14 @@ PATIENCE_SECONDS = 60.0
 
 
 class Recorder:
-    """Logs each job that is over; never holds a job up, and never loses its result.
+    """Thread that logs each job that is over, and never delays a job or loses its result.
 
     What could not be logged is one line in `problems`. The next run logs it, because it looks at
     what the store has and not at what was tried.
 
-    - `earlier`: jobs that were done before; those that the store lacks are logged as well.
-    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second. None records
-      nothing.
+    - `earlier`: jobs that were done before; those missing from the store are logged as well.
+    - `open_tracker`: opens the store, in the thread: importing MLflow takes a second. With None
+      no job is logged.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class Recorder:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Wait until all is logged; after an interruption only for the job in hand."""
+        """Wait until all is logged; after an interruption only for the job that is written."""
         if kind is not None:
             self._abandon.set()
         self._queue.put(None)
         if self._open is not None:
-            self._thread.join()
+            total = self._queue.qsize()
+            with Activity("MLflow", total, "jobs", lambda: total - self._queue.qsize()):
+                self._thread.join()
 
     def _work(self) -> None:
         try:
@@ -72,22 +76,19 @@ class Recorder:
             tracker = self._patiently(self._open)
             while (result := self._queue.get()) is not None and not self._abandon.is_set():
                 self._statuses[result.status] += 1
-                self._log(tracker, result)
+                folder = results.job_folder(self._out, result.key)
+                self._patiently(partial(tracker.log, result, folder))
             failed = FAILURES & set(self._statuses)
             status = "KILLED" if self._abandon.is_set() else "FAILED" if failed else "FINISHED"
             self._patiently(lambda: tracker.close(status, dict(self._statuses)))
         except TrackingError as error:
             self.problems.append(f"{error}; the next run logs what is missing")
-        except Exception as error:  # noqa: BLE001  (a thread's exception would be seen by nobody)
+        except Exception as error:  # noqa: BLE001  (no one would see a thread's exception)
             what = f"{type(error).__name__}: {error}".partition("\n")[0]
             self.problems.append(f"logging to MLflow failed: {what}")
 
-    def _log(self, tracker: Tracker, result: Result) -> None:
-        folder = results.job_folder(self._out, result.key)
-        self._patiently(lambda: tracker.log(result, folder))
-
     def _patiently(self, action: Callable[[], Value]) -> Value:
-        """Do something with the store, again after a while if it fails."""
+        """Call `action`, which uses the store, again after a while if it fails."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         for pause in RETRY_SECONDS:
             try:
@@ -101,7 +102,7 @@ class Recorder:
 
 
 def log_all(results: Sequence[Result], out: Path, name: str, uri: str) -> None:
-    """Log results of `out` that the store lacks as runs of the experiment `name`.
+    """Log results of `out` that are missing from the store as runs of the experiment `name`.
 
     Raises TrackingError if something could not be logged.
     """

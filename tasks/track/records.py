@@ -1,10 +1,8 @@
-"""What MLflow is told of a job, as plain values: nothing here knows MLflow.
+"""MLflow runs as plain values: nothing here imports MLflow.
 
 Both ways of writing, through the client and in bulk, write these records; so what is read back
 cannot depend on the way.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import hashlib
@@ -20,7 +18,8 @@ from typing import Any
 
 from leaseboard.algorithms.configurations import Configuration
 from leaseboard.algorithms.events import Event, Measured, Started, of
-from leaseboard.tasks.jobs.benches.kinds import REWARDING
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments.kinds import REWARDING
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.owners import owner
@@ -28,16 +27,20 @@ from leaseboard.tasks.machine.owners import owner
 MAX_VALUE = 6000
 """MLflow's longest parameter."""
 MAX_KEY = 250
+MAX_SCHEMA = 1 << 20
+"""MLflow's longest schema of a dataset."""
 OWNER = "leaseboard.owner"
-"""The tag by which a run that is being written is told from one that was cut off."""
+"""Tag by which a run that is being written differs from one that was cut off."""
+NIGHT = "leaseboard.night"
+"""Tag of a suite's run that has its leaderboard: how many of the suite have one with it."""
 CURVE_POINTS = 60
 CONFIGURATION_POINTS = 5
-"""Of each metric of a configuration run; the event log beside it has them all."""
+"""Of each metric of a configuration run; the event log has them all."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One point of a metric; `step` counts units of the job's budget."""
+    """Point of a metric; `step` counts units of the job's budget."""
 
     key: str
     value: float
@@ -46,17 +49,50 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class DataInput:
-    """The data set that a job read."""
+    """Dataset of a job."""
 
     name: str
     digest: str
     kind: str
     source: str
+    schema: str | None = None
+    profile: str | None = None
+
+
+def data_input(result: Result, table: Dataset | None = None) -> DataInput:
+    """Return the dataset of a job, with the columns of `table` if that is at hand."""
+    columns: dict[str, str | None] = {}
+    if table is not None:
+        shown = {**table.features, table.target.name: table.target}
+        spec = [
+            {"type": _type(column.dtype), "name": str(name), "required": True}
+            for name, column in shown.items()
+        ]
+        schema = json.dumps({"mlflow_colspec": spec})
+        rows = len(table.target)
+        profile = {"num_rows": rows, "num_elements": rows * len(spec), "task": table.task}
+        columns = {"schema": schema if len(schema) < MAX_SCHEMA else None}
+        columns["profile"] = json.dumps({**profile, "target": str(table.target.name)})
+    return DataInput(
+        name=result.data,
+        digest=result.digest[:36],
+        kind="leaseboard",  # as `leaseboard.tasks.track.dataset_source` calls itself
+        source=json.dumps({"uri": result.data, "sha256": result.digest}),
+        **columns,
+    )
+
+
+def _type(dtype: Any) -> str:
+    """Return MLflow's name of a column's type."""
+    kind = getattr(dtype, "kind", "O")
+    return {"f": "double", "i": "long", "u": "long", "b": "boolean", "M": "datetime"}.get(
+        kind, "string"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """One MLflow run to be. `start` and `end` are milliseconds of the epoch."""
+    """MLflow run to be written; `start` and `end` are milliseconds since 1970."""
 
     level: str
     key: str
@@ -70,25 +106,27 @@ class RunRecord:
     data: DataInput | None = None
 
 
-def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
-    """The run of one job."""
+def job_record(
+    result: Result, events: Iterable[Event], data: DataInput | None = None
+) -> RunRecord:
+    """Return the run of one job on `data`, by default without its columns."""
     events = list(events)
     started = next(iter(of(events, Started)), None)
     start, end = _times(result)
     params = {
         "algorithm": result.algorithm,
-        "label": result.label,
+        "name": result.name,
         "data": result.data,
         "digest": result.digest,
         "seed": result.seed,
         "environment_seed": result.environment_seed,
         "repetition": result.repetition,
-        "bench": result.bench,
+        "environment": result.environment,
         "rows": result.rows,
         "rows_available": result.rows_available,
         "version": result.version,
         **{f"settings.{name}": value for name, value in result.settings.items()},
-        **{f"bench.{name}": value for name, value in result.bench_options.items()},
+        **{f"environment.{name}": value for name, value in result.environment_options.items()},
         **{f"versions.{name}": value for name, value in versions().items()},
     }
     if started is not None:
@@ -96,6 +134,7 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     tags = {
         "leaseboard.status": result.status,
         **({} if result.complete else {"leaseboard.complete": "false"}),
+        **({"leaseboard.plugins": result.plugins} if result.plugins else {}),
         "leaseboard.started": result.started,
         "leaseboard.host": result.host or platform.node(),
         "leaseboard.pid": os.getpid(),
@@ -108,63 +147,55 @@ def job_record(result: Result, events: Iterable[Event]) -> RunRecord:
     return RunRecord(
         level="job",
         key=result.key,
-        name=f"{result.label} · {result.data} · {result.repetition}",
+        name=f"{result.name} · {result.data} · {result.repetition}",
         status="FINISHED" if result.status == "ok" else "FAILED",
         start=start,
         end=end,
-        params=_texts(params),
+        params=texts(params),
         tags=_tags("job", result.key, tags),
         metrics=_job_metrics(result, events),
-        data=DataInput(
-            name=result.data,
-            digest=result.digest[:36],
-            kind=result.data.partition(":")[0] if ":" in result.data else "named",
-            source=json.dumps({"uri": result.data, "sha256": result.digest}),
-        ),
+        data=data or data_input(result),
     )
 
 
 def configuration_record(configuration: Configuration, result: Result) -> RunRecord:
-    """The run of one configuration of a job."""
+    """Return the run of one configuration of a job."""
     start, end = _times(result)
     tags = {
         "leaseboard.job": result.key,
         "leaseboard.configuration": configuration.configuration,
         "leaseboard.outcome": configuration.outcome,
-        "leaseboard.algorithm": result.label,
+        "leaseboard.algorithm": result.name,
         "leaseboard.data": result.data,
     }
     # A score and a loss may differ in kind: the UI shows by what each is measured.
-    if configuration.metric:
-        tags["leaseboard.metric"] = configuration.metric
-    if configuration.loss:
-        tags["leaseboard.loss"] = configuration.loss
-    if configuration.reason:
-        tags["leaseboard.reason"] = configuration.reason
-    if configuration.origin:
-        tags["leaseboard.origin"] = configuration.origin
+    notes = {name: getattr(configuration, name) for name in ("metric", "loss", "reason", "origin")}
+    for made in configuration.decisions:
+        notes |= made.notes()
+    tags |= {f"leaseboard.{key}": note for key, note in notes.items() if note}
     if configuration.parent is not None:
         tags["leaseboard.parent"] = configuration.parent
-    notes = {key: note for made in configuration.decisions for key, note in made.notes().items()}
-    tags |= {f"leaseboard.{key}": note for key, note in notes.items() if note}
     return RunRecord(
         level="configuration",
         key=f"{result.key}/{configuration.configuration}",
-        name=f"{configuration.configuration} · {result.label} · {result.data}"
-        f" · {result.repetition}",
+        name=" · ".join(
+            map(str, (configuration.configuration, result.name, result.data, result.repetition))
+        ),
         status="FAILED" if configuration.outcome == "failed" else "FINISHED",
         start=start,
         end=end,
-        params=_texts(configuration.parameters),
+        params=texts(configuration.parameters),
         tags=_tags("configuration", f"{result.key}/{configuration.configuration}", tags),
-        metrics=_configuration_metrics(configuration, result.bench),
+        metrics=_configuration_metrics(configuration, result.environment),
     )
 
 
-def select(configurations: list[Configuration], rule: str, bench: str) -> list[Configuration]:
-    """Those that get a run of their own: ``all``, ``leased``, ``top:K`` or ``none``.
+def select(
+    configurations: list[Configuration], rule: str, environment: str
+) -> list[Configuration]:
+    """Return those that get a run of their own: ``all``, ``leased``, ``top:K`` or ``none``.
 
-    ``top:K`` takes the champion, then the lowest losses or the highest rewards of the bench.
+    ``top:K`` takes the champion, then the lowest losses or the highest rewards.
     """
     if rule == "all":
         return configurations
@@ -173,7 +204,7 @@ def select(configurations: list[Configuration], rule: str, bench: str) -> list[C
     if rule == "leased":
         return [c for c in configurations if c.leases or c.observations]
     count = int(rule.removeprefix("top:"))
-    sign = -1.0 if bench in REWARDING else 1.0
+    sign = -1.0 if environment in REWARDING else 1.0
     ranked = sorted(
         (c for c in configurations if c.score is not None),
         key=lambda c: (c.outcome != "champion", sign * (c.score or 0.0), c.configuration),
@@ -182,7 +213,7 @@ def select(configurations: list[Configuration], rule: str, bench: str) -> list[C
 
 
 def thin(count: int, keep: int) -> list[int]:
-    """At most `keep` of the positions 0 to `count` - 1: log-spaced, first and last among them.
+    """Return at most `keep` of the positions 0 to `count` - 1: log-spaced, with both ends.
 
     Examples
     --------
@@ -211,9 +242,9 @@ def _job_metrics(result: Result, events: list[Event]) -> list[Metric]:
     return _metrics(points)
 
 
-def _configuration_metrics(configuration: Configuration, bench: str) -> list[Metric]:
-    """Leases and bounds at lease ends and log-spaced steps, and the final score."""
-    value = "reward" if bench in REWARDING else "loss"
+def _configuration_metrics(configuration: Configuration, environment: str) -> list[Metric]:
+    """Return leases and bounds at lease ends and log-spaced steps, and the final score."""
+    value = "reward" if environment in REWARDING else "loss"
     leases = configuration.leases
     points: list[tuple[str, float | None, float]] = [
         ("lease", leases[i].amount, leases[i].at) for i in thin(len(leases), CONFIGURATION_POINTS)
@@ -221,42 +252,39 @@ def _configuration_metrics(configuration: Configuration, bench: str) -> list[Met
     seen = configuration.observations
     for i in thin(len(seen), CONFIGURATION_POINTS):
         points.append((value, seen[i].value, seen[i].at))
-        if seen[i].lower is not None:
-            points.append(("bound.lower", seen[i].lower, seen[i].at))
-            points.append(("bound.upper", seen[i].upper, seen[i].at))
+        points.append(("bound.lower", seen[i].lower, seen[i].at))
+        points.append(("bound.upper", seen[i].upper, seen[i].at))
     for kind in dict.fromkeys(type(decision) for decision in configuration.decisions):
         made = [decision for decision in configuration.decisions if type(decision) is kind]
         for i in thin(len(made), CONFIGURATION_POINTS):
             points += [(key, value, made[i].at) for key, value in made[i].measures().items()]
     last = seen[-1].at if seen else configuration.admitted_at
-    points.append(("score", configuration.score, last))
-    points.append(("units", configuration.units, last))
-    if configuration.test is not None:
-        points.append(("test", configuration.test, last))
-    if configuration.cpu_seconds:
-        points.append(("cpu_seconds", configuration.cpu_seconds, last))
-    return _metrics(points)
+    seconds = configuration.cpu_seconds or None
+    for name in ("score", "units", "test"):
+        points.append((name, getattr(configuration, name), last))
+    return _metrics([*points, ("cpu_seconds", seconds, last)])
 
 
 def _metrics(points: Iterable[tuple[str, float | None, float]]) -> list[Metric]:
-    """One value a key and step, the last one told; a value that is no number is left out."""
+    """Return one value for each key and step, the last one; NaN and None are left out."""
     kept: dict[tuple[str, int], float] = {}
     for key, value, at in points:
         if value is not None and not math.isnan(value):
-            kept[_key(key), round(at)] = float(value)
+            kept[sound_key(key), round(at)] = float(value)
     return [Metric(key, value, step) for (key, step), value in kept.items()]
 
 
 def _tags(level: str, key: str, tags: Mapping[str, Any]) -> dict[str, str]:
-    return _texts({"leaseboard.level": level, "leaseboard.key": key, **tags})
+    return texts({"leaseboard.level": level, "leaseboard.key": key, **tags})
 
 
-def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    return {_key(name): _text(value) for name, value in values.items()}
+def texts(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameters or tags in the form and length that MLflow takes."""
+    return {sound_key(name): _text(value) for name, value in values.items()}
 
 
-def _key(name: str) -> str:
-    """`name` in the characters that MLflow takes."""
+def sound_key(name: str) -> str:
+    """Return `name` in the characters that MLflow takes."""
     return re.sub(r"[^/\w.\- :]", "_", name)[:MAX_KEY]
 
 
@@ -269,12 +297,12 @@ def _text(value: Any) -> str:
 
 
 def _times(result: Result) -> tuple[int, int]:
-    """When the job started and ended, in milliseconds of the epoch."""
+    """Return when the job started and ended, in milliseconds since 1970."""
     start = datetime.fromisoformat(result.started) if result.started else None
     begin = round(start.timestamp() * 1000) if start else 0
     return begin, begin + round(1000 * (result.setup_seconds + result.wall_seconds))
 
 
 def suite_key(suite: str, keys: Iterable[str]) -> str:
-    """A name of a suite's run: the same for the same jobs, so that a resumed run finds it."""
+    """Return the key of a suite's run: the same for the same jobs, so that it is found again."""
     return hashlib.sha256("\n".join([suite, *sorted(keys)]).encode()).hexdigest()[:20]

@@ -1,7 +1,7 @@
-"""An MLflow store: opened once, safely, and never spoken of with its secrets.
+"""MLflow stores: opened once, safely, and named without their secrets.
 
-One of SQLite is made whole or not at all: MLflow makes some sixty tables in the file itself, in as
-many steps. A full disk or a kill in between would leave a file that MLflow can neither use nor
+A SQLite store is made whole or not at all: MLflow makes some sixty tables in the file itself, in
+as many steps. A full disk or a kill in between would leave a file that MLflow can neither use nor
 complete.
 """
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 SQLITE = "sqlite:///"
 SQLITE_WAIT_SECONDS = 20.0
-"""How long MLflow waits for a store that another process has locked."""
+"""Time limit of MLflow for a store that another process has locked."""
 
 
 class TrackingError(LeaseboardError):
-    """MLflow's store cannot be used; what was to be logged is in the run folder still."""
+    """Error of MLflow's store; what was to be logged is in the run folder still."""
 
 
 def open_store(uri: str) -> MlflowClient:
-    """A client of the store at `uri`; a SQLite store is created if it is not there.
+    """Return a client of the store at `uri`; a SQLite store is created if it does not exist.
 
     Raises TrackingError if it cannot be opened.
     """
@@ -51,7 +51,7 @@ def open_store(uri: str) -> MlflowClient:
 
 
 def check_address(uri: str) -> None:
-    """TrackingError for an address that cannot be read: who connects would say it as it is."""
+    """Raise TrackingError for an address that cannot be read, without its secrets."""
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -72,9 +72,9 @@ def check_address(uri: str) -> None:
 
 
 def ensure_store(uri: str) -> None:
-    """Make the SQLite store at `uri` if it is not there; other stores are made by their server.
+    """Make the SQLite store at `uri` if it does not exist; a server makes its own.
 
-    Raises TrackingError if it cannot be made, or the file there is none.
+    Raises TrackingError if it cannot be made, or the file there is another one.
     """
     logging.getLogger("alembic").setLevel(logging.ERROR)
     # It logs each error with its traceback, and raises it: `reported` makes one line of it.
@@ -84,17 +84,26 @@ def ensure_store(uri: str) -> None:
     path = Path(uri.removeprefix(SQLITE))
     with reported(uri):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Of processes that come at once, one makes it.
+        # Of several processes that open it, one makes it.
         with _file_lock(path.with_name(f".{path.name}.lock")):
-            ensure(path, SQLITE_WAIT_SECONDS)
-            _set_wal(path)
+            if not _holds_runs(path):  # else it is not ours to replace in any state
+                if path.exists() and path.stat().st_size and not _is_whole(path):
+                    kept = disk.move_away(path)
+                    said = "the MLflow store %s was never completed: kept as %s, made again"
+                    _log.warning(said, path, kept)
+                if not (path.exists() and path.stat().st_size):
+                    _make(path)
+            # Write-ahead logging, set once in the file: readers do not wait for a writer.
+            with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
+                if connection.execute("PRAGMA journal_mode").fetchone() != ("wal",):
+                    connection.execute("PRAGMA journal_mode=WAL")
 
 
 def experiment(client: MlflowClient, uri: str, name: str) -> str:
-    """The identifier of the experiment called `name`, which is made if it is not there.
+    """Return the identifier of the experiment `name`, which is made if it does not exist.
 
-    A server knows where its artifacts go. Those of a database go where ``LEASEBOARD_ARTIFACTS``
-    says, which several machines need; otherwise to ``artifacts`` beside a SQLite store, or to
+    A server has a place for artifacts. Those of a database go to ``LEASEBOARD_ARTIFACTS``, which
+    several machines need; otherwise to ``artifacts`` next to a SQLite store, or to
     ``mlruns/artifacts`` here, by an absolute path: MLflow's own default depends on the current
     folder.
     """
@@ -103,7 +112,7 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
     with reported(uri):
         found = client.get_experiment_by_name(name)
         if found is None:
-            root = _artifact_root(uri)
+            root = artifact_root(uri)
             location = f"{root}/{quote(name.replace('/', '.'))}" if root else None
             try:
                 return str(client.create_experiment(name, artifact_location=location))
@@ -120,7 +129,7 @@ def experiment(client: MlflowClient, uri: str, name: str) -> str:
 
 
 def compact(uri: str) -> None:
-    """Give the free pages of a SQLite store back to the disk; other databases do so themselves."""
+    """Free the unused pages of a SQLite store; other databases do so themselves."""
     if uri.startswith(SQLITE):
         path = uri.removeprefix(SQLITE)
         with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
@@ -130,7 +139,7 @@ def compact(uri: str) -> None:
 
 @contextmanager
 def reported(uri: str) -> Iterator[None]:
-    """Turn whatever a store raises into one line that names it without its secrets."""
+    """Report any error of a store in one line that names it without its secrets."""
     import requests
     import sqlalchemy.exc
     from mlflow.exceptions import MlflowException
@@ -151,18 +160,18 @@ def reported(uri: str) -> Iterator[None]:
         raise TrackingError(f"the MLflow store {redacted(uri)} failed: {said[:300]}") from error
 
 
-def _artifact_root(uri: str) -> str:
-    """Where the artifacts of a database go; empty for a server, which has a place for them."""
+def artifact_root(uri: str) -> str:
+    """Return the address of a database's artifacts; empty for a server, which has its own."""
     if uri.startswith(("http://", "https://")):
         return ""
-    beside = Path(uri.removeprefix(SQLITE)).parent if uri.startswith(SQLITE) else Path("mlruns")
+    home = Path(uri.removeprefix(SQLITE)).parent if uri.startswith(SQLITE) else Path("mlruns")
     named = os.environ.get("LEASEBOARD_ARTIFACTS", "").rstrip("/")
     # As an address: MLflow takes what follows a "#" or "?" in a path for something else.
-    return named or (beside.resolve() / "artifacts").as_uri()
+    return named or (home.resolve() / "artifacts").as_uri()
 
 
 def _cause(error: BaseException) -> object:
-    """What a person can act upon: a database's own words, or why a server gave no answer.
+    """Return the helpful part of an error: a database's own words, or why a server is silent.
 
     MLflow wraps the latter four times, each time with the address that was asked.
     """
@@ -179,14 +188,6 @@ def _cause(error: BaseException) -> object:
             return "it did not answer in time"
         return f"no connection: {system[-1].strerror}" if system else "no connection"
     return getattr(error, "orig", None) or error
-
-
-def _set_wal(path: Path) -> None:
-    """Write-ahead logging, set once in the file: readers do not wait for a writer."""
-    with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
-        (mode,) = connection.execute("PRAGMA journal_mode").fetchone()
-        if mode != "wal":
-            connection.execute("PRAGMA journal_mode=WAL")
 
 
 @contextmanager
@@ -210,31 +211,11 @@ _POSTGRESQL_KEY = 0x6C656173
 """Of the advisory lock: any number that others do not use in the same database."""
 
 
-def ensure(path: Path, wait_seconds: float) -> None:
-    """Make the store at `path` unless it is there; the caller holds the store's lock.
-
-    Another process that has locked the database itself is waited for.
-
-    A store whose making was cut off, by an earlier version or by MLflow itself, is set aside if
-    it holds nothing.
-
-    Raises sqlite3.DatabaseError: the file is no database, or another program's.
-    """
-    if _holds_runs(path, wait_seconds):
-        return  # whatever state it is in, it is not ours to replace
-    if path.exists() and path.stat().st_size:
-        if _is_whole(path):
-            return
-        kept = disk.set_aside(path)
-        _log.warning("the MLflow store %s was never completed: kept as %s, made anew", path, kept)
-    _make(path)
-
-
 @contextmanager
 def alone(uri: str) -> Iterator[None]:
     """Let one process at a time open a PostgreSQL store: the first makes its tables in many steps.
 
-    SQLite stores have a lock of their own, a server makes its store itself.
+    SQLite stores have a lock of their own, and a server makes its store itself.
     """
     if not uri.startswith(("postgres:", "postgresql")):
         yield
@@ -248,11 +229,11 @@ def alone(uri: str) -> Iterator[None]:
         yield
 
 
-def _holds_runs(path: Path, wait_seconds: float) -> bool:
-    """Whether there is a run or a registered model."""
+def _holds_runs(path: Path) -> bool:
+    """Return whether there is a run or a registered model."""
     if not path.exists():
         return False
-    with closing(sqlite3.connect(path, timeout=wait_seconds)) as connection:
+    with closing(sqlite3.connect(path, timeout=SQLITE_WAIT_SECONDS)) as connection:
         tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
         if tables and "experiments" not in tables:  # the first that MLflow makes
             raise sqlite3.DatabaseError("it is another program's: name another file")

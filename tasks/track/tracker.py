@@ -1,32 +1,44 @@
-"""The MLflow record of a suite: suite run, job runs, configuration runs. Safe to cut off."""
+"""The MLflow runs of a suite, its jobs and their configurations; writing may be cut off."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from leaseboard.algorithms.configurations import configurations, table
+from leaseboard.algorithms.configurations import Configuration, configurations, table
+from leaseboard.algorithms.measures import describe_units
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.machine.addresses import mlflow_ui
+from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import is_alive, owner
-from leaseboard.tasks.track import bulk
+from leaseboard.tasks.track.bulk import BulkWriter, sql_store
 from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, stays
 from leaseboard.tasks.track.records import (
+    NIGHT,
     OWNER,
+    DataInput,
     configuration_record,
+    data_input,
     job_record,
     select,
     suite_key,
 )
 from leaseboard.tasks.track.store import experiment, open_store, reported
+from leaseboard.tasks.track.views import job_view
 
 if TYPE_CHECKING:
+    from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
 TABLE = "configurations.json"
@@ -34,9 +46,9 @@ _NOTE = "mlflow.note.content"
 
 
 class Tracker:
-    """Logs the jobs of one suite to one MLflow store.
+    """Logger of the jobs of one suite in one MLflow store.
 
-    Everything is found again by its ``leaseboard.key``: what is there is not logged twice, what
+    Every run is found again by its ``leaseboard.key``: what is there is not logged twice, what
     a kill left half-written is removed and logged again.
 
     Raises TrackingError here and from every method, if the store cannot be used.
@@ -45,6 +57,7 @@ class Tracker:
     - `keys`: of all jobs of the suite.
     - `rule`: which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
     - `through_client`: do not use the bulk path even where it could be.
+    - `table_of`: returns the dataset of a job that is logged, None if it is not at hand.
     """
 
     def __init__(
@@ -55,23 +68,34 @@ class Tracker:
         *,
         rule: str = "all",
         through_client: bool = False,
+        table_of: Callable[[str], Dataset | None] = lambda _: None,
     ) -> None:
         self.uri = uri
         self.suite = suite
         self._rule = rule
+        self._table_of = table_of
+        self._data: dict[str, DataInput] = {}
         self._client = open_store(uri)
         jobs = experiment(self._client, uri, suite)
         self._configurations = experiment(self._client, uri, f"{suite}/configurations")
+        self.place = {"ui": mlflow_ui(uri), "jobs": jobs, "configurations": self._configurations}
         with reported(uri):
-            store = None if through_client else bulk.sql_store(self._client)
+            store = None if through_client else sql_store(self._client)
             arguments = (self._client, uri, jobs, self._configurations)
-            self.writer = bulk.BulkWriter(*arguments, store) if store else ClientWriter(*arguments)
+            self.writer: ClientWriter | BulkWriter = (
+                BulkWriter(*arguments, store) if store else ClientWriter(*arguments)
+            )
             self._known = self.writer.known()
-            self._mend()
+            for key, known in list(self._known.items()):
+                if not known.whole and not _in_writing(known):
+                    self.writer.remove(known.run_id)
+                    del self._known[key]
+            end_suites(self._client, [jobs])
             self.run_id = self._open_suite(jobs, suite_key(suite, keys))
+            self._end_monitor = monitor(uri, self.run_id)
 
     def has(self, result: Result) -> bool:
-        """Whether the store has this result, or one of the same job that is ``ok``."""
+        """Return whether the store has this result, or one of the same job that is ``ok``."""
         known = self._known.get(result.key)
         return known is not None and known.whole and stays(known.tags, result.started)
 
@@ -86,91 +110,130 @@ class Tracker:
             log = folder / results.EVENTS
             events = read_partial_log(log) if log.is_file() else []
             considered = configurations(events)
-            files = [path for path in sorted(folder.iterdir()) if _is_artifact(path)]
+            # The result is there already, and what a job printed, which may be long, is kept once.
+            others = {results.RESULT, results.LOG}
+            files = [path for path in sorted(folder.iterdir()) if path.name not in others]
+            files = [path for path in files if path.stat().st_size > 0]
+            line = f"{result.status} {result.reason}".strip()
+            if result.score is not None:
+                line += f"\n\n{describe_units(result.metric, result.score, result.metrics)}"
+            links, view = self._considered(result, considered)
             tags = {
                 PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
-                _NOTE: self._note(result, len(considered)),
+                _NOTE: f"{line}\n\n{links}",
             }
             if considered:
                 path = Path(scratch) / TABLE
                 path.write_text(json.dumps(table(considered)), encoding="utf-8")
                 files.append(path)
                 tags["mlflow.loggedArtifacts"] = json.dumps([{"path": TABLE, "type": "table"}])
-            job = job_record(result, events)
+            data = self._data.get(result.data)
+            if data is None or not result.digest.startswith(data.digest):
+                data = data_input(result, self._table_of(result.data) if result.digest else None)
+                self._data[result.data] = data
+            job = job_record(result, events, data)
             job = dataclasses.replace(job, tags={**job.tags, **tags})
-            chosen = select(considered, self._rule, result.bench)
+            chosen = select(considered, self._rule, result.environment)
             records = [configuration_record(one, result) for one in chosen]
-            run_id = self.writer.write(job, records, files)
+            reach("track.before-job")
+            run_id = self.writer.write(job, records, files, view)
+            reach("track.after-job")
             self._known[result.key] = Known(run_id, job.status, dict(job.tags))
 
-    def close(self, status: str, counts: Mapping[str, int]) -> None:
-        """End the suite's run with its counts of jobs by status."""
-        with reported(self.uri):
-            self.writer.settle()
-            for name, count in counts.items():
-                self._client.log_metric(self.run_id, f"jobs.{name}", count)
-            self._client.set_terminated(self.run_id, status)
-
-    def _open_suite(self, experiment_id: str, key: str) -> str:
-        """The suite's run, new or from an earlier, unfinished or finished, call."""
-        tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
-        run_id = find_suite(self._client, experiment_id, key)
-        if run_id is None:
-            run = self._client.create_run(experiment_id, tags=tags, run_name=self.suite)
-            return str(run.info.run_id)
-        self._client.set_tag(run_id, OWNER, tags[OWNER])
-        self._client.update_run(run_id, status="RUNNING")
-        return run_id
-
-    def _mend(self) -> None:
-        """Remove the half-written jobs of processes that are gone, and end their suites."""
-        for key, known in list(self._known.items()):
-            if not known.whole and not _in_writing(known):
-                self.writer.remove(known.run_id)
-                del self._known[key]
-        mend_suites(self._client, [self.writer.jobs])
-
-    def _note(self, result: Result, count: int) -> str:
+    def _considered(
+        self, result: Result, considered: list[Configuration]
+    ) -> tuple[str, tuple[str, str] | None]:
+        """Return links to a job's configurations, and the view of several."""
         query = quote(f"tags.leaseboard.job = '{result.key}'")
         place = f"#/experiments/{self._configurations}/runs"
         link = f"{place}?searchFilter={query}&workflowType=machine_learning"
-        line = f"{result.status} {result.reason}".strip()
-        return f"{line}\n\n[{count} configurations]({link})"
+        every = f"[{len(considered)} configurations]({link})"
+        if len(considered) < 2:
+            return every, None
+        held = sum(bool(each.leases) for each in considered)
+        view = job_view(result, leased=held > 0)
+        what = f"{held} that held a lease" if held else "the best first"
+        shown, drawn = (view.link(self._configurations, charts=way) for way in (False, True))
+        return f"{every}, [{what}]({shown}), [in charts]({drawn})", view.tag
+
+    def close(self, status: str, counts: Mapping[str, int]) -> None:
+        """End the suite's run with its counts of jobs by status."""
+        self._end_monitor()
+        with reported(self.uri):
+            if isinstance(self.writer, BulkWriter):
+                self.writer.analyze()
+            # A call that was cut off after this point has logged them already.
+            known = self._client.get_run(self.run_id).data.metrics
+            for name, count in counts.items():
+                if known.get(f"jobs.{name}") != count:
+                    self._client.log_metric(self.run_id, f"jobs.{name}", count)
+            self._client.set_terminated(self.run_id, status)
+
+    def _open_suite(self, experiment_id: str, key: str) -> str:
+        """Return the suite's run: a new one, or that of an earlier call that was cut off.
+
+        Each call has one that ends with a leaderboard, so that MLflow shows them over time.
+        """
+        tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
+        tags["leaseboard.suite"] = self.suite
+        last = find_suite(self._client, experiment_id, key)
+        if last is None or NIGHT in last.data.tags or _in_other_hands(last):
+            name = f"{self.suite} {datetime.now().astimezone():%F %R}"
+            run = self._client.create_run(experiment_id, tags=tags, run_name=name)
+            return str(run.info.run_id)
+        self._client.set_tag(last.info.run_id, OWNER, tags[OWNER])
+        self._client.update_run(last.info.run_id, status="RUNNING")
+        return str(last.info.run_id)
 
 
-def _is_artifact(path: Path) -> bool:
-    """Whether a file of a job's folder goes to the store.
+def monitor(uri: str, run_id: str) -> Callable[[], None]:
+    """Log CPU, memory, disk and network of this machine to a run; return what ends that.
 
-    The result is there already, and what a job printed, which may be long, is kept once.
+    Only if ``MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING`` asks for it, as in all of MLflow. A sample
+    every 10 s takes 9 ms of CPU.
     """
-    return path.name not in {results.RESULT, results.LOG} and path.stat().st_size > 0
+    from mlflow.environment_variables import MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING
+
+    if not MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING.get():
+        return lambda: None
+    from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
+
+    made = SystemMetricsMonitor(run_id, resume_logging=True, tracking_uri=uri)
+    made.start()
+    return made.finish
 
 
-def mend_suites(client: MlflowClient, experiments: list[str]) -> list[str]:
-    """End the suite runs whose process is gone; returns their identifiers."""
+def end_suites(client: MlflowClient, experiments: list[str]) -> None:
+    """End the suite runs whose process is gone."""
     condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
     running = every(client.search_runs, experiments, condition)
-    dead = [run.info.run_id for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
-    for run_id in dead:
-        client.set_terminated(run_id, "KILLED")
-    return dead
+    for run in list(running):  # before any of them is ended, which moves pages
+        if not is_alive(run.data.tags.get(OWNER, "")):
+            client.set_terminated(run.info.run_id, "KILLED")
 
 
-def find_suite(client: MlflowClient, experiment_id: str, key: str) -> str | None:
-    """The run of a suite's jobs, if the store has it."""
+def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None:
+    """Return the newest run of a suite's jobs, None if the store does not have one."""
     condition = f"tags.leaseboard.level = 'suite' and tags.leaseboard.key = '{key}'"
-    found = client.search_runs([experiment_id], condition, max_results=1)
-    return str(found[0].info.run_id) if found else None
+    newest = ["attributes.start_time DESC"]
+    found = client.search_runs([experiment_id], condition, max_results=1, order_by=newest)
+    return found[0] if found else None
+
+
+def _in_other_hands(suite: Run) -> bool:
+    """Return whether another live process logs the jobs of a suite's run."""
+    writer = suite.data.tags.get(OWNER, "")
+    return suite.info.status == "RUNNING" and writer != owner() and is_alive(writer)
 
 
 def _in_writing(known: Known) -> bool:
-    """Whether a live process is writing this job just now."""
+    """Return whether a live process is writing this job."""
     return known.status == "RUNNING" and is_alive(known.tags.get(OWNER, ""))
 
 
-def log_race(result: Result, log: Path, uri: str) -> None:
+def log_race(result: Result, log: Path, uri: str, mirrors: tuple[Path, ...] = ()) -> None:
     """Log one job that belongs to no suite, into the experiment ``race``."""
-    tracker = Tracker(uri, "race", [result.key])
+    tracker = Tracker(uri, "race", [result.key], table_of=partial(load, mirrors=mirrors))
     tracker.log(result, log.parent)
     tracker.close("FINISHED" if result.status == "ok" else "FAILED", {result.status: 1})

@@ -4,10 +4,10 @@ from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 
 
-def audited(name, algorithm, bench, seed=0):
-    """The events of a run, which the auditor has seen."""
+def audited(name, algorithm, env, seed=0):
+    """Return the events of a run, which the auditor has seen."""
     auditor, log = Auditor(), []
-    for event in play(name, algorithm, bench, seed):
+    for event in play(name, algorithm, env, seed):
         auditor(event)
         log.append(event)
     auditor.close()
@@ -15,7 +15,7 @@ def audited(name, algorithm, bench, seed=0):
 
 
 def ended(generator):
-    """What a generator yields, and what it returns."""
+    """Return what a generator yields, and what it returns."""
     found = []
     while True:
         try:

@@ -1,11 +1,13 @@
+import math
+
 import numpy as np
 
-from leaseboard.algorithms.benches.pulls import Arms, Trial
-from leaseboard.algorithms.errors import UsageError
+from benchmarks.simulation import Arms
+from leaseboard.algorithms.environments.pulls import Trial, Trials
 from leaseboard.algorithms.seeds import generator
 
 
-class SyntheticTrials:
+class SyntheticTrials(Trials):
     """Synthetic arms as the trials of one run: trial n of an arm is a fixed draw.
 
     Parameters
@@ -23,9 +25,8 @@ class SyntheticTrials:
         self._drawn: list[list[float]] = [[] for _ in range(arms.n_arms)]
         self.arms = tuple(f"arm{arm + 1}" for arm in range(arms.n_arms))
         self.tunable = (True,) * arms.n_arms
-        self.spent_cpu_seconds = 0.0
 
-    def trial(self, arm: int, n: int) -> Trial:
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
         """Draw number `n` of `arm`; free of cost."""
         drawn = self._drawn[arm]
         while len(drawn) <= n:
@@ -33,10 +34,10 @@ class SyntheticTrials:
             drawn.append(float(one[0]))
         return Trial(arm, {"pull": n + 1}, drawn[n], None, 0.0, 0.0)
 
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
-        """Random search draws an arm; other optimisers have nothing to optimise: UsageError."""
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        """Draw an arm, as random search does; other optimisers have nothing to tune."""
         if optimiser != "random":
-            raise UsageError(f"synthetic arms have no hyperparameters: {optimiser} cannot run")
+            return super().joint_trial(optimiser, n, seconds)
         arm = int(generator(self._seed, "synthetic joint", n).integers(len(self.arms)))
         self._joint_arms[n] = arm
         before = sum(self._joint_arms[past] == arm for past in range(n))

@@ -20,7 +20,7 @@ from leaseboard.algorithms.events import (
 START = Started(
     at=0,
     algorithm="a",
-    bench="stream",
+    environment="stream",
     unit="examples",
     budget=10,
     capacity=2,

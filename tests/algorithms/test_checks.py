@@ -1,4 +1,4 @@
-"""The common checks catch what they promise to catch."""
+"""The common checks catch what their documentation says."""
 
 import random
 import subprocess
@@ -20,7 +20,7 @@ from leaseboard.algorithms.checks import (
     check_settings,
     checks,
 )
-from leaseboard.algorithms.errors import AuditError, BrokenPromiseError
+from leaseboard.algorithms.errors import AuditError, RuleBrokenError
 from leaseboard.algorithms.events import ConfigurationAdmitted, LeaseGranted
 from leaseboard.algorithms.policies.policy import ArmPolicy, Policy
 from tests.algorithms import cheats
@@ -34,53 +34,53 @@ DRAWS = {
 }
 
 
-def predict_zero(bench):
-    """The least that an algorithm on a stream must do."""
+def predict_zero(env):
+    """Do the least that an algorithm on a stream must do."""
     yield ConfigurationAdmitted(at=0, configuration=0, parameters={})
-    if bench.budget:
-        yield LeaseGranted(at=0, configuration=0, amount=bench.budget)
-    yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+    if env.budget:
+        yield LeaseGranted(at=0, configuration=0, amount=env.budget)
+    yield from env.record(np.zeros(env.budget, dtype=np.float32))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drawing(Algorithm):
-    """Draws from a global generator and does not even use what it got."""
+    """Algorithm that draws from a global generator and ignores the draws."""
 
-    bench = "stream"
+    environment = "stream"
     draw: str = "random.randint"
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         DRAWS[self.draw]()
-        yield from predict_zero(bench)
+        yield from predict_zero(env)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Remembering(Algorithm):
-    """Tells how often it ran."""
+    """Algorithm that reports how often it ran."""
 
-    bench = "stream"
+    environment = "stream"
     runs = []  # noqa: RUF012
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         yield ConfigurationAdmitted(at=0, configuration=0, parameters={"runs": len(self.runs)})
         self.runs.append(seed)
-        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+        yield from env.record(np.zeros(env.budget, dtype=np.float32))
 
 
 @dataclass(kw_only=True)
 class Mutable(Algorithm):
-    """Lets its setting be changed."""
+    """Algorithm whose setting can be changed."""
 
-    bench = "stream"
+    environment = "stream"
     b: int = 1
 
-    def run(self, bench, seed):
-        yield from predict_zero(bench)
+    def run(self, env, seed):
+        yield from predict_zero(env)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stubborn(ArmPolicy):
-    """Pulls its second arm for ever, whatever happens to it."""
+    """Algorithm that pulls its second arm forever, also when it is retired."""
 
     def policy(self, problem, rng):
         return StubbornPolicy(problem)
@@ -101,46 +101,46 @@ def test_a_policy_that_pulls_a_retired_arm_is_caught():
 
 @pytest.mark.parametrize("draw", DRAWS)
 def test_any_use_of_global_generators_is_caught(draw):
-    with pytest.raises(BrokenPromiseError, match="a global random generator was used"):
+    with pytest.raises(RuleBrokenError, match="a global random generator was used"):
         check_global_randomness(Drawing(draw=draw))
 
 
 @pytest.mark.parametrize("check", [check_seeded, check_restart])
 def test_state_shared_between_runs_is_caught(check):
-    with pytest.raises(BrokenPromiseError):
+    with pytest.raises(RuleBrokenError):
         check(Remembering())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Foreseeing(Algorithm):
-    """Gives a class a chance from the example on which it comes for the first time."""
+    """Algorithm that gives a class a probability on the example on which it first comes."""
 
-    bench = "stream"
+    environment = "stream"
     many_classes = True
 
-    def run(self, bench, seed):
-        known = bench.stream.labels[: bench.budget]
-        chances = np.arange(3) == np.maximum.accumulate(known)[:, None]
-        yield from bench.record(chances.astype(float))
+    def run(self, env, seed):
+        known = env.stream.labels[: env.budget]
+        probabilities = np.arange(3) == np.maximum.accumulate(known)[:, None]
+        yield from env.record(probabilities.astype(float))
 
 
 def test_a_class_that_is_known_before_it_comes_is_caught():
-    expected = r"the prediction of example \d+, class \d, moves"
-    with pytest.raises(BrokenPromiseError, match=expected):
+    expected = r"its prediction of example \d+ moves"
+    with pytest.raises(RuleBrokenError, match=expected):
         check_many_classes(Foreseeing())
 
 
 def test_settings_that_can_be_changed_are_caught():
-    with pytest.raises(BrokenPromiseError, match="setting 'b' can be changed"):
+    with pytest.raises(RuleBrokenError, match="setting 'b' can be changed"):
         check_settings(Mutable())
 
 
-def test_a_promise_is_broken_under_python_o_too():
+def test_a_rule_is_broken_under_python_o_too():
     code = (
-        "from leaseboard.algorithms.checks import _promise\n"
-        "from leaseboard.algorithms.errors import BrokenPromiseError\n"
-        "try:\n    _promise(False, 'why')\n"
-        "except BrokenPromiseError as error:\n    print(error)\n"
+        "from leaseboard.algorithms.checks import _require\n"
+        "from leaseboard.algorithms.errors import RuleBrokenError\n"
+        "try:\n    _require(False, 'why')\n"
+        "except RuleBrokenError as error:\n    print(error)\n"
     )
     done = subprocess.run(
         [sys.executable, "-O", "-c", code], capture_output=True, text=True, check=True
@@ -149,15 +149,15 @@ def test_a_promise_is_broken_under_python_o_too():
 
 
 @pytest.fixture
-def own_bench(monkeypatch):
-    """A class of benches that a test may patch."""
+def own_environment(monkeypatch):
+    """Return a class of environments that a test may patch."""
     for owner, name in cheats.PATCHED:
         monkeypatch.setattr(owner, name, getattr(owner, name))
 
 
 @pytest.mark.parametrize("cheat", cheats.CHEATS)
-def test_a_cheat_is_found_by_the_check_that_names_its_kind(cheat, own_bench):
-    with pytest.raises(Exception) as found:  # noqa: PT011  (whatever it is, the check fails)
+def test_a_cheat_is_found_by_the_check_that_names_its_kind(cheat, own_environment):
+    with pytest.raises(Exception) as found:  # noqa: PT011  (on any error the check fails)
         checks()[cheats.found_by(cheat)](cheat())
     assert "\n" not in str(found.value)
     assert len(str(found.value)) > 20
@@ -171,10 +171,12 @@ def test_an_honest_algorithm_passes_every_check(honest):
 
 def test_hindsight_is_declared_and_else_found(monkeypatch):
     oracle = registry.build("best-in-hindsight")
-    declared = [name for name in registry.names() if registry.algorithm_class(name).hindsight]
+    declared = [
+        name for name in registry.names() if registry.algorithm_class(name).oracle_baseline
+    ]
 
     assert declared == ["best-in-hindsight"]
     check_look_ahead(oracle)
-    monkeypatch.setattr(type(oracle), "hindsight", False)
-    with pytest.raises(BrokenPromiseError, match="although nothing changes before"):
+    monkeypatch.setattr(type(oracle), "oracle_baseline", False)
+    with pytest.raises(RuleBrokenError, match="although nothing changes before"):
         check_look_ahead(oracle)

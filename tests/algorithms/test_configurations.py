@@ -53,7 +53,7 @@ def probe(at, number, rows, accuracy, status="ok"):
 
 @pytest.fixture
 def race():
-    """Six configurations, one for each outcome."""
+    """Return six configurations, one for each outcome."""
     return [
         *[admitted(number, parent=0 if number else None) for number in range(6)],
         LeaseGranted(at=0, configuration=0, amount=100, slot=0),
@@ -73,10 +73,10 @@ def race():
     ]
 
 
-def test_every_outcome_is_told_with_its_reason(race):
-    told = [(record.outcome, record.reason) for record in configurations(race)]
+def test_every_outcome_has_its_reason(race):
+    reported = [(record.outcome, record.reason) for record in configurations(race)]
 
-    assert told == [
+    assert reported == [
         ("champion", ""),
         ("paused", "lease over"),
         ("eliminated", "worse than the champion"),
@@ -84,7 +84,7 @@ def test_every_outcome_is_told_with_its_reason(race):
         ("live", ""),
         ("pending", ""),
     ]
-    assert {outcome for outcome, _ in told} == set(OUTCOMES)
+    assert {outcome for outcome, _ in reported} == set(OUTCOMES)
 
 
 def test_leases_end_where_they_are_extended_or_the_log_ends(race):
@@ -167,7 +167,7 @@ def test_probes_score_the_last_and_add_up_rows():
 
 def scored_log(loss):
     return [
-        Started(at=0, algorithm="a", bench="stream", unit="examples", budget=30, capacity=1,
+        Started(at=0, algorithm="a", environment="stream", unit="examples", budget=30, capacity=1,
                 seed=0, settings={}, loss=loss),
         admitted(0),
         LeaseGranted(at=0, configuration=0, amount=10, slot=0),
@@ -180,7 +180,7 @@ def scored_log(loss):
     ]  # fmt: skip
 
 
-def test_a_score_is_told_by_the_jobs_metric_over_all_leases():
+def test_a_score_is_by_the_jobs_metric_over_all_leases():
     (record,) = configurations(scored_log("clipped_absolute_error"))
 
     assert (record.score, record.units) == (4.0, 20)
@@ -214,7 +214,7 @@ def test_the_table_is_complete_and_plain(race):
 
 
 @pytest.mark.parametrize(
-    ("parameters", "told"),
+    ("parameters", "reported"),
     [
         ({}, ""),
         ({"interactions": []}, "none"),
@@ -226,5 +226,5 @@ def test_the_table_is_complete_and_plain(race):
          "mid=(the rest); a b=(u × v, rate=0.5)"),
     ],
 )  # fmt: skip
-def test_what_a_configuration_chose_is_one_line(parameters, told):
-    assert phrase(parameters) == told
+def test_what_a_configuration_chose_is_one_line(parameters, reported):
+    assert phrase(parameters) == reported

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.simulation import simulate
-from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS, GaussianArms
+from benchmarks.simulation import SEVEN_GAUSSIANS, GaussianArms, simulate
 from leaseboard.algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
 from leaseboard.algorithms.policies.policy import Problem
 

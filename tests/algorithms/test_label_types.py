@@ -1,10 +1,10 @@
-"""Labels are matched with classes by value in every classifier, whatever their types."""
+"""Labels are matched with classes by value in every classifier, for all their types."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.apple.classifier import AppleClassifier
+from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.chacha.scikit import StreamClassifier
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
 
@@ -29,8 +29,10 @@ CLASSES = {
 }
 MADE = {
     "stream": lambda: StreamClassifier("vanilla"),
-    "apple": lambda: AppleClassifier(random_state=0),
-    "weighed apple": lambda: AppleClassifier(random_state=0, class_weight={0: 1.0, True: 1.5}),
+    "apple": lambda: PolynomialExpansionClassifier(random_state=0),
+    "weighed apple": lambda: PolynomialExpansionClassifier(
+        random_state=0, class_weight={0: 1.0, True: 1.5}
+    ),
 }
 
 
@@ -56,7 +58,7 @@ def test_labels_equal_to_the_classes_are_those_classes(made, classes):
      (np.where(UP, "True", "False"), [False, True]), (UP + 1, [0, 1])],
 )  # fmt: skip
 def test_labels_that_are_written_like_a_class_are_refused(made, labels, classes):
-    with pytest.raises(ValueError, match=r"y holds .*, which is none of the classes"):
+    with pytest.raises(ValueError, match=r"y holds .*, which is not among the classes"):
         MADE[made]().partial_fit(X, labels, classes=classes)
 
 
@@ -68,7 +70,7 @@ def test_numpys_texts_are_texts():
 
 
 @pytest.mark.parametrize("labels", LABELS)
-def test_a_class_of_a_stream_is_one_whatever_its_type(labels):
+def test_a_class_of_a_stream_is_one_in_every_type(labels):
     model = ChaChaClassifier(algorithm="vanilla")
     model.learn_many(X[:90], UP[:90])
     model.learn_many(X[90:], LABELS[labels][90:])

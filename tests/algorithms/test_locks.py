@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from leaseboard.algorithms.apple.classifier import AppleClassifier
-from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_streams
 from leaseboard.algorithms.errors import UsageError
 
 N, BLOCK, THREADS = 600, 20, 4
@@ -88,8 +88,8 @@ MODELS = {
     "unpickled": lambda: pickle.loads(pickle.dumps(regressor())),
     "sklearn": lambda: StreamRegressor().fit(X, Y),
     "sklearn classes": lambda: StreamClassifier().fit(X, Y > 0),
-    "apple": lambda: apple(AppleRegressor, Y),
-    "apple classes": lambda: apple(AppleClassifier, np.digitize(Y, [-1, 1])),
+    "apple": lambda: apple(PolynomialExpansionRegressor, Y),
+    "apple classes": lambda: apple(PolynomialExpansionClassifier, np.digitize(Y, [-1, 1])),
 }
 
 
@@ -104,10 +104,18 @@ def many(name, made=lambda block: block):
 
 
 NUMBERS = [
-    *map(one, ("predict_one", "predict_interval_one", "foresee_one", "foresee_interval_one")),
+    *map(
+        one,
+        (
+            "predict_one",
+            "predict_interval_one",
+            "predict_delayed_one",
+            "predict_delayed_interval_one",
+        ),
+    ),
     *map(many, ("predict_many", "predict_interval_many")),
 ]
-PUBLISHED = [*map(one, ("predict_one", "foresee_one")), many("predict_many")]
+PUBLISHED = [*map(one, ("predict_one", "predict_delayed_one")), many("predict_many")]
 CHANCES = [
     *map(one, ("predict_one", "predict_proba_one")),
     *map(many, ("predict_many", "predict_proba_many")),
@@ -130,7 +138,7 @@ USES = {
 
 
 def asked(count, ask):
-    """What threads that begin together are answered; raises what one of them raises."""
+    """Return what threads that begin together get; raise what one of them raises."""
     begin = threading.Barrier(count)
 
     def work(thread):
@@ -141,25 +149,28 @@ def asked(count, ask):
         return list(pool.map(work, range(count)))
 
 
-@pytest.mark.parametrize("kind", MODELS)
-def test_threads_that_predict_get_what_one_gets(kind):
-    model, uses = MODELS[kind](), USES[kind]
-    alone = copy.deepcopy(model)
-    wanted = [(use, block, pickle.dumps(use(alone, block))) for use in uses for block in BLOCKS]
+def test_threads_that_predict_get_what_one_gets():
+    wrong = {}
+    for kind, make in MODELS.items():
+        model, uses = make(), USES[kind]
+        alone = copy.deepcopy(model)
+        wanted = [(use, b, pickle.dumps(use(alone, b))) for use in uses for b in BLOCKS]
 
-    def ask(thread):
-        turns = [(turn * (1 + 2 * thread)) % len(wanted) for turn in range(150)]
-        return sum(
-            pickle.dumps(use(model, b)) != right
-            for use, b, right in map(wanted.__getitem__, turns)
-        )
+        def ask(thread, model=model, wanted=wanted):
+            places = [(n * (1 + 2 * thread)) % len(wanted) for n in range(150)]
+            return sum(
+                pickle.dumps(use(model, block)) != right
+                for use, block, right in map(wanted.__getitem__, places)
+            )
 
-    assert asked(THREADS, ask) == [0] * THREADS
+        if any(asked(THREADS, ask)):
+            wrong[kind] = "another answer"
+    assert wrong == {}
 
 
 LEARNING = {
     "one": lambda model, i: model.learn_one(dict(enumerate(X[i].tolist())), target(model, i)),
-    "block": lambda model, i: model.learn_many(X[i : i + 3], [target(model, i)] * 3),
+    "block": lambda model, i: model.predict_then_learn_many(X[i : i + 3], [target(model, i)] * 3),
     "news": lambda model, i: model.learn_one({i % 5: 1.0, f"n{i // 9}": 2.0}, target(model, i)),
 }
 
@@ -178,12 +189,14 @@ LOOKS = [
 
 
 def copied(model, block):
-    twin = copy.deepcopy(model)
-    return twin.examples, twin.predict_many(block)
+    double = copy.deepcopy(model)
+    return double.examples, double.predict_many(block)
 
 
-@pytest.mark.parametrize("learning", LEARNING)
-@pytest.mark.parametrize("kind", ["chacha", "published", "two classes", "unpickled"])
+@pytest.mark.parametrize(
+    ("kind", "learning"),
+    [("chacha", "one"), ("published", "block"), ("two classes", "news"), ("unpickled", "block")],
+)
 def test_one_that_learns_meanwhile_is_seen_before_or_after_a_call(kind, learning, tmp_path):
     uses, block = [*USES[kind], copied, *LOOKS], pd.DataFrame(BLOCKS[1])
     model, alone = MODELS[kind](), MODELS[kind]()
@@ -236,9 +249,9 @@ def test_all_that_threads_learn_is_learned():
     assert N + sum(asked(THREADS, learn)) == model.examples
 
 
-@pytest.mark.parametrize("kind", [AppleRegressor, AppleClassifier])
+@pytest.mark.parametrize("kind", [PolynomialExpansionRegressor, PolynomialExpansionClassifier])
 def test_apple_is_seen_before_or_after_a_call(kind):
-    labels = Y if kind is AppleRegressor else np.digitize(Y, [-1, 1])
+    labels = Y if kind is PolynomialExpansionRegressor else np.digitize(Y, [-1, 1])
     model = kind(learning_rate=0.5, batch=40)
     rows = sparse.csr_array(X)
     model.partial_fit(rows[:200], labels[:200])
@@ -308,7 +321,7 @@ def test_many_streams_keep_the_lock_of_a_model():
         def map(self, step, /, *shards):
             return [pickle.loads(pickle.dumps(step(*part))) for part in zip(*shards, strict=True)]
 
-    learn_many([model], [(X[:50], Y[:50])], nodes=Nodes())
+    learn_streams([model], [(X[:50], Y[:50])], nodes=Nodes())
 
     assert model._lock is lock
     assert model.examples == N + 50

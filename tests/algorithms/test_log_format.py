@@ -60,7 +60,8 @@ def test_numpy_scalars_are_written_as_plain_numbers():
 
 def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
     log = [
-        Started(at=0, algorithm="a", bench="stream", unit="examples", budget=2, capacity=1, seed=0,
+        Started(at=0, algorithm="a", environment="stream", unit="examples", budget=2,
+                capacity=1, seed=0,
                 settings={}),
         LeaseGranted(at=0, configuration=0, amount=2),
         FeaturesExpanded(at=1, epoch=1, parents=("x1", "x1·x2"), size=5, degree=2),
@@ -81,7 +82,7 @@ def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
         ('{"event": "Measured", "at": 0}', "not a Measured"),
     ],
 )
-def test_a_line_that_is_no_event_says_why(line, words):
+def test_a_line_that_is_not_an_event_says_why(line, words):
     with pytest.raises(ValueError, match=words):
         log_format.from_json(line)
 

@@ -9,7 +9,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.parts import PARTS, lacking, mend, require
+from leaseboard.algorithms.parts import PARTS, command_for, missing, require
 from leaseboard.flows import cli
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,12 +19,12 @@ FLOWS = [
     "run quick",
     "report RUN",
     "gate ci",
-    "accept ci",
-    "keep k.yaml",
-    "merge b.zip --out RUN",
-    "prune",
+    "gate ci --update-baseline",
+    "live update k.yaml",
+    "results merge b.zip --run-dir RUN",
+    "results prune",
     "schedule",
-    "serve k.yaml",
+    "live serve k.yaml",
     "ui",
     "doctor",
 ]
@@ -33,7 +33,7 @@ TABLES = ["race chacha DATA", "check mine.py:Mine", "learn a.model a.csv",
 
 LEARN = """
 import sys
-sys.modules.update(dict.fromkeys({lacking}))  # as if they were not installed
+sys.modules.update(dict.fromkeys({missing}))  # as if they were not installed
 import leaseboard
 number, kind = leaseboard.ChaChaRegressor(), leaseboard.ChaChaClassifier()
 for i in range(30):
@@ -47,7 +47,7 @@ print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 
 
 def modules(requirements):
-    """The names by which the packages of `requirements` are imported, without our own."""
+    """Return the names by which the packages of `requirements` are imported, without our own."""
     names = [Requirement(line).name for line in requirements]
     return {
         IMPORTED_AS.get(name, name.replace("-", "_")) for name in names if name != "leaseboard"
@@ -56,7 +56,7 @@ def modules(requirements):
 
 @pytest.fixture
 def without(monkeypatch):
-    """Makes packages impossible to import, as where they are not installed."""
+    """Make packages impossible to import, as where they are not installed."""
     return lambda *names: [monkeypatch.setitem(sys.modules, name, None) for name in names]
 
 
@@ -66,10 +66,11 @@ def test_the_parts_are_those_of_the_project():
     assert not {"prefect", "mlflow", *PARTS["tables"]} & modules(PROJECT["dependencies"])
 
 
+@pytest.mark.slow
 def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     others = {"river", "psycopg2", "smac"}.union(*PARTS.values())
     done = subprocess.run(
-        [sys.executable, "-c", LEARN.format(lacking=sorted(others)), str(tmp_path / "model")],
+        [sys.executable, "-c", LEARN.format(missing=sorted(others)), str(tmp_path / "model")],
         capture_output=True,
         text=True,
         cwd=ROOT,
@@ -80,11 +81,11 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     assert {"numba", "numpy", "leaseboard"} <= set(done.stdout.split())
 
 
-def test_the_mend_is_what_the_first_page_says():
-    said = (ROOT / "README.md").read_text()
+def test_the_command_is_that_of_the_installation_page():
+    said = (ROOT / "docs" / "installation.md").read_text()
     for part in PARTS:
-        command = mend(part).partition(" in a checkout")[0].replace("'", '"')
-        assert f"$ {command} " in said
+        command = command_for(part).partition(" in a checkout")[0].replace("'", '"')
+        assert f"| `{command}` |" in said
 
 
 def test_every_other_extra_brings_the_part_that_it_adds_to():
@@ -94,21 +95,20 @@ def test_every_other_extra_brings_the_part_that_it_adds_to():
 
 
 @pytest.mark.parametrize(
-    ("module", "part", "line"),
-    [("prefect", "flows", line) for line in FLOWS]
-    + [("pandas", "tables", line) for line in TABLES],
+    ("module", "part", "lines"), [("prefect", "flows", FLOWS), ("pandas", "tables", TABLES)]
 )
-def test_a_command_that_needs_more_says_so_in_a_line(module, part, line, without, capsys):
+def test_a_command_that_needs_more_says_so_in_a_line(module, part, lines, without, capsys):
     without(module)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(line.split())
-
-    name = line.split()[0]
-    assert ended.value.code == cli.USAGE
-    assert capsys.readouterr().err == (
-        f"leaseboard: {name} needs {module!r}, which is not installed:"
-        f" pip install '.[{part}]' in a checkout\n"
-    )
+    for line in lines:
+        with pytest.raises(SystemExit) as ended:
+            cli.main(line.split())
+        assert ended.value.code == cli.USAGE
+        words = line.split()
+        command = " ".join(words[: 2 if words[0] in {"live", "results"} else 1])
+        assert capsys.readouterr().err == (
+            f"leaseboard: {command} needs {module!r}, which is not installed:"
+            f" pip install '.[{part}]' in a checkout\n"
+        )
 
 
 def test_its_help_is_there_all_the_same(without, capsys):
@@ -121,11 +121,12 @@ def test_its_help_is_there_all_the_same(without, capsys):
 
 
 def test_so_does_one_that_finds_out_on_its_way():
-    told = (
+    reported = (
         "import sys; sys.modules['pandas'] = None; from leaseboard.flows import cli;"
-        " cli.main(['plan', 'quick'])"
+        " cli.main(['run', 'quick', '--dry-run'])"
     )
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=ROOT,
+    done = subprocess.run([sys.executable, "-c", reported], capture_output=True,
+                          text=True, cwd=ROOT,
                           check=False)  # fmt: skip
 
     assert done.returncode == cli.USAGE
@@ -136,8 +137,9 @@ def test_so_does_one_that_finds_out_on_its_way():
 
 
 def test_so_does_a_name_that_is_imported():
-    told = "import sys; sys.modules['pandas'] = None; from leaseboard import StreamRegressor"
-    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, cwd=ROOT,
+    reported = "import sys; sys.modules['pandas'] = None; from leaseboard import StreamRegressor"
+    done = subprocess.run([sys.executable, "-c", reported], capture_output=True,
+                          text=True, cwd=ROOT,
                           check=False)  # fmt: skip
 
     assert done.stderr.splitlines()[-1] == (
@@ -146,13 +148,13 @@ def test_so_does_a_name_that_is_imported():
     )
 
 
-def test_another_package_is_no_part():
-    assert lacking("antigravity_2") is None
-    assert lacking(None) is None
+def test_another_package_is_not_a_part():
+    assert missing("antigravity_2") is None
+    assert missing(None) is None
     require("flows", "this")
 
 
-def test_the_mend_names_the_part_that_is_asked_for(without):
+def test_the_command_names_the_part_that_is_asked_for(without):
     without("sklearn")
     with pytest.raises(UsageError, match=r"'sklearn'.*pip install '\.\[flows\]'"):
         require("flows", "this")

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.plain import fill, read, write
+from leaseboard.algorithms.plain import dump, fill, load
 
 VALUES = {
     "number": 0.1 + 0.2,
@@ -19,35 +20,34 @@ VALUES = {
 }
 
 
-def test_values_come_back_with_their_types(tmp_path):
-    write(tmp_path / "file", VALUES, "mark")
-    back = read(tmp_path / "file", "mark")
+def test_values_come_back_with_their_types():
+    kind, back = load(dump("mark", VALUES), "a.model")
 
-    assert back == VALUES
+    assert (kind, back) == ("mark", VALUES)
     assert repr(back) == repr(VALUES)
 
 
-@pytest.mark.parametrize(
-    "array", [np.arange(6.0).reshape(2, 3).T, np.array([np.nan, np.inf], np.float32), np.zeros(0)]
-)
-def test_arrays_come_back_bit_by_bit(array, tmp_path):
-    write(tmp_path / "file", [array], "mark")
-    (back,) = read(tmp_path / "file", "mark")
-
-    assert back.dtype == array.dtype
-    np.testing.assert_array_equal(back, array)
+def test_arrays_come_back_bit_by_bit():
+    rows = np.arange(6.0).reshape(2, 3).T
+    for array in (rows, np.array([np.nan, np.inf], np.float32), np.zeros(0)):
+        (back,) = load(dump("mark", [array]), "a.model")[1]
+        assert back.dtype == array.dtype
+        np.testing.assert_array_equal(back, array)
 
 
-@pytest.mark.parametrize("value", [object(), 1j, np.array(["text"]), np.array([None]), print])
-def test_what_is_not_plain_is_refused(value, tmp_path):
-    with pytest.raises(UsageError, match="which is not saved: keep numbers"):
-        write(tmp_path / "file", {"a": [value]}, "mark")
+def test_what_is_not_plain_is_refused():
+    for value in (object(), 1j, np.array(["text"]), np.array([None]), print):
+        with pytest.raises(UsageError, match="which is not saved: keep numbers"):
+            dump("mark", {"a": [value]})
 
 
-def test_another_format_is_refused(tmp_path):
-    write(tmp_path / "file", 1, "mark-1")
-    with pytest.raises(ValueError, match="format 'mark-1', not 'mark-2'"):
-        read(tmp_path / "file", "mark-2")
+def test_another_version_and_a_damaged_file_are_refused(monkeypatch):
+    content = dump("mark", 1)
+    with pytest.raises(UsageError, match=r"a\.model is not a model of the format"):
+        load(content[:-30], "a.model")
+    monkeypatch.setattr(plain, "VERSION", plain.VERSION + 1)
+    with pytest.raises(UsageError, match=r"a\.model has the format leaseboard-model 3, and this"):
+        load(content, "a.model")
 
 
 class Part:

@@ -14,10 +14,10 @@ CUSTOM = textwrap.dedent(
     @dataclass(frozen=True, kw_only=True)
     class Mine(Algorithm):
         """Does nothing."""
-        bench = "stream"
+        environment = "stream"
         depth: int = 3
 
-        def run(self, bench, seed):
+        def run(self, environment, seed):
             yield from ()
     '''
 )
@@ -25,12 +25,12 @@ CUSTOM = textwrap.dedent(
 
 def test_every_entry_builds_and_has_a_summary_and_a_source():
     assert len(registry.names()) == len(registry.ENTRIES)
-    benches = ("stream", "holdout", "pulls", "samples", "folds", "systems")
+    environments = ("stream", "holdout", "pulls", "samples", "folds", "systems")
     wrong = [
         entry.name
         for entry in registry.ENTRIES
         if not isinstance(algorithm := registry.build(entry.name), Algorithm)
-        or algorithm.bench not in benches
+        or algorithm.environment not in environments
         or not (entry.source and type(algorithm).__doc__ and 0 < len(entry.summary) < 100)
     ]
     assert wrong == []
@@ -52,8 +52,8 @@ def test_an_algorithm_of_the_users_own(tmp_path):
     ("name", "settings", "words"),
     [
         ("Mine", {"deph": 1}, "unknown setting of .* 'deph': did you mean 'depth'"),
-        ("Mine", {"depth": "deep"}, "setting depth='deep': .*valid integer"),
-        ("Yours", {}, "unknown algorithm in .*Known: Mine"),
+        ("Mine", {"depth": "deep"}, "setting depth='deep' must be a whole number"),
+        ("Yours", {}, "unknown algorithm in .*known: Mine"),
     ],
 )
 def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, words):
@@ -64,7 +64,7 @@ def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, wor
 
 
 @pytest.mark.parametrize(
-    ("source", "mend"),
+    ("source", "fix"),
     [
         (CUSTOM, "write {0}:Mine"),
         ("class _A: pass\nclass B: pass\nclass C: pass\n", "write {0}:B or {0}:C"),
@@ -72,15 +72,15 @@ def test_what_is_wrong_with_the_users_own_is_named(tmp_path, name, settings, wor
         (None, "write {0}:CLASS"),
     ],
 )
-def test_a_file_without_a_class_names_those_in_it(tmp_path, source, mend):
+def test_a_file_without_a_class_names_those_in_it(tmp_path, source, fix):
     path = tmp_path / "eps.py"
     if source is not None:
         path.write_text(source)
     with pytest.raises(UsageError) as caught:
         registry.build(str(path))
 
-    told = f"algorithm {str(path)!r} names a file and no class in it: {mend.format(path)}"
-    assert str(caught.value) == told
+    reported = f"algorithm {str(path)!r} names a file and no class in it: {fix.format(path)}"
+    assert str(caught.value) == reported
 
 
 def test_a_missing_file_is_named():
@@ -88,14 +88,18 @@ def test_a_missing_file_is_named():
         registry.build("nowhere.py:Mine")
 
 
-def test_a_setting_of_several_types_is_named_as_it_is_written():
-    with pytest.raises(UsageError, match=r"^chacha: setting tune='depth': "):
+def test_a_setting_of_several_types_is_named_in_its_written_form():
+    with pytest.raises(
+        UsageError, match=r"^chacha: setting tune='depth' must be .* or FILE.py:CLASS$"
+    ):
         registry.build("chacha", {"tune": "depth"})
 
 
 def test_a_value_of_a_few_names_is_answered_with_the_nearest():
-    with pytest.raises(UsageError, match=r"unknown value .wv.: did you mean .vw.\? Known:"):
-        registry.build("chacha", {"engine": "wv"})
+    with pytest.raises(
+        UsageError, match=r"unknown value .krenel.: did you mean .kernel.\? Known:"
+    ):
+        registry.build("chacha", {"engine": "krenel"})
 
 
 @pytest.mark.parametrize(

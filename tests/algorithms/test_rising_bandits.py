@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmarks.simulation import simulate
+from benchmarks.simulation import RisingArms, simulate
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench, RisingArms, Trial
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
 from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.policies.policy import Problem
@@ -26,16 +26,15 @@ RNG = np.random.default_rng(0)
 def scripted(algorithm, rewards, budget):
     """Play `algorithm` on arms whose rewards are listed; the last one repeats."""
 
-    class Script:
+    class Script(Trials):
         arms = tuple(f"a{i}" for i in range(len(rewards)))
         tunable = (True,) * len(rewards)
-        spent_cpu_seconds = 0.0
 
-        def trial(self, arm, n):
+        def trial(self, arm, n, seconds=None):
             mine = rewards[arm]
             return Trial(arm, {"n": n}, mine[min(n, len(mine) - 1)], None, 1.0, 1.0)
 
-    return list(play("rising-bandits", algorithm, PullsBench(Script(), budget), 0))
+    return list(play("rising-bandits", algorithm, PullsEnvironment(Script(), budget), 0))
 
 
 def test_growth_rate_of_equation_10():
@@ -68,7 +67,7 @@ def test_equality_eliminates_unless_strict():
 
 
 def box(lower, upper, candidates, strict):
-    """Lines 10 to 14 as they stand, over the pairs in order; a removed arm removes nobody."""
+    """Run lines 10 to 14 literally, over the pairs in order; a removed arm removes no other."""
     keep = candidates.copy()
     for i in range(len(lower)):
         for j in range(len(lower)):
@@ -153,7 +152,7 @@ def test_cost_aware_keeps_the_cheap_arm_that_grows_equally():
 
 
 def order_of(rewards, costs, budget, turns="seconds"):
-    """The arms in the order of their pulls, until each was pulled once."""
+    """Return the arms in the order of their pulls, until each was pulled once."""
     settings = RisingBanditsCost(turns=turns)
     policy = settings.policy(Problem(len(rewards), budget, "cpu_seconds"), RNG)
     order = []
@@ -207,13 +206,13 @@ def test_under_concave_curves_the_best_arm_is_never_dismissed():
 def test_repeats_side_by_side_are_the_runs_one_by_one():
     arms = RisingArms((0.9, 0.88, 0.7), (0.5, 0.2, 0.1), (0.5, 1.0, 1.0), noise=0.0)
     together = simulate(RisingBandits(), arms, budget=90, repeats=5, seed=3)
-    bench = PullsBench(SyntheticTrials(arms, seed=1), 90)
-    list(play("rising-bandits", RisingBandits(), bench, 0))
+    env = PullsEnvironment(SyntheticTrials(arms, seed=1), 90)
+    list(play("rising-bandits", RisingBandits(), env, 0))
 
-    assert together.pulls.tolist() == [bench.pulls] * 5
+    assert together.pulls.tolist() == [env.pulls] * 5
 
 
-def test_feedbacks_above_one_keep_the_bounds_in_order():
+def test_the_bounds_stay_in_order_with_feedback_above_one():
     log = scripted(RisingBandits(C=2), [[1.2], [0.9]], budget=12)
 
     assert all(b.lower <= b.upper for b in log if isinstance(b, BoundsUpdated))

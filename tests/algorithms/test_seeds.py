@@ -1,4 +1,4 @@
-"""Seeds: each purpose is named in one place, so that nobody can change half of a contract."""
+"""Seeds: each purpose is named in one place, so that a contract is never changed by half."""
 
 import ast
 from collections import defaultdict
@@ -9,7 +9,7 @@ NAMES = {"generator", "derive_seed", "seeds.generator", "seeds.derive_seed"}
 
 
 def purposes(path):
-    """The seeds that a module derives: their texts, with a star for every part that varies."""
+    """Yield the seeds that a module derives: their texts, with a star for parts that vary."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in NAMES:
             parts = [p.value if isinstance(p, ast.Constant) else "*" for p in node.args]

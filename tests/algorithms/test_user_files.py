@@ -1,4 +1,4 @@
-"""Importing what users write beside the package."""
+"""Import of what users write next to the package."""
 
 import os
 import pickle

@@ -1,4 +1,4 @@
-"""apple's CPU time beside linear's: the table, and sets that are not there."""
+"""apple's CPU time next to linear's: the table, and sets that are not there."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def test_both_learn_the_same_rows():
     assert timings[0].loss != timings[1].loss
 
 
-def test_a_set_that_the_suite_lacks_is_refused(capsys):
+def test_a_set_that_is_not_in_the_suite_is_refused(capsys):
     with pytest.raises(SystemExit):
         apple.main(["lettre"])
 
-    assert "lettre is no set of speed-apple: name one of" in capsys.readouterr().err
+    assert "lettre is not a set of speed-apple: name one of" in capsys.readouterr().err
 
 
 @pytest.mark.mirror

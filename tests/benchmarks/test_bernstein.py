@@ -1,4 +1,4 @@
-"""The published confidence sequence against its integral, confseq's values, and its promise."""
+"""The published confidence sequence against its integral, confseq's values, and its guarantee."""
 
 import math
 
@@ -14,7 +14,7 @@ from leaseboard.algorithms.errors import UsageError
 
 
 def integral(s, v, rho, c):
-    """The mixture of Howard et al., Proposition 9, by numerical integration over λ."""
+    """Return the mixture of Howard et al., Proposition 9, by numerical integration over λ."""
     shape = rho / c**2
     scale = shape * math.log(rho / c) - math.lgamma(shape) - math.log(gammainc(shape, shape))
 

@@ -3,7 +3,7 @@
 from benchmarks import classes
 
 
-def test_all_classes_are_timed_beside_two(capsys):
+def test_all_classes_are_timed_next_to_two(capsys):
     data = "synthetic:separated?rows=60&classes=3&flip=0.2&seed=0"
 
     assert classes.main([data, "--rows", "50", "--repeats", "1"]) == 0

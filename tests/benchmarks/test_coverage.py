@@ -9,19 +9,19 @@ from scipy.stats import hypergeom
 from benchmarks import coverage
 from benchmarks.coverage import Coverage, simulate
 from leaseboard.algorithms.abc_selection.bounds import KINDS, Estimator
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 RUNS = 300
 ROWS, TESTED, TEST_ROWS = 400, 800, 100_000
 ONE_EVENT = [kind for kind in KINDS if kind != "best"]
-"""Whose upper bound is one event; the two of ``best`` are summed beside its proof."""
+"""Whose upper bound is one event; the two of ``best`` are summed in its proof."""
 CONFIGURATIONS = SIZES = 100  # alike, so that one event has the same share of delta in every kind
 DELTA = 0.05
 ALPHA = DELTA / (2 * CONFIGURATIONS * SIZES)
 
 
 def too_low(kind, share, radius=1.0):
-    """The probability, summed and not drawn, that one upper bound is below the truth.
+    """Return the probability, summed and not drawn, that one upper bound is below the truth.
 
     `share` of all rows is classified correctly; `radius` scales the bound's width.
     """
@@ -36,7 +36,7 @@ def too_low(kind, share, radius=1.0):
 
 
 def too_high(kind, share, radius=1.0):
-    """The probability that one lower bound is above the truth."""
+    """Return the probability that one lower bound is above the truth."""
     correct = round(share * TEST_ROWS)
     probability = 0.0
     for x in plausible(TEST_ROWS, correct, TESTED):
@@ -48,7 +48,7 @@ def too_high(kind, share, radius=1.0):
 
 
 def plausible(population, correct, drawn):
-    """Counts of correct rows; those left out have less than ALPHA / 1000 together."""
+    """Return counts of correct rows; those left out have less than ALPHA / 1000 together."""
     low, high = hypergeom.ppf([ALPHA / 2000, 1 - ALPHA / 2000], population, correct, drawn)
     return map(int, np.arange(low, high + 1))
 
@@ -73,7 +73,7 @@ def test_a_width_a_fifth_too_small_would_be_seen(misses, kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("delta", [0.5, 0.05])
-def test_whole_runs_break_no_more_promises_than_allowed(kind, delta):
+def test_whole_runs_break_no_more_guarantees_than_allowed(kind, delta):
     """From end to end; unions and Hoeffding leave so much room that only gross errors show."""
     found = simulate(kind, delta, RUNS)
     assert found.missed <= found.allowed
@@ -81,15 +81,15 @@ def test_whole_runs_break_no_more_promises_than_allowed(kind, delta):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_test_part_larger_than_the_training_part_breaks_no_promise(kind):
+def test_a_test_part_larger_than_the_training_part_breaks_no_guarantee(kind):
     found = simulate(kind, 0.05, RUNS, train_rows=100, test_rows=1000, initial_rows=25)
     assert found.missed <= found.allowed
     assert found.lost <= found.allowed
 
 
 @pytest.mark.parametrize("kind", ["best", "exact"])
-def test_the_simulation_can_tell_intervals_that_are_too_narrow(kind):
-    """Ten times the promised probability of failure is seen to fail more often than promised."""
+def test_the_simulation_can_show_intervals_that_are_too_narrow(kind):
+    """Ten times the guaranteed probability of failure is seen to break the guarantee."""
     found = simulate(kind, 0.5, RUNS)
     assert found.missed > Coverage(0.05, RUNS, 0, 0).allowed
 
@@ -109,7 +109,7 @@ def test_a_line_for_every_kind_and_delta(capsys):
 
 
 @pytest.mark.parametrize(("missed", "lost"), [(100, 0), (0, 100)])
-def test_a_promise_that_is_broken_too_often_exits_with_1(monkeypatch, missed, lost):
+def test_a_guarantee_that_is_broken_too_often_exits_with_1(monkeypatch, missed, lost):
     monkeypatch.setattr(
         coverage, "simulate", lambda _, delta, runs: Coverage(delta, runs, missed, lost)
     )

@@ -27,6 +27,6 @@ def test_what_an_old_label_knows_less():
 def test_a_row_is_printed_for_each_delay(capsys):
     main(["synthetic:fried?rows=1500&seed=0", "--delays", "0", "10"])
 
-    told = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[1] for line in told[1:]] == ["0", "10"]
-    assert told[1].split("  ")[3] == "1.00"
+    reported = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[1] for line in reported[1:]] == ["0", "10"]
+    assert reported[1].split("  ")[3] == "1.00"

@@ -1,4 +1,4 @@
-"""The drill, tiny: what is told, and how it is counted."""
+"""The drill, tiny: what is reported, and how it is counted."""
 
 import numpy as np
 import pandas as pd
@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import drill
 from benchmarks.drill_faults import INCIDENTS, DailyStream, Inbox
-from leaseboard.flows import keep as flow
+from leaseboard.flows import live_update as flow
 
 
 @pytest.fixture
@@ -22,13 +22,20 @@ def inbox(stream, tmp_path):
     return Inbox(tmp_path, stream, 40, 5)
 
 
-def test_two_incidents_are_told_once_and_no_row_is_lost(stream, tmp_path, monkeypatch):
+def test_two_incidents_are_notified_once_and_no_row_is_lost(stream, tmp_path, monkeypatch):
     monkeypatch.setattr(flow, "build", lambda *_: None)
-    told = drill.replay(stream, 0, tmp_path, drill.DrillPlan(("column gone", "day twice"), 8, 11))
+    reported = drill.replay(
+        stream, 0, tmp_path, drill.DrillPlan(("column gone", "day twice"), 8, 11)
+    )
 
-    assert told.noticed == {"column gone": True, "day twice": True}
-    assert told.messages == {"column gone": 1, "day twice": 1}
-    assert (told.false_alarms, told.lost, told.miscounted, told.worse) == (0, 0, 0, 0)
+    assert reported.noticed == {"column gone": True, "day twice": True}
+    assert reported.messages == {"column gone": 1, "day twice": 1}
+    assert (reported.false_alarms, reported.lost, reported.miscounted, reported.worse) == (
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_each_fault_changes_the_file_of_its_day(inbox):
@@ -57,15 +64,15 @@ def test_rows_that_are_learned_twice_or_never_are_counted():
 
 
 def test_a_message_belongs_to_the_incident_of_its_days_and_else_is_false():
-    told = drill.Told()
+    reported = drill.Reported()
     planned = {10: "column gone", 20: "labels late"}
     for number, kind, status in (
         (10, "contract", "opened"), (12, "contract", "resolved"), (13, "contract", "opened"),
         (15, "contract", "opened"), (23, "labels late", "opened"), (40, "alarm", "opened"),
         (41, "rolled back", "opened"),
     ):  # fmt: skip
-        drill._count(told, planned, number, [{"status": status, "kind": kind, "text": ""}])
+        drill._count(reported, planned, number, [{"status": status, "kind": kind, "text": ""}])
 
-    assert told.messages == {"column gone": 2, "labels late": 1}
-    assert told.noticed == {"column gone": True, "labels late": True}
-    assert (told.false_alarms, told.roll_backs) == (2, 1)
+    assert reported.messages == {"column gone": 2, "labels late": 1}
+    assert reported.noticed == {"column gone": True, "labels late": True}
+    assert (reported.false_alarms, reported.roll_backs) == (2, 1)

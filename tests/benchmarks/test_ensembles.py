@@ -1,10 +1,10 @@
 from benchmarks import ensembles
 
 
-def test_the_second_fit_runs_no_trial_anew(tmp_path):
+def test_the_second_fit_runs_no_trial_again(tmp_path):
     row = ensembles.measured("sklearn:wine", 0, 9, str(tmp_path / "store.sqlite"))
 
-    assert row.anew == 0
+    assert row.again == 0
     assert 0.8 < row.best <= 1
     assert row.ensemble > 0.8
     assert row.members >= 1

@@ -20,7 +20,7 @@ PIPELINES = {
 
 @pytest.fixture
 def environment(tmp_path):
-    """Rows of the table of slices and two pipelines."""
+    """Return rows of the table of slices and two pipelines."""
     store = Store(tmp_path / "fits.sqlite")
     table = fitness.load(fitness.SLICES, [])
     return lambda: fitness.Recorded(table, named(PIPELINES), 20_000, 0, store)
@@ -28,7 +28,7 @@ def environment(tmp_path):
 
 def test_a_fit_is_recorded_with_all_its_hits(environment, monkeypatch):
     first = environment().measure(1, 1000, 4000)
-    monkeypatch.setattr(fitness.Recorded, "_run", None)  # whoever fits again fails
+    monkeypatch.setattr(fitness.Recorded, "_run", None)  # another fit fails
     again = environment()
     assert again.measure(1, 1000, 4000) == first
     assert again.measure(1, 1000, 2000).test_cpu == pytest.approx(first.test_cpu / 2)

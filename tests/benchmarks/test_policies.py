@@ -20,7 +20,7 @@ def test_decisions_are_timed_for_policies_alone():
         policies.decisions(["tpe-joint"])
 
 
-def test_replays_run_nothing_anew():
+def test_replays_run_nothing_again():
     found = policies.replayed("sklearn:wine", 20, ("average", "max-ucb"))
 
     assert list(found.replays) == ["average", "max-ucb"]

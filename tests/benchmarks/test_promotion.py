@@ -9,21 +9,21 @@ from benchmarks.promotion import (
     KINDS,
     TESTS,
     Foreknown,
-    by_duel,
+    by_test,
     known,
     labels,
     main,
     promoted,
     real,
     relapse,
-    turns,
+    reversal,
     verdicts,
 )
-from leaseboard.algorithms.sequential.duel import Duel
+from leaseboard.algorithms.sequential_test import SequentialTest
 
 
 @pytest.mark.parametrize("draw", KINDS.values(), ids=list(KINDS))
-def test_equal_forecasters_are_equal_and_a_gain_is_a_gain(draw):
+def test_equal_predictors_are_equal_and_a_gain_is_a_gain(draw):
     rng = np.random.default_rng(0)
     equal, better = draw(rng, 100_000, 0.0), draw(rng, 100_000, 0.2)
 
@@ -32,16 +32,16 @@ def test_equal_forecasters_are_equal_and_a_gain_is_a_gain(draw):
 
 
 def test_labels_of_the_fixed_size_test_by_hand():
-    told = known(np.array([1.0, 1.0, 1.0, -1.0] * 100))
+    reported = known(np.array([1.0, 1.0, 1.0, -1.0] * 100))
 
-    assert told.labels == pytest.approx(6.18 * 0.75 / 0.25, rel=1e-3)
-    assert (told.clip, told.variance) == (1.0, 0.75)
+    assert reported.labels == pytest.approx(6.18 * 0.75 / 0.25, rel=1e-3)
+    assert (reported.clip, reported.variance) == (1.0, 0.75)
 
 
-def test_a_duel_in_pieces_ends_where_it_would_label_by_label():
+def test_a_sequential_test_in_pieces_ends_where_it_would_label_by_label():
     differences = verdicts(np.random.default_rng(3), 30_000, 0.05)
-    found = by_duel(differences, Foreknown(1.0, 1.0, 1.0))
-    before = Duel().update_many(differences[: found - 1], np.zeros(found - 1))
+    found = by_test(differences, Foreknown(1.0, 1.0, 1.0))
+    before = SequentialTest().update_many(differences[: found - 1], np.zeros(found - 1))
 
     assert found > 2000
     assert before.decision(0.05) == "undecided"
@@ -49,22 +49,22 @@ def test_a_duel_in_pieces_ends_where_it_would_label_by_label():
 
 
 def test_only_bets_that_learn_promote_who_is_worse_on_average():
-    shares = promoted(turns, Foreknown(2.0, 2000, 0.4), 10)
+    shares = promoted(reversal, Foreknown(2.0, 2000, 0.4), 10)
 
     assert shares["Newton"] == 1.0
-    assert shares["Duel"] == shares["published"] == 0.0
+    assert shares["SequentialTest"] == shares["published"] == 0.0
 
 
-def test_a_large_gain_is_seen_by_all_and_a_turn_by_the_duel_that_restarts():
-    told = Foreknown(1.0, 500.0, 0.1)
-    found = labels(lambda rng, n, _: verdicts(rng, n, 0.2), told, 10)
+def test_a_large_gain_is_seen_by_all_and_a_reversal_by_the_sequential_test_that_restarts():
+    reported = Foreknown(1.0, 500.0, 0.1)
+    found = labels(lambda rng, n, _: verdicts(rng, n, 0.2), reported, 10)
     late, never = (
-        relapse(lambda rng, n, _: verdicts(rng, n, 0.3), told, 5, restarts=each)
+        relapse(lambda rng, n, _: verdicts(rng, n, 0.3), reported, 5, restarts=each)
         for each in (True, False)
     )
 
     assert set(found) == set(TESTS)
-    assert np.median(found["Duel"]) < 4
+    assert np.median(found["SequentialTest"]) < 4
     assert np.median(late) < np.median(never)
 
 
@@ -83,7 +83,7 @@ def test_a_line_for_every_kind(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
 
     assert [line[:9].strip() for line in lines] == [
-        "promoted,", "0/1, near", "turns", "labels ov", "0/1, near", "roll-back", "0/1, near",
+        "promoted,", "0/1, near", "reversal", "labels ov", "0/1, near", "roll-back", "0/1, near",
     ]  # fmt: skip
 
 

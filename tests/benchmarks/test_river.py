@@ -39,7 +39,9 @@ def test_the_command_prints_every_stream_and_model():
     assert (
         river.main(["--rows", "30", "--data", "ChickWeights", "ImageSegments"], said.append) == 0
     )
-    told = "\n".join(said)
+    reported = "\n".join(said)
 
-    assert all(name in told for name in ("ChickWeights", "ImageSegments", "CrossEntropy", "RMSE"))
-    assert all(name in told for name in (*river.NUMBERS, *river.MANY))
+    assert all(
+        name in reported for name in ("ChickWeights", "ImageSegments", "CrossEntropy", "RMSE")
+    )
+    assert all(name in reported for name in (*river.NUMBERS, *river.MANY))

@@ -14,7 +14,7 @@ def test_a_run_is_a_table_with_a_row_for_each_algorithm(tmp_path, monkeypatch, c
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     out = tmp_path / "run"
     for name in ("full-run", "successive-halving"):
-        job = Job(name, DATA, 1, 7, bench={"configurations": 2, "initial_rows": 100})
+        job = Job(name, DATA, 1, 7, environment={"configurations": 2, "initial_rows": 100})
         result, _ = run_job(job, tmp_path)
         shutil.copy(tmp_path / "events.jsonl.gz", results.begin(out, result.key))
         results.finish(out, result.kept_for(job))
@@ -30,4 +30,4 @@ def test_a_run_is_a_table_with_a_row_for_each_algorithm(tmp_path, monkeypatch, c
 def test_a_run_of_anything_else_has_none(tmp_path, capsys):
     results.assemble(tmp_path, [])
     assert main([str(tmp_path)]) == 1
-    assert "beside Full-run" in capsys.readouterr().out
+    assert "next to Full-run" in capsys.readouterr().out

@@ -22,11 +22,13 @@ def test_each_question_is_asked_when_it_is_due_and_failures_are_counted():
             while (line := await reader.readline()) != b"\r\n":
                 if line.lower().startswith(b"content-length"):
                     length = int(line.partition(b":")[2])
-            assert head.startswith(b"POST /predict")
-            asked.append(json.loads(await reader.readexactly(length))["rows"][0]["id"])
+            assert head.startswith(b"POST /invocations")
+            asked.append(
+                json.loads(await reader.readexactly(length))["dataframe_records"][0]["id"]
+            )
             status = 503 if asked[-1] == "asked-3" else 200
-            told = {"snapshot": {"version": "1"}, "forecasts": [{"id": asked[-1]}]}
-            body = json.dumps(told).encode()
+            reported = {"snapshot": {"version": "1"}, "predictions": [1.5], "ids": [asked[-1]]}
+            body = json.dumps(reported).encode()
             writer.write(
                 f"HTTP/1.1 {status} x\r\ncontent-length: {len(body)}\r\n\r\n".encode() + body
             )
@@ -55,7 +57,7 @@ def test_a_small_load_is_answered_and_logged(tmp_path, monkeypatch, empty_store,
     def threads(count, _context, begin, given):
         return ThreadPoolExecutor(count, initializer=begin, initargs=given)
 
-    # The server is a process, as it is; what learns need be none here.
+    # The server is a process; what learns need not be one here.
     monkeypatch.setattr(serving, "subprocess", starting(zygote.place))
     monkeypatch.setattr(serving, "ProcessPoolExecutor", threads)
     monkeypatch.setattr(serving, "prepare_environment", lambda _: None)

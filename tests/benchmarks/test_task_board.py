@@ -1,4 +1,4 @@
-"""The boards of a run, task by task, as text."""
+"""The leaderboards of a run, task by task, as text."""
 
 import shutil
 
@@ -14,7 +14,7 @@ NUMBERS, CLASSES = "synthetic:fried?rows=300&seed=0", "sklearn:iris"
 
 @pytest.fixture
 def run(tmp_path):
-    """Runs the algorithms on the streams; the folder."""
+    """Run the algorithms on the streams; return the folder."""
 
     def made(*jobs):
         for name, data, repetition in jobs:
@@ -28,7 +28,7 @@ def run(tmp_path):
     return made
 
 
-def told(capsys, *arguments):
+def reported(capsys, *arguments):
     code = main([*map(str, arguments), "--reference", "last-label"])
     return code, capsys.readouterr().out
 
@@ -37,11 +37,11 @@ def test_tasks_are_ranked_apart_and_losses_are_shares_of_the_means(run, capsys):
     both = "running-mean", "last-label"
     folder = run(*((name, data, 0) for name in both for data in (NUMBERS, CLASSES)))
 
-    code, out = told(capsys, folder)
+    code, out = reported(capsys, folder)
 
     assert code == 0
-    numbers, classes = out.split("1 data sets by progressive_error")
-    assert "1 data sets by progressive_mse" in numbers
+    numbers, classes = out.split("1 datasets by progressive_error")
+    assert "1 datasets by progressive_mse" in numbers
     assert "| `running-mean` | 1.00 | 1/0/0 |" in numbers
     assert "| `running-mean` | 1 |" in numbers
     assert "error rate:" in classes
@@ -53,14 +53,14 @@ def test_a_repetition_in_which_a_job_is_missing_is_left_out_and_said(run, capsys
         ("running-mean", NUMBERS, 0), ("last-label", NUMBERS, 0), ("last-label", NUMBERS, 1)
     )
 
-    _, out = told(capsys, folder)
+    _, out = reported(capsys, folder)
 
     assert "| `last-label` | 2.00 | 0/0/1 |" in out
     assert f"left out, for jobs are missing: {NUMBERS}, repetition 2" in out
 
 
 def test_a_run_without_scores_has_none(tmp_path, capsys):
-    assert told(capsys, tmp_path)[0] == 1
+    assert reported(capsys, tmp_path)[0] == 1
 
 
 def test_without_a_reference_the_seconds_of_the_first_are_1(run, capsys):

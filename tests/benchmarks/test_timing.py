@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import chacha
 from benchmarks.timing import Timing, Way, measure, ratio
-from leaseboard.algorithms.benches.stream import Namespace, Stream
+from leaseboard.algorithms.environments.stream import Namespace, Stream
 
 
 def spin(rounds):

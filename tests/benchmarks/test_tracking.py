@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks import tracking
 from leaseboard.tasks.folder.results import job_folder
-from leaseboard.tasks.track import Tracker
 from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.tracker import Tracker
 
 
 def test_it_logs_the_runs_that_it_counts(tmp_path, empty_store):
@@ -36,4 +36,4 @@ def test_every_search_finds_runs(tmp_path, empty_store):
     result = tracking.job(tmp_path, "job-0", 9)
     Tracker(uri, tracking.SUITE_NAME, ["job-0"]).log(result, job_folder(tmp_path, "job-0"))
 
-    assert all(seconds > 0 for seconds in tracking.search_seconds(uri).values())
+    assert all(seconds > 0 for seconds in tracking.search_seconds(uri, result).values())

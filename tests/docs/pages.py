@@ -23,7 +23,7 @@ class Block:
 
     @property
     def file(self):
-        """The file that the block's first line names in a comment, None if it names none."""
+        """Return the file that the block's first line names in a comment, or None."""
         first = re.match(r"# (\S+\.\w+)\n", self.text)
         return first and first[1]
 
@@ -33,7 +33,7 @@ def blocks(page):
 
 
 def commands(text):
-    """The arguments of every command line of `leaseboard` in a page or a workflow."""
+    """Return the arguments of every command line of `leaseboard` in a page or a workflow."""
     lines = _INLINE.findall(_FENCE.sub("", text))
     for _, language, body in _FENCE.findall(text):
         if language in ("sh", "console", "bash", "text", ""):
@@ -42,7 +42,7 @@ def commands(text):
 
 
 def arguments(line):
-    """What a line of a shell hands to `leaseboard`, None if it does not call it."""
+    """Return what a line of a shell hands to `leaseboard`, None if it does not call it."""
     match = re.search(r"(?:^|\s|bin/)leaseboard(?=\s|$)(.*)", line)
     if match is None:
         return None

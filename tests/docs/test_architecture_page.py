@@ -1,13 +1,14 @@
 """The picture of the house is true: every room is in it, and nothing that is gone."""
 
 import re
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+from tests.docs import pages
+
+pytestmark = pytest.mark.slow
+
+
 FLOORS = ("algorithms", "tasks", "flows")
 NAMED = re.compile(r"`([\w/.-]+/[\w/.-]*)`")
 

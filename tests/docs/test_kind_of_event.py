@@ -2,12 +2,9 @@
 
 import json
 import re
-import runpy
 import shutil
 import subprocess
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -25,10 +22,12 @@ from leaseboard.algorithms.log_format import read_log, write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.report.sections.jobs import job_payload
-from leaseboard.tasks.track import Tracker
 from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.tracker import Tracker
+from tests.docs import pages
 
-pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+pytestmark = pytest.mark.slow
+
 (PLANTED,) = (
     block.text
     for block in pages.blocks(pages.DOCS / "how-to" / "add-a-kind-of-event.md")
@@ -47,8 +46,8 @@ def run() -> Iterator[Event]:
 
 
 @pytest.fixture
-def told(tmp_path):
-    """What mypy says of a copy of the events and their readers with `planted`, by file."""
+def mypy_says(tmp_path):
+    """Return mypy's errors in a copy of the events and their readers with `planted`, by file."""
 
     def check(planted, *, joined=True):
         room = tmp_path / "leaseboard" / "algorithms"
@@ -78,25 +77,25 @@ def told(tmp_path):
     return check
 
 
-def test_a_decision_is_decided_in_one_file_and_forgetting_is_a_type_error(told):
-    assert told(PLANTED) == {}
+def test_a_decision_is_decided_in_one_file_and_forgetting_is_a_type_error(mypy_says):
+    assert mypy_says(PLANTED) == {}
 
     def without(method):
         return re.sub(rf"    def {method}\(.*?\n(?=\n|\Z)", "", PLANTED, flags=re.DOTALL)
 
-    (said,) = told(without("words"))["mine"]
+    (said,) = mypy_says(without("words"))["mine"]
     assert said.startswith("Cannot instantiate abstract class")
     assert '"words"' in said
     for method in ("measures", "notes"):
         assert method not in without(method)
-        assert told(without(method)) == {}
+        assert mypy_says(without(method)) == {}
 
-    (said,) = told(PLANTED, joined=False)["mine"]
+    (said,) = mypy_says(PLANTED, joined=False)["mine"]
     assert said.startswith('Incompatible types in "yield"')
 
 
-def test_a_kind_that_changes_a_configuration_has_to_be_read_in_two_more_files(told):
-    found = told(PLANTED.replace("(Decision)", "(_Happened)"))
+def test_a_kind_that_changes_a_configuration_has_to_be_read_in_two_more_files(mypy_says):
+    found = mypy_says(PLANTED.replace("(Decision)", "(_Happened)"))
 
     assert set(found) == {"audit", "configurations"}
     assert all("assert_never" in said and "LossesCombined" in said for (said,) in found.values())
@@ -104,7 +103,7 @@ def test_a_kind_that_changes_a_configuration_has_to_be_read_in_two_more_files(to
 
 @pytest.fixture
 def planted(monkeypatch):
-    """The class of the page, a kind like all others."""
+    """Return the class of the page, a kind like all others."""
     room = dict(vars(events))
     exec(compile(PLANTED, "the page", "exec", dont_inherit=True), room)
     monkeypatch.setitem(events.KINDS, "LossesCombined", room["LossesCombined"])
@@ -113,7 +112,8 @@ def planted(monkeypatch):
 
 def log_of(planted):
     return [
-        Started(at=0, algorithm="a", bench="stream", unit="examples", budget=100, capacity=None,
+        Started(at=0, algorithm="a", environment="stream", unit="examples", budget=100,
+                capacity=None,
                 seed=1, settings={}),
         *(ConfigurationAdmitted(at=0, configuration=n, parameters={"rate": n}) for n in range(2)),
         ChampionChanged(at=0, configuration=0, previous=None),
@@ -135,8 +135,8 @@ def test_it_is_audited_and_reaches_the_page_and_mlflow(planted, tmp_path, empty_
     folder = results.begin(tmp_path / "run", "k1")
     write_log(folder / results.EVENTS, log)
     (folder / results.LOG).write_text("")
-    made = Result(key="k1", algorithm="a", label="a", data="d", digest="", seed=1,
-                  environment_seed=1, repetition=0, status="ok", score=0.5, bench="stream",
+    made = Result(key="k1", algorithm="a", name="a", data="d", digest="", seed=1,
+                  environment_seed=1, repetition=0, status="ok", score=0.5, environment="stream",
                   events=results.EVENTS)  # fmt: skip
     results.finish(tmp_path / "run", made)
     audit(read_log(folder / results.EVENTS))

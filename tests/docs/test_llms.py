@@ -1,13 +1,15 @@
 """`llms.txt` names every page by its own title, with a line on what it is for."""
 
 import re
-import runpy
-from pathlib import Path
-from types import SimpleNamespace
+
+import pytest
 
 import leaseboard
+from tests.docs import pages
 
-pages = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("pages.py"))))
+pytestmark = pytest.mark.slow
+
+
 TEXT = (pages.DOCS / "llms.txt").read_text()
 LINES = dict.fromkeys(re.findall(r"^- (.+)$", TEXT, re.MULTILINE))
 
@@ -19,8 +21,8 @@ def title(page):
 def test_every_page_has_a_line_with_its_title():
     named = {}
     for line in LINES:
-        told, link, about = re.fullmatch(r"\[(.+)\]\((.+)\): (.+)", line).groups()
-        named[pages.DOCS / link] = told
+        name, link, about = re.fullmatch(r"\[(.+)\]\((.+)\): (.+)", line).groups()
+        named[pages.DOCS / link] = name
         assert about
 
     assert named == {page: title(page) for page in pages.PAGES if pages.DOCS in page.parents}

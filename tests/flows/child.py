@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from suites import Bench
+from suites import SuiteRunner
 
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.machine.environment import prepare_environment
@@ -23,9 +23,9 @@ if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     prepare_environment()
     out, uri, *data = sys.argv[1:]
-    bench = Bench(Path(out), uri, data, seeds=(1, 2, 3))
-    with results.locked(bench.out):
+    runner = SuiteRunner(Path(out), uri, data, seeds=(1, 2, 3))
+    with results.locked(runner.out):
         cluster = os.environ.get("CLUSTER")
-        bench.reference = "sklearn:diabetes" if cluster else ""
-        outcome = bench.run(workers=2, local="PREFECT_API_URL" not in os.environ, cluster=cluster)
+        runner.reference = "sklearn:diabetes" if cluster else ""
+        outcome = runner.run(workers=2, local="PREFECT_API_URL" not in os.environ, cluster=cluster)
     print(*(result.status for result in outcome.results), *outcome.problems)

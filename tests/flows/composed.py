@@ -5,13 +5,13 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
 import yaml
 
-from tests.flows.schedules import ROOT, free_port
+from tests.flows import waiting
+from tests.flows.schedules import ROOT
 
 DEPLOY = ROOT / "conf" / "deploy"
 BIN = Path(sys.executable).parent
@@ -22,12 +22,12 @@ _VARIABLE = re.compile(r"\$\{(\w+)(?:(:[-?])([^}]*))?\}")
 
 
 def compose():
-    """The file as it stands there."""
+    """Return the raw file."""
     return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 
 
 def substituted(text, variables):
-    """`text` with the variables of a ``.env``, as Docker puts them in."""
+    """Return `text` with the variables of a ``.env``, as Docker puts them in."""
 
     def value(found):
         name, sign, rest = found.groups()
@@ -41,7 +41,7 @@ def substituted(text, variables):
 class Composed:
     """Services as processes, in `home`, with what a container sees put where it is here.
 
-    - `database`: host and port that stand for the service of that name.
+    - `database`: host and port that replace the service of that name.
     - `variables`: those of ``.env``.
     """
 
@@ -50,7 +50,7 @@ class Composed:
         self._database, self._variables = database, variables
         self._services = compose()["services"]
         self.ports = {
-            (name, inner.split(":")[-1]): str(free_port())
+            (name, inner.split(":")[-1]): str(waiting.free_port())
             for name, service in self._services.items()
             for inner in service.get("ports", ())
         }
@@ -73,7 +73,7 @@ class Composed:
                 stderr=log,
             )
 
-    def wait(self, name, within=240):
+    def wait(self, name):
         """Wait until the service's own health check passes."""
         kind, *check = self._services[name]["healthcheck"]["test"]
         assert kind == "CMD"
@@ -81,20 +81,15 @@ class Composed:
         self.until(
             lambda: not subprocess.run(words, env=self._environment(name), capture_output=True,
                                        check=False).returncode,
-            name, within,
+            name,
         )  # fmt: skip
 
-    def until(self, holds, name, within=240):
+    def until(self, holds, name):
         """Wait for something that a service is to do."""
-        deadline = time.monotonic() + within
-        while not holds():
-            said = (self.home / f"{name}.log").read_text()
-            assert self.processes[name].poll() is None, said
-            assert time.monotonic() < deadline, said
-            time.sleep(0.2)
+        waiting.until(holds, self.processes[name], (self.home / f"{name}.log").read_text)
 
     def url(self, name, port):
-        """Where the port of a service is here."""
+        """Return where the port of a service is here."""
         return f"http://127.0.0.1:{self.ports[name, port]}"
 
     def stop(self):
@@ -127,7 +122,7 @@ class Composed:
         return [self._here(name, word) for word in command]
 
     def _here(self, name, text):
-        """`text` of a service as it is true of this machine."""
+        """Return `text` of a service with the values of this machine."""
         text = self._there(name, substituted(text, self._variables))
         for (other, inner), port in self.ports.items():
             text = text.replace(f"{other}:{inner}", f"127.0.0.1:{port}")
@@ -138,7 +133,7 @@ class Composed:
         return "127.0.0.1" if text == EVERYWHERE else text
 
     def _there(self, name, text):
-        """`text` with the places of volumes for what is mounted there."""
+        """Return `text` with the places of volumes replaced by what is mounted there."""
         scratch = self.home / "scratch" / name
         scratch.mkdir(parents=True, exist_ok=True)
         if text.startswith("/tmp"):
@@ -149,6 +144,6 @@ class Composed:
         return str(scratch) if text == HOME else text
 
     def _place(self, volume):
-        """The folder of a volume here, and where a service sees it."""
+        """Return the folder of a volume here, and where a service sees it."""
         source, target, *_ = substituted(volume, self._variables).split(":")
         return (Path(source) if os.sep in source else self.home / "volumes" / source), target

@@ -5,7 +5,7 @@ import pandas as pd
 
 
 def sales(n=300, seed=0):
-    """Numbers, a text, a date, gaps: a table as people have them."""
+    """Return numbers, a text, a date, gaps: a table as people have them."""
     random = np.random.default_rng(seed)
     frame = pd.DataFrame({
         "price": random.normal(size=n).round(3),

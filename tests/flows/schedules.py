@@ -2,11 +2,11 @@
 
 import os
 import signal
-import socket
-import time
 from pathlib import Path
 
 import psutil
+
+from tests.flows import waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = '''
@@ -17,22 +17,32 @@ from leaseboard.algorithms.chacha.baselines import Vanilla
 class Sleeper(Vanilla):
     """Sleep before the work; say in a file who sleeps."""
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         Path("{home}/asleep").write_text(str(os.getpid()))
         time.sleep(600)
-        yield from super().run(bench, seed)
+        yield from super().run(env, seed)
+
+
+class Waits(Vanilla):
+    """Vanilla, when it may."""
+
+    def run(self, env, seed):
+        Path("{home}/waits").touch()
+        while not Path("{home}/go").exists():
+            time.sleep(0.1)
+        yield from super().run(env, seed)
 
 
 class Broken(Vanilla):
     """Has no luck."""
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         raise ValueError("out of luck")
         yield
 '''
 SUITE = (
     "title: T\ndata: ['synthetic:fried?rows=500&seed=0']\nbaselines: false\n"
-    "algorithms: [{algorithms}]\n"
+    "algorithms: [{algorithms}]\nenvironment: {{max_rows: 400}}\n"
 )
 SCHEDULE = """
 schedules:
@@ -42,11 +52,16 @@ schedules:
 
 
 def make_home(home, plan=SCHEDULE):
-    """A folder with suites, and a schedule of them."""
+    """Return a folder with suites, and a schedule of them."""
     (home / "conf" / "suites").mkdir(parents=True)
     own = home / "own.py"
     own.write_text(OWN.format(home=home))
-    suites = {"tiny": "vanilla", "slow": f"'{own}:Sleeper'", "mixed": f"vanilla, '{own}:Broken'"}
+    suites = {
+        "tiny": "vanilla",
+        "slow": f"'{own}:Sleeper'",
+        "mixed": f"vanilla, '{own}:Broken'",
+        "waiting": f"vanilla, '{own}:Waits'",
+    }
     for name, algorithms in suites.items():
         path = home / "conf" / "suites" / f"{name}.yaml"
         path.write_text(SUITE.format(algorithms=algorithms))
@@ -55,7 +70,7 @@ def make_home(home, plan=SCHEDULE):
 
 
 def schedule(zygote, home, *options, **environment):
-    """``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
+    """Start ``leaseboard schedule`` in `home`; what it says goes to ``said.txt``."""
     own = {"PYTHONPATH": str(ROOT), "PREFECT_HOME": str(home / ".prefect")}
     with (home / "said.txt").open("w") as said:
         words = ["-m", "leaseboard", "schedule", *options]
@@ -78,27 +93,30 @@ def trigger(client, name, flow="benchmark"):
     return client.create_flow_run_from_deployment(deployment.id)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def until(holds, home, process=None, within=240):
-    deadline = time.monotonic() + within
-    while not holds():
-        said = (home / "said.txt").read_text()
-        assert process is None or process.poll() is None, said
-        assert time.monotonic() < deadline, said
-        time.sleep(0.2)
+def until(holds, home, process=None):
+    waiting.until(holds, process, (home / "said.txt").read_text)
 
 
 def state(client, run):
     return client.read_flow_run(run.id).state
 
 
+def states(client, run):
+    """Return the names of all states that a flow run has had."""
+    query = {"flow_run_id": str(run.id)}
+    found = client.request("GET", "/flow_run_states/", params=query).json()
+    return [each["name"] for each in found]
+
+
+def jobs(client, run):
+    """Return the states of the task runs of a flow run by their names."""
+    body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
+    found = client.request("POST", "/task_runs/filter", json=body).json()
+    return {each["name"]: each["state_type"] for each in found}
+
+
 def logs(client, *found):
-    """The lines of the logs of flow runs, in order."""
+    """Return the lines of the logs of flow runs, in order."""
     lines, body = [], {"logs": {"flow_run_id": {"any_": [str(run) for run in found]}}}
     while page := client.request(
         "POST", "/logs/filter", json=body | {"offset": len(lines), "sort": "TIMESTAMP_ASC"}
@@ -108,7 +126,7 @@ def logs(client, *found):
 
 
 def unfinished(client):
-    """Flow runs and task runs that are said to run."""
+    """Return flow runs and task runs that are said to run."""
     body = {"state": {"type": {"any_": ["PENDING", "RUNNING", "CANCELLING"]}}}
     return [
         found["name"]

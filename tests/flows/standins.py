@@ -29,9 +29,9 @@ CONFIGURATIONS = 3
 
 
 def events(job):
-    """A short, whole log that depends on the seed alone."""
+    """Yield a short, whole log that depends on the seed alone."""
     yield Started(
-        at=0, algorithm=job.algorithm, bench="stream", unit="examples", budget=100,
+        at=0, algorithm=job.algorithm, environment="stream", unit="examples", budget=100,
         capacity=2, seed=job.seed, settings=dict(job.settings),
     )  # fmt: skip
     for number in range(CONFIGURATIONS):
@@ -59,11 +59,11 @@ def run_job(job, folder, *, mirrors=(), prepared=None, sinks=()):
                 misbehave(job.settings.get("on", job.data))
     return (
         Result(
-            key=key_of(job), algorithm=job.algorithm, label=job.label, data=job.data,
+            key=key_of(job), algorithm=job.algorithm, name=job.name, data=job.data,
             digest="digest", seed=job.seed, environment_seed=job.environment_seed,
             repetition=job.repetition, status="ok", score=job.seed / 10,
             metric="progressive_mse", metrics={"models_per_example": 1.0}, unit="examples",
-            units=100, cpu_seconds=0.01, wall_seconds=0.01, bench="stream",
+            units=100, cpu_seconds=0.01, wall_seconds=0.01, environment="stream",
             events="events.jsonl.gz", version="version", started="2026-01-01T00:00:00+00:00",
             settings=dict(job.settings), champion={"rate": 0.0},
         ),
@@ -139,15 +139,15 @@ def _flee(trace):
 
 
 def _trial(pid_file):
-    """Run a tuning trial in a process of its own, as a job of the pulls bench does."""
+    """Run a tuning trial in a process of its own, as a job of the pulls environment does."""
     from leaseboard.tasks.evaluate.trials import worker
     from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order
-    from leaseboard.tasks.processes.companion import kept_pids
+    from leaseboard.tasks.processes.subprocesses import reusable_pids
 
     nothing = Arrays("classification", (Fold(*[np.zeros((1, 1))] * 6),))
     with worker.resting(worker.TrialLimits()) as runner:
         runner.run(Order("no_such_module:Learner", {}, 0), nothing)
-    Path(pid_file).write_text(str(kept_pids()[0]))
+    Path(pid_file).write_text(str(reusable_pids()[0]))
 
 
 def _spin(_):
@@ -182,7 +182,7 @@ def _fill(_):
 
 
 def _clock(_):
-    """Live on a machine whose clock goes back by a day."""
+    """Run live on a machine whose clock goes back by a day."""
     now = time.time
     time.time = lambda: now() - 86_400
     time.sleep(1)

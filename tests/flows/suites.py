@@ -4,7 +4,7 @@ import dataclasses
 from pathlib import Path
 
 from leaseboard.flows.benchmark import run_jobs
-from leaseboard.flows.dispatch import Place, dispatch
+from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.suites.plan import Planned
@@ -14,8 +14,14 @@ from leaseboard.tasks.track.store import open_store
 STANDINS = Path(__file__).with_name("standins.py")
 
 
+def reusable(out, key):
+    """Return the job's result if a run would not repeat it: it is ok, and whole with its log."""
+    found = results.look(results.job_folder(out, key), key, whole_log=True)
+    return found if isinstance(found, results.Result) and found.status == "ok" else None
+
+
 @dataclasses.dataclass
-class Bench:
+class SuiteRunner:
     """A suite of stand-in jobs in a folder of its own."""
 
     out: Path
@@ -43,7 +49,7 @@ class Bench:
                 data=self.reference or data,
                 seed=seed,
                 environment_seed=0,
-                label=data,
+                name=data,
                 repetition=seed,
                 settings={"on": data},
             )
@@ -52,23 +58,27 @@ class Bench:
         ]
         keys = [job.key("digest", "version") for job in jobs]
         return [
-            Planned(job, key, results.reusable(self.out, key), digest=self.digest)
+            Planned(job, key, reusable(self.out, key), digest=self.digest)
             for job, key in zip(jobs, keys, strict=True)
         ]
 
     def run(self, *, uri="", planned=None, workers=1, **options):
-        """What came of all jobs; by default without Prefect."""
+        """Return the results of all jobs; by default without Prefect."""
         planned = planned or self.planned()
         given = {"local": True, "work": f"{STANDINS}:run_job"} | options
-        place = Place(self.suite.name, self.out, workers, self.limits, **given)
+        how = RunOptions(workers, **given)
         kept = {"out": self.out, "tracking_uri": self.uri if uri == "" else uri}
         waiting = [entry.job for entry in planned if not entry.done]
         return dispatch(
-            place, waiting, lambda steps: run_jobs(self.suite, planned, {}, steps, **kept)
+            self.suite,
+            self.out,
+            how,
+            waiting,
+            lambda steps: run_jobs(self.suite, planned, {}, steps, **kept),
         )
 
     def runs(self, level, condition=""):
-        """The runs of a level, as a client finds them."""
+        """Return the runs of a level, as a client finds them."""
         client = open_store(self.uri)
         name = "standins/configurations" if level == "configuration" else "standins"
         found = client.get_experiment_by_name(name)

@@ -2,18 +2,25 @@
 
 import io
 import shutil
+import sys
+import time
+from functools import partial
 
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.flows.benchmark import Progress, benchmark
-from leaseboard.flows.dispatch import Place, dispatch
-from leaseboard.tasks.fetch import kept
+from leaseboard.flows import benchmark as module
+from leaseboard.flows.benchmark import benchmark, show_progress
+from leaseboard.flows.dispatch import RunOptions, dispatch
+from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import progress
+from leaseboard.tasks.track import recorder
+from leaseboard.tasks.track.store import TrackingError
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 SPOILER = '''
@@ -23,21 +30,22 @@ from leaseboard.algorithms.chacha.baselines import Vanilla
 class Spoiler(Vanilla):
     """Writes where it must not."""
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         maps = open("/proc/self/maps").read()
-        for path in set(re.findall(r"/\\S+arrays\\.bin", maps)):
+        for path in set(re.findall(r"/\\S+value\\.bin", maps)):
             with open(path, "r+b") as file:
                 file.write(b"spoilt")
             open("{home}/spoilt", "w").close()
-        yield from super().run(bench, seed)
+        yield from super().run(env, seed)
 '''
 
 
-def run(tmp_path, workers=1, **asked):
+def run(tmp_path, workers=1, tracking_uri=None, **asked):
     suite = Suite(**{"title": "t", "name": "t", "data": DATA} | asked)
     out = tmp_path / "out"
-    place = Place("t", out, workers, suite.limits, local=True)
-    return dispatch(place, suite.jobs(), lambda steps: benchmark(suite, out, steps, boarded=False))
+    options = RunOptions(workers, local=True)
+    body = partial(benchmark, suite, out, boarded=False, tracking_uri=tracking_uri)
+    return dispatch(suite, out, options, suite.jobs(), body)
 
 
 def counted(monkeypatch, module, name):
@@ -52,9 +60,9 @@ def counted(monkeypatch, module, name):
     return calls
 
 
-def test_data_are_loaded_once_and_prepared_once_whatever_the_jobs(tmp_path, monkeypatch):
-    loads = counted(monkeypatch, kept, "load")
-    parts = counted(monkeypatch, prepared.benches, "parts")
+def test_data_are_loaded_once_and_prepared_once_for_all_jobs(tmp_path, monkeypatch):
+    loads = counted(monkeypatch, cached, "load")
+    parts = counted(monkeypatch, prepared.environments, "parts")
     outcome = run(tmp_path, 2, algorithms=["vanilla", "random-configs"], repetitions=3)
 
     assert [row.status for row in outcome.results] == ["ok"] * 18
@@ -63,23 +71,43 @@ def test_data_are_loaded_once_and_prepared_once_whatever_the_jobs(tmp_path, monk
     assert not list((tmp_path / "out").glob(".data-*"))
 
 
+def test_jobs_that_a_slow_store_still_gets_are_counted(tmp_path, monkeypatch):
+    counts = []
+
+    class Slow:
+        """Store that does not open until they are counted."""
+
+        def __init__(self, *_, **__):
+            while progress._activities[-1].what != "MLflow":
+                time.sleep(0.01)
+            counts.append(progress._activities[-1].words())
+            raise TrackingError("it is over")
+
+    monkeypatch.setattr(module, "Tracker", Slow)
+    monkeypatch.setattr(recorder, "RETRY_SECONDS", ())
+    with progress.Activity("a run"):
+        outcome = run(tmp_path, algorithms=["vanilla"], tracking_uri="sqlite:///not/there")
+    assert "MLflow: 0 of 4 jobs in " in counts[0]
+    assert "it is over" in outcome.problems[0]
+
+
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):
     path = tmp_path / "mine.csv"
     path.write_text("a,y\n" + "".join(f"{i % 7},{i % 5}.5\n" for i in range(90)))
-    real = kept.load
+    real = cached.load
 
     def load_and_remove(reference, **given):
         data = real(reference, **given)
         path.unlink()
         return data
 
-    monkeypatch.setattr(kept, "load", load_and_remove)
+    monkeypatch.setattr(cached, "load", load_and_remove)
     outcome = run(tmp_path, data=[str(path)], algorithms=["vanilla"], repetitions=3)
 
     assert [row.status for row in outcome.results] == ["ok"] * 3
 
 
-def test_who_writes_into_mapped_files_spoils_nobody_else_s(tmp_path):
+def test_a_job_that_writes_into_mapped_files_spoils_no_other_job(tmp_path):
     (tmp_path / "spoiler.py").write_text(SPOILER.replace("{home}", str(tmp_path)))
     alone = run(tmp_path, data=DATA[:1], algorithms=["vanilla"])
     shutil.rmtree(tmp_path / "out")
@@ -100,15 +128,15 @@ def test_a_broken_file_costs_its_jobs_alone(tmp_path):
     assert [row.status for row in outcome.results] == ["crash", "ok"]
 
 
-def test_whatever_a_preparation_dies_of_costs_the_jobs_that_need_it(tmp_path, monkeypatch):
-    real = prepared.benches.parts
+def test_a_preparation_that_dies_costs_the_jobs_that_need_it(tmp_path, monkeypatch):
+    real = prepared.environments.parts
 
     def parts(kind, dataset, job):
         if len(dataset.target) == 210:
             raise MemoryError
         return real(kind, dataset, job)
 
-    monkeypatch.setattr(prepared.benches, "parts", parts)
+    monkeypatch.setattr(prepared.environments, "parts", parts)
     outcome = run(tmp_path, algorithms=["vanilla"])
 
     assert [row.status for row in outcome.results] == ["ok", "memout", "ok"]
@@ -131,13 +159,13 @@ def test_a_second_run_leaves_the_first_one_s_jobs_alone(tmp_path):
 def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
     """Parts that depend on the seed are a copy of the data for each repetition."""
     most = []
-    real = prepared.benches.parts
+    real = prepared.environments.parts
 
     def parts(kind, dataset, job):
         most.append(len(list((tmp_path / "out").glob(".data-*/table-*/holdout-*"))))
         return real(kind, dataset, job)
 
-    monkeypatch.setattr(prepared.benches, "parts", parts)
+    monkeypatch.setattr(prepared.environments, "parts", parts)
     outcome = run(tmp_path, data=DATA[:1], algorithms=["linear"], repetitions=12)
 
     assert [row.status for row in outcome.results] == ["ok"] * 12
@@ -146,26 +174,25 @@ def test_little_is_prepared_before_it_is_needed(tmp_path, monkeypatch):
 
 
 def over(data):
-    job = Job("vanilla", data, seed=3, environment_seed=0, label="a")
+    job = Job("vanilla", data, seed=3, environment_seed=0, name="a")
     return failed(job, "crash", "why", key="k")
 
 
-def test_a_line_counts_and_calls_a_data_set_by_the_suites_name_for_it():
-    file = io.StringIO()
-    progress = Progress(10, 8, {"sklearn:wine": "red wine"}, file)
-    progress(over("sklearn:wine"))
-    progress(over("sklearn:iris"))
-    assert file.getvalue().splitlines() == [
+def test_a_line_counts_and_calls_a_dataset_by_the_suites_name_for_it(capsys):
+    with show_progress(10, 8, {"sklearn:wine": "red wine"}) as show:
+        show(over("sklearn:wine"))
+        show(over("sklearn:iris"))
+    assert capsys.readouterr().err.splitlines() == [
         "[ 9/10] a on red wine, seed 3: crash: why",
         "[10/10] a on sklearn:iris, seed 3: crash: why",
     ]
 
 
-def test_signs_in_a_name_are_shown_and_not_obeyed():
-    file = io.StringIO()
-    Progress(1, 0, {"d": "x\x1b[2Jy"}, file)(over("d"))
+def test_signs_in_a_name_are_shown_and_not_obeyed(capsys):
+    with show_progress(1, 0, {"d": "x\x1b[2Jy"}) as show:
+        show(over("d"))
 
-    assert file.getvalue() == "[1/1] a on x\\x1b[2Jy, seed 3: crash: why\n"
+    assert capsys.readouterr().err == "[1/1] a on x\\x1b[2Jy, seed 3: crash: why\n"
 
 
 class Terminal(io.StringIO):
@@ -174,12 +201,12 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("kind", [io.StringIO, Terminal])
-def test_a_line_holds_no_password_whatever_it_quotes(monkeypatch, kind):
+def test_a_line_that_quotes_an_address_holds_no_password(monkeypatch, kind):
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "postgresql://me:hunter2secret@db/x")
     job = Job("vanilla", "hunter2secret", seed=3, environment_seed=0)
-    file = kind()
-    with Progress(1, 0, file=file) as progress:
-        progress(failed(job, "crash", "none", key="k"))
+    monkeypatch.setattr(sys, "stderr", file := kind())
+    with show_progress(1, 0, {}) as show:
+        show(failed(job, "crash", "none", key="k"))
 
     assert "vanilla on ***" in file.getvalue()
     assert "hunter2secret" not in file.getvalue()

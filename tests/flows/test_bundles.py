@@ -1,36 +1,21 @@
-"""``leaseboard export``, ``merge`` and ``prune`` by the command line, with a real MLflow store."""
+"""``leaseboard results export``, ``merge`` and ``prune``, with a real MLflow store."""
 
 from pathlib import Path
 
 import pytest
 
-from leaseboard.flows import cli
-from leaseboard.tasks import report
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.track import TrackingError
-from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.report import build
+from leaseboard.tasks.track.store import TrackingError, open_store
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def call(capsys, monkeypatch, tmp_path):
-    """A function that runs a command line in this process."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*words, code=0):
-        with pytest.raises(SystemExit) as end:
-            cli.main([str(word) for word in words])
-        said = capsys.readouterr()
-        assert end.value.code == code, said.err + said.out
-        return said
-
-    return run
-
-
-@pytest.fixture
-def done(bench):
-    bench.run()
-    report.build(bench.out, bench.suite)
-    return bench
+def done(runner):
+    runner.run()
+    build.build(runner.out, runner.suite)
+    return runner
 
 
 def keys(uri):
@@ -40,59 +25,69 @@ def keys(uri):
     return sorted(run.data.tags["leaseboard.key"] for run in runs)
 
 
-def test_a_run_moves_to_another_machine(call, done, tmp_path, empty_store):
-    (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "mlflow.db").write_bytes(empty_store.read_bytes())
-    store = f"sqlite:///{tmp_path / 'there' / 'mlflow.db'}"
-    said = call("export", done.out, "a.zip").out
+def test_a_run_moves_to_another_machine(leaseboard, done, tmp_path, store):
+    said = leaseboard("results", "export", done.out, "a.zip").out
     assert said.startswith("a.zip: 2 jobs of standins, ")
     for new in (2, 0):
-        said = call("merge", "a.zip", "--out", "runs/m", "--tracking-uri", store).out
+        said = leaseboard(
+            "results", "merge", "a.zip", "--run-dir", "runs/m", "--tracking-uri", store
+        ).out
         assert f"merged:  2 jobs, {new} of them new" in said
     assert results.read_results(Path("runs/m")) == results.read_results(done.out)
     assert (tmp_path / "runs" / "m" / "report.html").stat().st_size > 100_000
     assert keys(store) == sorted(row.key for row in results.read_results(done.out))
 
 
-def test_a_board_that_the_store_refuses_is_a_failed_merge(call, done, monkeypatch):
+def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done, monkeypatch):
     def refuse(*_, **__):
         raise TrackingError("no space")
 
     monkeypatch.setattr("leaseboard.tasks.steps.plain.publish", refuse)
-    call("export", done.out, "a.zip")
-    said = call("merge", "a.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
+    leaseboard("results", "export", done.out, "a.zip")
+    said = leaseboard(
+        "results", "merge", "a.zip", "--run-dir", "m", "--tracking-uri", done.uri, code=2
+    )
 
-    assert "the board is not in MLflow: no space" in said.err
+    assert "the leaderboard is not in MLflow: no space" in said.err
     assert "merged:  2 jobs" in said.out
 
 
 @pytest.mark.postgresql
-def test_export_merge_and_prune_between_postgresql_stores(call, done, tmp_path, database):
+def test_export_merge_and_prune_between_postgresql_stores(leaseboard, done, tmp_path, database):
     here, there = database("here"), database("there")
-    call("export", done.out, "a.zip")
+    leaseboard("results", "export", done.out, "a.zip")
     for store in (here, there):
         for new in (2, 0):
-            said = call(
-                "merge", "a.zip", "--out", f"m{store.rpartition('/')[2]}", "--tracking-uri", store
+            said = leaseboard(
+                "results",
+                "merge",
+                "a.zip",
+                "--run-dir",
+                f"m{store.rpartition('/')[2]}",
+                "--tracking-uri",
+                store,
             ).out
             assert f"merged:  2 jobs, {new} of them new" in said
         assert keys(store) == sorted(row.key for row in results.read_results(done.out))
-    words = ("prune", "mthere", "--keep", "0", "--tracking-uri", there)
-    assert "MLflow: 2 jobs with 6 configurations" in call(*words).out
-    assert call(*words, "--archive", "old", "--remove").out.endswith("removed\n")
+    words = ("results", "prune", "mthere", "--keep", "0", "--tracking-uri", there)
+    assert "MLflow: 2 jobs with 6 configurations" in leaseboard(*words).out
+    assert leaseboard(*words, "--archive", "old", "--yes").out.endswith("removed\n")
 
     assert keys(there) == []
     assert len(keys(here)) == 2
     (archived,) = Path("old").iterdir()
-    call("merge", archived, "--out", "back", "--tracking-uri", there)
+    leaseboard("results", "merge", archived, "--run-dir", "back", "--tracking-uri", there)
     assert keys(there) == keys(here)
 
 
-def test_a_conflict_exits_with_2_and_is_one_line(call, done, put_result, tmp_path):
-    call("export", done.out, "a.zip")
+def test_a_conflict_exits_with_2_and_is_one_line(leaseboard, done, put_result, tmp_path):
+    leaseboard("results", "export", done.out, "a.zip")
     put_result(done.out, score=9.0)
-    call("export", done.out, "b.zip")
-    said = call("merge", "a.zip", "b.zip", "--out", "m", "--tracking-uri", done.uri, code=2)
+    said = leaseboard("results", "export", done.out, "b.zip", code=2)
+    assert "has another status or score" in said.err
+    said = leaseboard(
+        "results", "merge", "a.zip", "b.zip", "--run-dir", "m", "--tracking-uri", done.uri, code=2
+    )
 
     assert "conflict: well on well, repetition 1: progressive_mse 0.1 on" in said.err
     assert len(said.err.strip().splitlines()) == 1
@@ -100,7 +95,7 @@ def test_a_conflict_exits_with_2_and_is_one_line(call, done, put_result, tmp_pat
 
 @pytest.fixture
 def put_result():
-    """A function that changes a field of a run's first result."""
+    """Return a function that changes a field of a run's first result."""
     import dataclasses
 
     def put(out, **fields):
@@ -110,29 +105,39 @@ def put_result():
     return put
 
 
-def test_wrong_usage_leaves_nothing(call, tmp_path):
+def test_wrong_usage_leaves_nothing(leaseboard, tmp_path):
     (tmp_path / "bad.zip").write_bytes(b"x")
-    for words in (("export", "nowhere", "a.zip"), ("merge", "bad.zip", "--out", "m"),
-                  ("merge", "absent.zip", "--out", "m"), ("prune", "nowhere")):  # fmt: skip
-        said = call(*words, code=64)
+    for words in (("export", "nowhere", "a.zip"), ("merge", "bad.zip", "--run-dir", "m"),
+                  ("merge", "absent.zip", "--run-dir", "m"), ("prune", "nowhere")):  # fmt: skip
+        said = leaseboard("results", *words, code=64)
         assert len(said.err.strip().splitlines()) == 1
     assert [path.name for path in tmp_path.iterdir()] == ["bad.zip"]
 
 
-def test_pruning_says_first_and_does_then(call, done, put_result):
+def test_pruning_says_first_and_does_then(leaseboard, done, put_result):
     put_result(done.out, started="2020-01-01T00:00:00+00:00")
-    words = ("prune", done.out, "--keep", "0", "--older-than", "30", "--tracking-uri", done.uri)
-    said = call(*words).out
+    words = (
+        "results",
+        "prune",
+        done.out,
+        "--keep",
+        "0",
+        "--older-than",
+        "30",
+        "--tracking-uri",
+        done.uri,
+    )
+    said = leaseboard(*words).out
     assert f"{done.out}: 2 of 2 jobs, " in said
     assert "MLflow: 2 jobs with 6 configurations" in said
-    assert "nothing was removed: add --remove" in said
+    assert "nothing was removed: add --yes" in said
     assert len(results.read_results(done.out)) == 2
     assert len(keys(done.uri)) == 2
 
-    said = call(*words, "--archive", "old", "--remove").out
+    said = leaseboard(*words, "--archive", "old", "--yes").out
     assert said.endswith("removed\n")
     assert keys(done.uri) == []
     (archived,) = Path("old").iterdir()
-    assert "nothing to remove" in call(*words).out
-    call("merge", archived, "--out", "back", "--tracking-uri", done.uri)
+    assert "nothing to remove" in leaseboard(*words).out
+    leaseboard("results", "merge", archived, "--run-dir", "back", "--tracking-uri", done.uri)
     assert results.read_results(Path("back"))

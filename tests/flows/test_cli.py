@@ -2,11 +2,12 @@
 
 import json
 import os
+import re
+import runpy
 import subprocess
 import sys
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 import typer
@@ -14,6 +15,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from leaseboard.flows.cli import app, main
+from leaseboard.flows.commands.options import Command, Commands
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = """
@@ -29,34 +31,19 @@ HEAVY = {"mlflow", "prefect", "dask", "numba", "pandas", "pyarrow", "scipy", "sk
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs the command line as people do, in a process of its own."""
+    """Run the command line as people do, in a process of its own."""
     environment = {**os.environ, "LEASEBOARD_CACHE": str(tmp_path / "cache"),
                    "PYTHONPATH": str(ROOT), "COLUMNS": "200"}  # fmt: skip
     environment.pop("LEASEBOARD_MIRROR", None)
 
-    def call(*words, code=0):
+    def call(*words, code=0, environment=environment):
         done = subprocess.run(
             [sys.executable, *words],
-            cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
+            cwd=tmp_path, env=dict(environment) | {"PYTHONPATH": str(ROOT)},
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == code, done.stderr + done.stdout
         return done
-
-    return call
-
-
-@pytest.fixture
-def leaseboard(tmp_path, monkeypatch, capfd):
-    """Runs the command line in this process, in an empty folder."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def call(*words, code=0):
-        with pytest.raises(SystemExit) as stopped:
-            main([*words])
-        said = capfd.readouterr()
-        assert stopped.value.code == code, said
-        return SimpleNamespace(stdout=said.out, stderr=said.err)
 
     return call
 
@@ -65,32 +52,198 @@ def test_help_is_quick_because_heavy_imports_are_lazy(program):
     *text, loaded = program("-c", HELP).stdout.strip().splitlines()
 
     assert "race" in "\n".join(text)
-    assert not HEAVY & set(loaded.split())
+    assert not {*HEAVY, "numpy"} & set(loaded.split())
 
 
 def test_every_command_has_help_with_an_example(leaseboard):
-    without = [
-        words
-        for words in commands(typer.main.get_command(app))
-        if "Example: leaseboard " not in leaseboard(*words, "--help").stdout
-    ]
-
-    assert without == []
+    for words in commands(typer.main.get_command(app)):
+        said = leaseboard(*words, "--help").out
+        assert "Example: leaseboard " in said, words
+        assert re.search(r"--quiet +-q .*\n.*--verbose +-v .*\n.*--debug ", said), words
 
 
 def commands(command, *words):
-    """The words of every command below `command`."""
+    """Return the words of every command below `command`."""
     if not isinstance(command, TyperGroup):
         return [words]
     found = command.commands.items()
     return [line for name, child in found for line in commands(child, *words, name)]
 
 
+NEWCOMER = ["demo", "list", "learn", "predict", "race", "run"]
+PANELS = ["Start", "Learn", "Benchmark", "Production", "Share", "Extend", "Maintain"]
+
+
+def test_the_help_is_grouped_and_begins_with_what_a_newcomer_needs(leaseboard):
+    said = leaseboard("--help").out
+    places = [said.index(f" {panel} ") for panel in PANELS]
+    named = [line.split()[1] for line in said.splitlines() if re.match(r"│ [a-z]", line)]
+
+    assert places == sorted(places)
+    assert named[:6] == NEWCOMER
+    assert "<" not in said
+
+
+def parameters():
+    """Yield every parameter of every command, with the words of the command."""
+    root = typer.main.get_command(app)
+    for words in commands(root):
+        command = root
+        for word in words:
+            command = command.commands[word]
+        for param in command.params:
+            yield words, param
+
+
+SYNONYMS = {"--out", "--anyway", "--remove", "--data", "--folder", "--store", "--silent",
+            "--board", "--cores", "--jobs", "--apply", "--config", "--format"}  # fmt: skip
+
+
+def test_a_flag_has_one_meaning_in_all_commands():
+    meanings, users = {}, {}
+    for words, param in parameters():
+        if param.param_type_name == "option":
+            kind = (param.type_descriptor.annotation, param.metavar, param.is_flag)
+            flag = max(param.opts, key=len)
+            meanings.setdefault(flag, set()).add(kind)
+            users.setdefault(flag, []).append((words, param))
+
+    assert {flag: kinds for flag, kinds in meanings.items() if len(kinds) > 1} == {}
+    assert not SYNONYMS & meanings.keys()
+    for flag, uses in users.items():
+        starts = {re.split(r" \(default|[.:;]", param.help)[0] for _, param in uses}
+        assert len(starts) == 1, (flag, starts)
+        assert all(param.help[-1:] in ".)" for _, param in uses), flag
+    flags = {"--json", "--dry-run", "--yes", "--force"}
+    assert {flag: [each.is_flag for _, each in users[flag]] for flag in flags} == {
+        flag: [True] * len(users[flag]) for flag in flags
+    }
+
+
+def test_types_are_named_in_words(leaseboard):
+    for words in commands(typer.main.get_command(app)):
+        said = leaseboard(*words, "--help").out
+        assert not re.search(r"<\w+>|\{\w+\}|<int range>", said), words
+
+
+def test_the_page_of_the_command_line_is_that_of_the_commands():
+    """If not: python docs/command_line.py."""
+    made = runpy.run_path(str(ROOT / "docs" / "command_line.py"))
+
+    assert made["PAGE"].read_text(encoding="utf-8") == made["page"]()
+
+
+def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
+    """An option that does not exist, and a text where a number belongs."""
+    odd = []
+    for words in commands(typer.main.get_command(app)):
+        path = " ".join(["leaseboard", *words])
+        said = leaseboard(*words, "--nonsense", code=64).err
+        if said.count("\n") != 1 or f"`{path} --help` lists all" not in said:
+            odd.append(said)
+    for words, param in parameters():
+        if param.param_type_name == "option" and param.type_descriptor.annotation in (int, float):
+            option = param.opts[0]
+            said = leaseboard(*words, option, "many", code=64).err
+            kind = {int: "a whole number", float: "a number"}[param.type_descriptor.annotation]
+            if said != (
+                f"leaseboard: {option} 'many' must be {kind};"
+                f" see `{' '.join(['leaseboard', *words])} --help`\n"
+            ):
+                odd.append(said)
+
+    assert odd == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "kind", "lists"),
+    [
+        ("rac", "command", "leaseboard --help"),
+        ("live updat k.yaml", "command", "leaseboard live --help"),
+        ("race chaca sklearn:wine", "algorithm", "leaseboard list algorithms"),
+        ("check chaca", "algorithm", "leaseboard list algorithms"),
+        ("race vanilla frid-drift", "dataset", "leaseboard list data"),
+        ("race vanilla sklearn:diabets", "dataset of scikit-learn", "leaseboard list data"),
+        ("race vanilla sklearn:diabetes --set max_row=3", "setting of vanilla",
+         "leaseboard list vanilla"),
+        ("race vanilla sklearn:diabetes --metric rmze", "metric", "leaseboard list metrics"),
+        ("run quik", "suite", "leaseboard list suites"),
+        ("gate quik", "suite", "leaseboard list suites"),
+        ("run mine.yaml --dry-run", "algorithm", "leaseboard list algorithms"),
+        ("frameworks install rivr", "framework", "leaseboard frameworks list"),
+        ("model show sale", "registered model", "leaseboard model list"),
+        ("live promote sale", "registered model", "leaseboard model list"),
+    ],
+)  # fmt: skip
+def test_an_unknown_name_is_answered_with_near_ones_and_what_lists_the_rest(
+    leaseboard, tmp_path, arguments, kind, lists
+):
+    (tmp_path / "mine.yaml").write_text("title: t\ndata: ['sklearn:wine']\nalgorithms: [chaca]\n")
+    said = leaseboard(*arguments.split(), code=64).err
+
+    assert re.search(
+        rf"unknown {kind} '[\w.-]+': (did you mean '.*'\? )?`{lists}` lists all\n$", said
+    )
+    assert len(said) < 220
+
+
+@pytest.mark.slow
+def test_progress_is_said_unless_quiet_and_steps_only_if_verbose(
+    leaseboard, tmp_path, monkeypatch
+):
+    monkeypatch.setenv(
+        "PREFECT_LOGGING_LEVEL", "WARNING"
+    )  # --verbose sets it for all that follows
+    (tmp_path / "s.yaml").write_text(
+        "title: t\ndata: ['synthetic:fried?rows=200']\nalgorithms: [vanilla]\nbaselines: false\n"
+    )
+    run = ("run", "s.yaml", "--local", "--workers", "1", "--run-dir")
+    plain = leaseboard(*run, "a").err
+    quiet = leaseboard("-q", *run, "b")
+    verbose = leaseboard(*run, "c", "--verbose").err
+
+    assert "[1/1] vanilla on" in plain
+    assert "step: fetch" not in plain
+    assert quiet.err == ""
+    assert "vanilla" in quiet.out
+    assert "step: fetch" in verbose
+    assert "exclude each other" in leaseboard("list", "-q", "-v", code=64).err
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [("leaseboard ra", "race"), ("leaseboard race cha", "chacha"), ("leaseboard run qu", "quick"),
+     ("leaseboard list --for st", "stream"), ("leaseboard live pro", "promote")],
+)  # fmt: skip
+def test_a_shell_completes_commands_and_names(program, monkeypatch, line, wanted):
+    words = line.split()
+    monkeypatch.setenv("_LEASEBOARD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
+    found = program("-m", "leaseboard", environment=os.environ).stdout.split()
+
+    assert wanted in found
+    assert all(each.startswith(words[-1]) for each in found)
+
+
+def test_the_completion_of_a_shell_is_installed(program, tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    # Which shell runs the tests says nothing: take the one that is named.
+    monkeypatch.setenv("_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION", "1")
+    said = program("-m", "leaseboard", "--show-completion", "bash", environment=os.environ).stdout
+    program("-m", "leaseboard", "--install-completion", "bash", environment=os.environ)
+
+    assert "_LEASEBOARD_COMPLETE=complete_bash" in said
+    assert "leaseboard" in (tmp_path / ".bashrc").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("rac", "Did you mean 'race'"),
-        ("race vanilla", "Missing argument 'data'"),
+        ("rac", "did you mean 'race'"),
+        ("race", "'ALGORITHM...' of leaseboard race [OPTIONS] ALGORITHM... DATA"),
+        ("race vanilla --seed 1", "'DATA' of leaseboard race [OPTIONS] ALGORITHM... DATA"),
         ("race vanila sklearn:diabetes", "did you mean 'vanilla'"),
         ("race vanilla sklearn:diabets", "did you mean 'diabetes'"),
         ("race vanilla opnml:3", "did you mean 'openml'"),
@@ -105,27 +258,36 @@ def commands(command, *words):
         ("race vanilla sklearn:diabetes --set max_rows=soon", "max_rows='soon'"),
         ("run quik", "did you mean 'quick'"),
         ("run nowhere.yaml", "cannot read nowhere.yaml"),
-        ("plan quick --mirror nowhere", "has no catalogue.csv"),
+        ("run quick --dry-run --mirror nowhere", "is not a folder"),
+        ("run quick --dry-run --metric nonsense", "unknown metric 'nonsense'"),
+        ("run quick --dry-run --metric roc_auc", "no job can have the metric 'roc_auc'"),
+        ("run quick --dry-run --register a/b", "model name 'a/b' must not"),
+        ("list --for -v", "unknown purpose '-v'"),
+        ("list -- -q", "unknown list '-q'"),
+        ("-q list -v", "exclude each other"),
+        ("live -q status -v f", "exclude each other"),
+        ("list -qv", "exclude each other"),
+        ("list -vq", "exclude each other"),
         ("list algorithm", "did you mean 'algorithms'"),
         ("race chacha sklearn:diabetes --set preset=flaml", "take the algorithm 'chacha-flaml'"),
         ("report nowhere", "has no results.parquet"),
-        ("prune --older-than 1000000", "'--older-than'"),
+        ("results prune --older-than 1000000", "--older-than '1000000' must be"),
         ("model register nowhere", "is not the folder of a suite's finished run"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exits_with_64(leaseboard, arguments, words):
     done = leaseboard(*arguments.split(), code=64)
 
-    assert words in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert "Traceback" not in done.stderr
+    assert words in done.err
+    assert len(done.err.strip().splitlines()) == 1
+    assert "Traceback" not in done.err
 
 
 def test_data_that_cannot_be_had_exit_with_3(leaseboard):
     done = leaseboard("race", "vanilla", "openml:999999999", "--json", code=3)
 
-    assert "not available" in done.stderr
-    result = json.loads(done.stdout.splitlines()[-1])
+    assert "not available" in done.err
+    result = json.loads(done.out.splitlines()[-1])
     assert (result["status"], result["score"]) == ("skipped", None)
     assert "not available" in result["reason"]
 
@@ -147,17 +309,19 @@ def test_ctrl_c_is_one_line_and_exits_with_130(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("debug", [[], ["--debug"]])
-def test_an_unforeseen_error_is_one_line_and_no_regression(monkeypatch, capsys, debug):
+def test_an_unexpected_error_is_one_line_and_not_a_regression(monkeypatch, capsys, debug):
     from leaseboard.flows import cli
 
     def broken():
+        """Break."""
         raise OverflowError("date value out of range\nand more")
 
-    app = typer.Typer()
-    app.command()(broken)
+    app = typer.Typer(cls=Commands)
+    app.command(cls=Command)(broken)
+    app.callback()(lambda: None)
     monkeypatch.setattr(cli, "app", app)
     with pytest.raises(SystemExit) as stopped:
-        cli.main(debug)
+        cli.main([*debug, "broken"])
     said = capsys.readouterr().err
 
     assert stopped.value.code == 2
@@ -168,27 +332,55 @@ def test_an_unforeseen_error_is_one_line_and_no_regression(monkeypatch, capsys, 
     assert ("Traceback" in said) == bool(debug)
 
 
-@pytest.mark.parametrize("command", ["compare run run", "report run"])
-def test_a_damaged_table_is_named_with_its_mend(leaseboard, tmp_path, command):
+def test_an_error_of_the_system_names_the_fix(monkeypatch, capsys):
+    from leaseboard.flows import cli
+
+    for error, said in (
+        (
+            PermissionError(13, "Permission denied", "a.csv"),
+            "'a.csv': get the right to use it, or",
+        ),
+        (
+            OSError(28, "No space left on device"),
+            "device: free some of the disk, and run the same",
+        ),
+    ):
+
+        def broken(error=error):
+            """Break."""
+            raise error
+
+        app = typer.Typer(cls=Commands)
+        app.command(cls=Command)(broken)
+        app.callback()(lambda: None)
+        monkeypatch.setattr(cli, "app", app)
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["broken"])
+        assert (stopped.value.code, said in capsys.readouterr().err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["diff run run", "report run"])
+def test_a_damaged_table_is_named_with_its_fix(leaseboard, tmp_path, command):
     (tmp_path / "run" / "jobs").mkdir(parents=True)
     (tmp_path / "run" / "results.parquet").write_bytes(b"PAR1 and no more")
-    (line,) = leaseboard(*command.split(), code=2).stderr.strip().splitlines()
+    (line,) = leaseboard(*command.split(), code=2).err.strip().splitlines()
 
     assert line.startswith("leaseboard: run/results.parquet cannot be read (")
-    assert line.endswith("run its suite again, which writes it anew and repeats no finished job")
+    assert line.endswith("run its suite again, which writes it again and repeats no finished job")
 
 
 def test_an_output_folder_that_cannot_be_written_is_named(leaseboard, tmp_path):
     (tmp_path / "file").write_text("")
 
     assert "'file/out'" in leaseboard(
-        "race", "vanilla", "sklearn:diabetes", "--out", "file/out", code=64
-    ).stderr  # fmt: skip
+        "race", "vanilla", "sklearn:diabetes", "--run-dir", "file/out", code=64
+    ).err  # fmt: skip
 
 
+@pytest.mark.slow
 def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
     arguments = ("-m", "leaseboard", "race", "vanilla", "sklearn:diabetes", "--seed", "3",
-                 "--json", "--set", "log_target=false")  # fmt: skip
+                 "--json", "--set", "log_target=true")  # fmt: skip
     said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
     one, two = (json.loads(text.splitlines()[-1]) for text in said)
     timings = {"cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}
@@ -197,7 +389,7 @@ def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
     assert one["direction"] == "min"
     assert one["metric"] == "progressive_mse"
     assert one["units"] == 442
-    assert one["bench_options"] == {"log_target": False}
+    assert one["environment_options"] == {"log_target": True}
     assert Path(one["events"]).is_file()
     assert {k: v for k, v in one.items() if k not in timings} == {
         k: v for k, v in two.items() if k not in timings
@@ -210,31 +402,31 @@ def test_race_reports_a_crash_of_an_algorithm_as_status_and_code_2(leaseboard, t
         "from leaseboard.algorithms.base import Algorithm\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Broken(Algorithm):\n"
-        "    bench = 'stream'\n\n"
-        "    def run(self, bench, seed):\n"
+        "    environment = 'stream'\n\n"
+        "    def run(self, env, seed):\n"
         "        raise RuntimeError('no luck')\n"
         "        yield\n"
     )
     done = leaseboard("race", "broken.py:Broken", "sklearn:diabetes", "--json", code=2)
-    record = json.loads(done.stdout.splitlines()[-1])
+    record = json.loads(done.out.splitlines()[-1])
 
     assert record["status"] == "crash"
     assert record["score"] is None
     assert "no luck" in record["reason"]
 
 
-def test_check_names_the_promises_that_an_algorithm_breaks(leaseboard, tmp_path):
+def test_check_names_the_rule_that_an_algorithm_breaks(leaseboard, tmp_path):
     (tmp_path / "unseeded.py").write_text(
         "import numpy as np\n"
         "from pydantic.dataclasses import dataclass\n"
         "from leaseboard.algorithms.base import Algorithm\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Unseeded(Algorithm):\n"
-        "    bench = 'stream'\n\n"
-        "    def run(self, bench, seed):\n"
-        "        yield from bench.record(np.random.rand(bench.budget).astype(np.float32))\n"
+        "    environment = 'stream'\n\n"
+        "    def run(self, env, seed):\n"
+        "        yield from env.record(np.random.rand(env.budget).astype(np.float32))\n"
     )
-    text = leaseboard("check", "unseeded.py:Unseeded", code=1).stdout
+    text = leaseboard("check", "unseeded.py:Unseeded", code=1).out
 
     assert "FAILED  seeded" in text
     assert "FAILED  global_randomness" in text
@@ -246,8 +438,8 @@ def test_a_missing_file_leaves_no_folder_behind(leaseboard, tmp_path):
         "title: t\ndata: ['file:no.csv']\nbaselines: false\nalgorithms: [vanilla]\n"
     )
 
-    assert "no such file" in leaseboard("run", "s.yaml", "--local", code=64).stderr
-    assert "no such file" in leaseboard("race", "vanilla", "file:no.csv", code=64).stderr
+    assert "no such file" in leaseboard("run", "s.yaml", "--local", code=64).err
+    assert "no such file" in leaseboard("race", "vanilla", "file:no.csv", code=64).err
     assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
 
 
@@ -256,7 +448,7 @@ def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_p
         "title: t\ndata: ['openml:999999', {data: 'sklearn:diabetes', name: sugar}]\n"
         "baselines: false\nalgorithms: [vanilla, offline]\nrepetitions: 2\n"
     )
-    lines = leaseboard("plan", "s.yaml").stdout.splitlines()
+    lines = leaseboard("run", "s.yaml", "--dry-run").out.splitlines()
     assert [line.split() for line in (lines[0], *lines[1:9:4])] == [
         ["algorithm", "data", "seed", "key", "state"],
         ["vanilla", "openml:999999", *lines[1].split()[2:4], "skipped"],
@@ -265,15 +457,6 @@ def test_tables_that_are_not_on_a_terminal_have_one_line_a_row(leaseboard, tmp_p
     assert lines[10].startswith("skipped, 4 jobs: data not available: ")
     assert len(lines) == 11
 
-    listed = leaseboard("list", "algorithms").stdout.splitlines()
-    assert listed[0] == "Algorithms"
-    assert all(len(line.split("  ")) >= 3 for line in listed[1:])
-    settings = [
-        line.split(maxsplit=2) for line in leaseboard("list", "chacha").stdout.splitlines()
-    ]
-    assert ["delta", "0.1", "number > 0 and < 1"] in settings
-    assert ["memory", "1000.0", "number > 1"] in settings
-
 
 def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard, tmp_path):
     (tmp_path / "s.yaml").write_text(
@@ -281,7 +464,7 @@ def test_a_file_that_cannot_be_written_is_found_before_anything_runs(leaseboard,
     )
     done = leaseboard("gate", "s.yaml", "--junit", "nowhere/gate.xml", code=64)
 
-    assert "cannot write 'nowhere/gate.xml'" in done.stderr
+    assert "cannot write 'nowhere/gate.xml'" in done.err
     assert [path.name for path in tmp_path.iterdir()] == ["s.yaml"]
 
 
@@ -301,7 +484,7 @@ def test_a_plan_says_how_a_job_ended_that_runs_again(tmp_path):
 
 
 def test_signs_that_standard_output_cannot_show_are_written_out(monkeypatch):
-    """As rich prints tables and boards; `say` leaves it to click, which turns to UTF-8."""
+    """Print as rich prints leaderboards; `say` leaves it to click, which falls back to UTF-8."""
     shown = TextIOWrapper(BytesIO(), encoding="ascii")
     monkeypatch.setattr(sys, "stdout", shown)
     with pytest.raises(SystemExit):
@@ -310,3 +493,12 @@ def test_signs_that_standard_output_cannot_show_are_written_out(monkeypatch):
     shown.flush()
 
     assert rb"gr\xf6\xdfe \u2603" in shown.buffer.getvalue()
+
+
+def test_the_near_column_of_a_wide_table_is_named(leaseboard, tmp_path):
+    names = [f"c{number}" for number in range(80)] + ["revenue"]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + (",".join(["1"] * 81) + "\n") * 9)
+    said = leaseboard("race", "vanilla", "wide.csv", "--target", "revenu", code=64).err
+
+    assert "unknown target column 'revenu': did you mean 'revenue'?" in said
+    assert said.endswith("c19 and 69 more\n")

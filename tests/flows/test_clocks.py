@@ -1,4 +1,4 @@
-"""What an algorithm does to the clocks of its process moves no seconds on a board."""
+"""What an algorithm does to the clocks of its process moves no seconds on a leaderboard."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import pytest
 
 from leaseboard.algorithms.checks import check_audit
 from leaseboard.flows.cli import main
-from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.run import identify
-from leaseboard.tasks.models.kept import REFIT, RUN, lay
+from leaseboard.tasks.models.winner import REFIT, RUN, put_result
 from leaseboard.tasks.pool.workers import WorkerPool
+
+pytestmark = pytest.mark.slow
 
 DATA = "synthetic:fried?rows=300&seed=0"
 BUSY = """
@@ -28,10 +30,10 @@ def stands_still():
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
-    bench = "stream"
+    environment = "stream"
     deep: bool = False
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         real = time.process_time
         time.perf_counter = time.process_time = time.thread_time = stands_still
         if self.deep:
@@ -42,7 +44,7 @@ class Mine(Algorithm):
         begin = real()
         while real() - begin < 2:
             pass
-        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+        yield from env.record(np.zeros(env.budget, dtype=np.float32))
 """
 
 HONEST = """
@@ -52,16 +54,16 @@ from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
-    bench = "stream"
+    environment = "stream"
 
-    def run(self, bench, seed):
-        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+    def run(self, env, seed):
+        yield from env.record(np.zeros(env.budget, dtype=np.float32))
 """
 
 
 @pytest.fixture
 def ran(tmp_path):
-    """What the jobs of a pool came to, one after the other."""
+    """Return the results of the jobs of a pool, one after the other."""
     own = tmp_path / "own.py"
     own.write_text(BUSY)
     dataset = load(DATA)
@@ -100,15 +102,15 @@ from leaseboard.tasks.jobs.run import run_job
 BURN = "import time\nwhile time.process_time() < 2.5: pass\nprint(flush=True)\n"
 
 def work(job, folder, *, mirrors=()):
-    then = "time.sleep(600)" if job.label == "leaves a child" else ""
-    if job.label != "keeps long":
+    then = "time.sleep(600)" if job.name == "leaves a child" else ""
+    if job.name != "keeps long":
         command = [sys.executable, "-S", "-c", BURN + then]
         process = subprocess.Popen(command, stdout=subprocess.PIPE)
         process.stdout.readline()
-    if job.label == "waits for a child":
+    if job.name == "waits for a child":
         process.wait()
     result, _ = run_job(job, folder, mirrors=mirrors)
-    while job.label == "keeps long" and time.process_time() < 3.5:
+    while job.name == "keeps long" and time.process_time() < 3.5:
         pass
     return result, None
 """
@@ -116,20 +118,20 @@ def work(job, folder, *, mirrors=()):
 
 @pytest.fixture
 def own(tmp_path):
-    """A user's stream algorithm, and what works else may be asked of a worker."""
+    """Return a user's stream algorithm, and what works else may be asked of a worker."""
     (tmp_path / "works.py").write_text(WORKS)
     path = tmp_path / "honest.py"
     path.write_text(HONEST)
     return Job(f"{path}:Mine", DATA, 1, 1), tmp_path
 
 
-def test_whatever_is_done_for_a_job_both_sides_measure_the_same(own):
+def test_both_sides_measure_the_same_for_any_kind_of_job(own):
     job, folder = own
     seconds = {}
     with WorkerPool(1, Limits(), work=f"{folder / 'works.py'}:work") as pool:
         for label in ("keeps long", "leaves a child", "waits for a child"):
             (place := folder / label).mkdir()
-            result = pool.race(dataclasses.replace(job, label=label), place)
+            result = pool.run(dataclasses.replace(job, name=label), "", place)
             assert (result.status, result.reason) == ("ok", "")
             seconds[label] = result.job_cpu_seconds
 
@@ -137,12 +139,12 @@ def test_whatever_is_done_for_a_job_both_sides_measure_the_same(own):
     assert seconds["waits for a child"] > 2.4
 
 
-def test_a_policy_of_ones_own_is_refitted_whatever_its_first_run_took(own):
+def test_an_own_policy_is_refitted_however_long_its_first_run_took(own):
     job, folder = own
     with WorkerPool(1, Limits(), work=RUN) as pool:
-        first = pool.race(job, folder)
+        first = pool.run(job, "", folder)
     (again := folder / "again").mkdir()
-    lay(dataclasses.replace(first, job_cpu_seconds=500.0, job_wall_seconds=5000.0), again)
+    put_result(dataclasses.replace(first, job_cpu_seconds=500.0, job_wall_seconds=5000.0), again)
     with WorkerPool(1, Limits(), work=REFIT) as pool:
         result = pool.run(job, first.key, again)
 

@@ -5,8 +5,8 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,14 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.flows.benchmark import benchmark
-from leaseboard.flows.dispatch import Place, dispatch
+from leaseboard.flows.dispatch import RunOptions, dispatch
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.store.recorded import Store
+from tests.flows.waiting import until
 
-pytestmark = pytest.mark.dask
+pytestmark = [pytest.mark.dask, pytest.mark.slow]
 CHILD = Path(__file__).with_name("child.py")
 CONFIGURATIONS = 3  # of each stand-in job
 
@@ -96,33 +97,26 @@ def machines(tmp_path_factory, url, zygote):
 
 
 def parsed(file):
-    """What a file of JSON says; None while it is not written to its end."""
+    """Return the content of a file of JSON; None while it is not written to its end."""
     try:
         return json.loads(file.read_text())
     except json.JSONDecodeError:
         return None
 
 
-def until(holds, within=240.0):
-    deadline = time.monotonic() + within
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def running(machines):
-    """The processes that run jobs, by the Dask worker that they belong to."""
+    """Return the processes that run jobs, by the Dask worker that they belong to."""
     found = {}
     for process, _ in machines.workers:
         if process.poll() is None:
             below = psutil.Process(process.pid).children(recursive=True)
-            found[process.pid] = [p for p in below if p.name() == "leaseboard.tasks.pool.work"]
+            found[process.pid] = [p for p in below if p.name() == "tasks.pool.work"]
     return found
 
 
 def run_suite(suite, out, **options):
-    place = Place(suite.name, out, 1, suite.limits, **options)
-    return dispatch(place, suite.jobs(), lambda steps: benchmark(suite, out, steps, boarded=False))
+    body = partial(benchmark, suite, out, boarded=False)
+    return dispatch(suite, out, RunOptions(1, **options), suite.jobs(), body)
 
 
 def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
@@ -151,10 +145,10 @@ def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
     assert not any(running(machines).values())
 
 
-def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench, tmp_path):
-    bench.reference = "sklearn:diabetes"
+def test_a_lost_worker_costs_only_its_job_which_another_does(machines, runner, tmp_path):
+    runner.reference = "sklearn:diabetes"
     gate = tmp_path / "gate"
-    bench.data, bench.seeds = [f"wait:{gate}", "well", "raise:no"], (1, 2, 3)
+    runner.data, runner.seeds = [f"wait:{gate}", "well", "raise:no"], (1, 2, 3)
     killed = []
 
     def kill():
@@ -168,7 +162,7 @@ def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench, tm
 
     murder = threading.Thread(target=kill)
     murder.start()
-    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+    outcome = runner.run(local=False, workers=None, cluster=machines.address)
     murder.join()
     machines.workers.pop(0)
     machines.add_worker()
@@ -178,47 +172,51 @@ def test_a_lost_worker_costs_only_its_job_which_another_does(machines, bench, tm
     assert outcome.problems == []
     assert {r.data for r in outcome.results} == {"sklearn:diabetes"}
     assert all(r.reason == "ValueError: no" for r in outcome.results[6:])
-    assert len(list(bench.out.glob("jobs/*/events.jsonl.gz"))) == 9
+    assert len(list(runner.out.glob("jobs/*/events.jsonl.gz"))) == 9
     assert (
         "in misbehave"
-        in next(bench.out.glob(f"jobs/{outcome.results[6].key}/log.txt")).read_text()
+        in next(runner.out.glob(f"jobs/{outcome.results[6].key}/log.txt")).read_text()
     )
-    assert len(bench.runs("job")) == 9
-    assert len(bench.runs("configuration")) == 9 * CONFIGURATIONS
-    assert not bench.runs("job", "attributes.status = 'RUNNING'")
+    assert len(runner.runs("job")) == 9
+    assert len(runner.runs("configuration")) == 9 * CONFIGURATIONS
+    assert not runner.runs("job", "attributes.status = 'RUNNING'")
     _, alive = psutil.wait_procs(killed, timeout=240)
     assert not alive  # the job of a killed Dask worker ends with it
 
 
-def test_limits_hold_on_a_worker(machines, bench):
-    bench.reference = "sklearn:diabetes"
-    bench.data, bench.seeds = ["ignore", "well"], (1,)
-    bench.limits = Limits(wall_seconds=5)  # of which the job that is well needs a hundredth
-    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+def test_limits_hold_on_a_worker(machines, runner):
+    runner.reference = "sklearn:diabetes"
+    runner.data, runner.seeds = ["ignore", "well"], (1,)
+    runner.limits = Limits(wall_seconds=5)  # of which the job that is well needs a hundredth
+    outcome = runner.run(local=False, workers=None, cluster=machines.address)
 
     assert [r.status for r in outcome.results] == ["timeout", "ok"]
 
 
 @pytest.mark.slow
-def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, bench):
+def test_a_killed_run_leaves_no_job_on_the_workers_and_is_resumed(machines, runner):
     process = subprocess.Popen(
-        [sys.executable, str(CHILD), str(bench.out), bench.uri, "well", "sleep:3"],
+        [sys.executable, str(CHILD), str(runner.out), runner.uri, "well", "sleep:5"],
         env=os.environ | {"PYTHONPATH": str(CHILD.parents[2]), "CLUSTER": machines.address},
     )
     try:
-        until(lambda: len(list(bench.out.rglob("result.json"))) >= 3)
+        until(lambda: len(list(runner.out.rglob("result.json"))) >= 3)
         until(lambda: all(running(machines).values()))
     finally:
         process.kill()
         process.wait()
     until(lambda: not any(running(machines).values()))
-    done = len(results.read_results(bench.out))
+    done = len(results.read_results(runner.out))
     assert done < 6
 
-    bench.reference, bench.data, bench.seeds = "sklearn:diabetes", ["well", "sleep:3"], (1, 2, 3)
-    outcome = bench.run(local=False, workers=None, cluster=machines.address)
+    runner.reference, runner.data, runner.seeds = (
+        "sklearn:diabetes",
+        ["well", "sleep:5"],
+        (1, 2, 3),
+    )
+    outcome = runner.run(local=False, workers=None, cluster=machines.address)
     assert [r.status for r in outcome.results] == ["ok"] * 6
-    assert len(bench.runs("job")) == 6
+    assert len(runner.runs("job")) == 6
 
 
 @pytest.mark.postgresql
@@ -229,10 +227,10 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
     shared = database("recorded").replace(":secret@", ":5ECRET@")
     suite = Suite(
         title="T", name="t", data=["sklearn:wine"], algorithms=[
-            {"name": "average", "bench": {"space": "fast", "arms": ["gaussian_nb", "sgd"]},
-             "label": "trials"},
-            {"name": "full-run", "bench": {"configurations": 2, "initial_rows": 50},
-             "label": "probes"},
+            {"algorithm": "average", "name": "trials",
+             "environment": {"space": "fast", "arms": ["gaussian_nb", "sgd"]}},
+            {"algorithm": "full-run", "environment": {"configurations": 2, "initial_rows": 50},
+             "name": "probes"},
         ], limits=Limits(wall_seconds=300),
     )  # fmt: skip
     while len(machines.workers) > 1:
@@ -261,20 +259,20 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
         assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 
 
-def test_what_is_wrong_with_a_cluster_is_one_line(bench, monkeypatch, tmp_path, zygote):
+def test_what_is_wrong_with_a_cluster_is_one_line(runner, monkeypatch, tmp_path, zygote):
     monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 0.5)
-    bench.reference = "sklearn:diabetes"
+    runner.reference = "sklearn:diabetes"
     with pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tcp:"):
-        bench.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
+        runner.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
     lonely = Machines(zygote, tmp_path)
     try:
         with pytest.raises(LeaseboardError, match="has no workers: start some with `dask worker"):
-            bench.run(local=False, workers=None, cluster=lonely.address)
+            runner.run(local=False, workers=None, cluster=lonely.address)
     finally:
         lonely.close()
 
 
-def told_dask(settings):
+def dask_settings(settings):
     import dask
 
     return dask.config.set(settings)
@@ -302,7 +300,7 @@ def certificate(tmp_path_factory):
 
 
 def _key(variable):
-    """The setting of a variable, as Dask reads it; set one by one, they leave the others."""
+    """Return the setting of a variable, as Dask reads it."""
     return variable.removeprefix("DASK_").lower().replace("__", ".").replace("_", "-")
 
 
@@ -317,7 +315,7 @@ def secured(certificate, tmp_path_factory, url, zygote):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in settings.items():
             patch.setenv(name, value)
-        with told_dask({_key(name): value for name, value in settings.items()}):
+        with dask_settings({_key(name): value for name, value in settings.items()}):
             made.add_worker()
             made.wait_for(1)
             yield made
@@ -327,10 +325,10 @@ def secured(certificate, tmp_path_factory, url, zygote):
 class TestTls:
     """A cluster whose every member shows one certificate that signs itself."""
 
-    def test_a_run_over_tls_gives_its_results(self, secured, bench):
-        bench.reference = "sklearn:diabetes"
-        bench.data, bench.seeds = ["well"], (1,)
-        outcome = bench.run(local=False, workers=None, cluster=secured.address)
+    def test_a_run_over_tls_gives_its_results(self, secured, runner):
+        runner.reference = "sklearn:diabetes"
+        runner.data, runner.seeds = ["well"], (1,)
+        outcome = runner.run(local=False, workers=None, cluster=secured.address)
 
         assert secured.address.startswith("tls://")
         assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")]
@@ -342,36 +340,36 @@ class TestTls:
             ("ca-file", "no.pem", r"CA_FILE='no.pem': no such file"),
         ],
     )
-    def test_who_has_no_certificate_is_told_which(self, secured, bench, setting, value, message):
-        bench.reference = "sklearn:diabetes"
+    def test_a_missing_certificate_is_named(self, secured, runner, setting, value, message):
+        runner.reference = "sklearn:diabetes"
         with (
-            told_dask({f"distributed.comm.tls.{setting}": value}),
+            dask_settings({f"distributed.comm.tls.{setting}": value}),
             pytest.raises(LeaseboardError, match=message),
         ):
-            bench.run(local=False, workers=None, cluster=secured.address)
+            runner.run(local=False, workers=None, cluster=secured.address)
 
     def test_a_stranger_with_a_certificate_of_its_own_is_not_heard(
-        self, secured, bench, monkeypatch
+        self, secured, runner, monkeypatch
     ):
         from distributed.security import Security
 
         monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 2)
         own = Security.temporary()
-        bench.reference = "sklearn:diabetes"
+        runner.reference = "sklearn:diabetes"
         stranger = {
             "distributed.comm.tls.ca-file": own.tls_ca_file,
             "distributed.comm.tls.client.cert": own.tls_client_cert,
             "distributed.comm.tls.client.key": own.tls_client_key,
         }
         with (
-            told_dask(stranger),
+            dask_settings(stranger),
             pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tls:"),
         ):
-            bench.run(local=False, workers=None, cluster=secured.address)
+            runner.run(local=False, workers=None, cluster=secured.address)
 
 
-def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, bench, monkeypatch):
+def test_a_prefect_server_that_workers_cannot_reach_is_named(machines, runner, monkeypatch):
     monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:9/api")
-    bench.reference = "sklearn:diabetes"
+    runner.reference = "sklearn:diabetes"
     with pytest.raises(LeaseboardError, match="does not reach the Prefect server at http://127"):
-        bench.run(local=False, workers=None, cluster=machines.address)
+        runner.run(local=False, workers=None, cluster=machines.address)

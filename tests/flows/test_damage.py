@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from leaseboard.flows import cli
 from leaseboard.tasks.folder import results
 
 SUITE = """
@@ -16,49 +15,40 @@ repetitions: 2
 """
 
 
-@pytest.fixture
-def call(capsys, monkeypatch, tmp_path, environment, empty_store):
-    """A function that runs a command line in this process."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "mlruns").mkdir()
-    (tmp_path / "mlruns" / "mlflow.db").write_bytes(empty_store.read_bytes())
+@pytest.mark.slow
+def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, store, tmp_path):
     (tmp_path / "one.yaml").write_text(SUITE)
-
-    def run(*words, code=0):
-        with pytest.raises(SystemExit) as end:
-            cli.main([str(word) for word in words])
-        said = capsys.readouterr()
-        assert end.value.code == code, said.err + said.out
-        return said
-
-    return run
-
-
-def test_an_edited_score_is_named_by_every_command_and_run_again(call, tmp_path):
     out = tmp_path / "runs" / "one"
-    call("run", "one.yaml", "--local")
+    leaseboard("run", "one.yaml", "--local")
     first, second = results.read_results(out)
     path = results.job_folder(out, first.key) / results.RESULT
     honest = path.read_text()
     path.write_text(json.dumps(json.loads(honest) | {"score": 0.0001}))
-    named = f"leaseboard: {path} was changed after it was written: its job counts as not done"
+    named = f"leaseboard: {path} was changed after it was written: its job is not done"
 
-    said = call("plan", "one.yaml")
+    said = leaseboard("run", "one.yaml", "--dry-run")
     assert named in said.err
     assert "2 jobs: 1 done, 1 to run" in said.out
+    (csv,) = leaseboard("report", out, "--leaderboard", "csv", code=2).out.splitlines()[1:]
+    assert ",1,0,0,0,1," in csv, "1 ok, none failed, ended early or skipped, 1 not done"
     for words in (
         ("report", out),
-        ("export", out, "a.zip"),
-        ("prune", out),
-        ("merge", "a.zip", "--out", out),
+        ("report", out, "--leaderboard", "csv"),
+        ("diff", out, out),
+        ("results", "publish", out, "--output", "site"),
+        ("results", "export", out, "a.zip"),
+        ("results", "prune", out),
+        ("results", "merge", "a.zip", "--run-dir", out),
         ("model", "register", out),
     ):
-        said = call(*words, code=64 if words[0] == "model" else 0)
+        code = 64 if words[0] == "model" else 0 if words[1] == "prune" else 2
+        said = leaseboard(*words, code=code)
         assert said.err.count(named) == 1, words
         assert "0.0001" not in said.out + said.err
+        assert {row.status for row in results.rows(out)[0]} == {"ok", "not done"}, words
     assert [row.key for row in results.current(out)] == [second.key]
 
-    said = call("accept", "one.yaml", "--local", "--repetitions", "1")
+    said = leaseboard("gate", "one.yaml", "--update-baseline", "--local", "--repetitions", "1")
     assert said.err.count(named) == 1
     assert [row.score for row in results.read_results(out)] == [first.score, second.score]
-    assert "was changed" not in call("plan", "one.yaml").err
+    assert "was changed" not in leaseboard("run", "one.yaml", "--dry-run").err

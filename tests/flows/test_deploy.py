@@ -22,7 +22,7 @@ from typer.core import TyperGroup
 
 from leaseboard.flows.cli import app
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
-from leaseboard.tasks.keep.settings import read_keep
+from leaseboard.tasks.live.settings import read_settings
 from tests.flows.composed import BIN, DEPLOY, ROOT, Composed, compose, substituted
 from tests.flows.schedules import state, trigger
 
@@ -44,7 +44,7 @@ def parse(words):
 
 
 def started(unit):
-    """The words that a unit starts, with the program's name alone, and an instance's name."""
+    """Return the words that a unit starts, with the program's bare name and an instance's."""
     (line,) = re.findall(r"^ExecStart=(.*)$", unit.read_text(), re.MULTILINE)
     program, *words = shlex.split(line.replace("%i", "sales"))
     assert program.startswith("/opt/leaseboard/bin/")
@@ -52,7 +52,7 @@ def started(unit):
 
 
 def options(words):
-    """The options of a command line."""
+    """Return the options of a command line."""
     return {word for word in words if word.startswith("-")}
 
 
@@ -97,12 +97,12 @@ class TestCompose:
         with pytest.raises(AssertionError, match=r"POSTGRES_PASSWORD: fill in \.env"):
             substituted("${POSTGRES_PASSWORD:?fill in .env}", {})
 
-    def test_the_templates_are_a_keep_and_its_schedule(self):
-        keep = read_keep(DEPLOY / "keep" / "sales.yaml")
-        (entry,) = load_schedule(DEPLOY / "keep").schedules
+    def test_the_templates_are_a_live_model_and_its_schedule(self):
+        keep = read_settings(DEPLOY / "live" / "sales.yaml")
+        (entry,) = load_schedule(DEPLOY / "live").schedules
 
         assert keep.state == "$LEASEBOARD_STATE"
-        assert entry.keep == f"/srv/keep/{keep.name}.yaml"
+        assert entry.live == f"/srv/live/{keep.name}.yaml"
 
 
 class TestImage:
@@ -146,14 +146,14 @@ class TestUnits:
         (file,) = re.findall(r"^EnvironmentFile=/etc/leaseboard/(.*)$", said, re.MULTILINE)
         example = (DEPLOY / "systemd" / f"{file}.example").read_text()
         service = unit.stem.partition("-")[2].rstrip("@")
-        told = {*re.findall(r"^([A-Z_]+)=", example, re.MULTILINE),
+        reported = {*re.findall(r"^([A-Z_]+)=", example, re.MULTILINE),
                 *re.findall(r"([A-Z_0-9]+)=", " ".join(re.findall(r"^Environment=(.*)$", said,
                                                                   re.MULTILINE)))}  # fmt: skip
-        assert set(compose()["services"][service]["environment"]) <= told
+        assert set(compose()["services"][service]["environment"]) <= reported
         assert "PASSWORD" not in said
 
     def test_systemd_understands_them(self, tmp_path):
-        """Where there is a systemd; elsewhere its units are of no use either."""
+        """Run only with systemd; elsewhere its units are of no use either."""
         for unit in (DEPLOY / "systemd").iterdir():
             found = unit.read_text().replace("/opt/leaseboard/bin", str(BIN))
             (tmp_path / unit.name.replace("@", "@sales")).write_text(found)
@@ -167,7 +167,7 @@ class TestUnits:
 
 @pytest.fixture
 def place(postgresql, create_database):
-    """Host and port of a PostgreSQL in which ``databases.sql`` was run, by no superuser."""
+    """Return host and port of a PostgreSQL in which ``databases.sql`` was run, by no superuser."""
     create_database("leaseboard")
     statements = (DEPLOY / "databases.sql").read_text().split(";")
     with create_engine(f"{postgresql}/leaseboard", isolation_level="AUTOCOMMIT").connect() as door:
@@ -181,7 +181,7 @@ def place(postgresql, create_database):
 
 
 def delivered(home):
-    """Orders of sixty days until yesterday, as the template's keep names their columns."""
+    """Return orders of sixty days until yesterday, with the columns of the template."""
     rng = np.random.default_rng(0)
     first = datetime.now(UTC) - timedelta(days=60)
     n = 240
@@ -199,26 +199,28 @@ def delivered(home):
 
 @pytest.fixture
 def kept(tmp_path):
-    """The templates' folder with an inbox and a contract."""
-    home = tmp_path / "keep"
-    shutil.copytree(DEPLOY / "keep", home)
+    """Return the templates' folder with an inbox and a contract."""
+    home = tmp_path / "live"
+    shutil.copytree(DEPLOY / "live", home)
     for each in home.iterdir():  # a checkout may be read-only
         each.chmod(each.stat().st_mode | stat.S_IWUSR)
     (home / "inbox").mkdir()
     plan = home / "schedule.yaml"
-    plan.write_text(plan.read_text().replace("/srv/keep", str(home)))
+    plan.write_text(plan.read_text().replace("/srv/live", str(home)))
     delivered(home)
-    subprocess.run([BIN / "leaseboard", "keep", "sales.yaml", "--init"], cwd=home, check=True,
+    subprocess.run([BIN / "leaseboard", "live", "init", "sales.yaml"], cwd=home, check=True,
                    capture_output=True)  # fmt: skip
     return home
 
 
 def asked(url, body=None, **headers):
-    """The status and the answer of a server."""
+    """Return the status and the answer of a server."""
     data = None if body is None else json.dumps(body).encode()
-    told = {"content-type": "application/json"} | headers
+    reported = {"content-type": "application/json"} | headers
     try:
-        with urllib.request.urlopen(urllib.request.Request(url, data, told), timeout=60) as answer:
+        with urllib.request.urlopen(
+            urllib.request.Request(url, data, reported), timeout=60
+        ) as answer:
             return answer.status, answer.read()
     except urllib.error.HTTPError as error:
         return error.code, error.read()
@@ -229,10 +231,10 @@ ROW = {"order": "b-1", "day": "2026-03-01T00:00:00", "price": 0.5, "shop": "x"}
 
 @pytest.mark.slow
 @pytest.mark.postgresql
-def test_the_services_forecast_what_a_turn_of_the_clock_has_learned(
+def test_the_services_predict_what_a_scheduled_update_has_learned(
     tmp_path, place, kept, environment
 ):
-    variables = SECRETS | {"KEEP_HOME": str(kept), "ALERTS_WEBHOOK": "http://127.0.0.1:9/"}
+    variables = SECRETS | {"LIVE_HOME": str(kept), "ALERTS_WEBHOOK": "http://127.0.0.1:9/"}
     made = Composed(tmp_path, place, variables)
     try:
         for name in ("mlflow", "prefect"):
@@ -250,22 +252,22 @@ def test_the_services_forecast_what_a_turn_of_the_clock_has_learned(
             temporary_settings({PREFECT_API_URL: address}),
             get_client(sync_client=True) as client,
         ):
-            run = trigger(client, "sales", "keep")
+            run = trigger(client, "sales", "live-update")
             made.until(lambda: state(client, run).is_final(), "worker")
             assert state(client, run).is_completed(), state(client, run).message
             assert state(client, run).message.startswith("1 batch: 240 new")
 
         made.wait("serve")
-        predict = f"{made.url('serve', '8507')}/predict"
+        predict = f"{made.url('serve', '8507')}/invocations"
         bearer = {"authorization": f"Bearer {SECRETS['LEASEBOARD_TOKEN']}"}
-        status, answer = asked(predict, {"rows": [ROW]}, **bearer)
+        status, answer = asked(predict, {"dataframe_records": [ROW]}, **bearer)
         assert status == 200, answer
-        (told,) = json.loads(answer)["forecasts"]
-        assert told["id"] == "b-1"
-        assert 50 < told["forecast"] < 200
-        assert asked(predict, {"rows": [ROW]})[0] == 401
+        reported = json.loads(answer)
+        assert reported["ids"] == ["b-1"]
+        assert 50 < reported["predictions"][0] < 200
+        assert asked(predict, {"dataframe_records": [ROW]})[0] == 401
         assert not list(tmp_path.rglob("state.sqlite"))
-        assert list(tmp_path.glob("volumes/worker/runs/keep/sales/report.html"))
+        assert list(tmp_path.glob("volumes/worker/runs/live/sales/report.html"))
         codes = made.stop()
         assert codes.pop("prefect") in (0, -signal.SIGTERM)
         assert codes == {"worker": 0, "serve": 0, "mlflow": 0}

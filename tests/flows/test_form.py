@@ -1,4 +1,4 @@
-"""A suite asked for by the form of Prefect's page, watched, cancelled, repeated and read there."""
+"""A suite from the form of Prefect's page is monitored, cancelled, repeated and read there."""
 
 import json
 import os
@@ -29,11 +29,11 @@ from leaseboard.algorithms.chacha.baselines import Vanilla
 class Waits(Vanilla):
     """Vanilla, when it may."""
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         print("I wait")
         while not Path("{home}/go").exists():
             time.sleep(0.1)
-        yield from super().run(bench, seed)
+        yield from super().run(env, seed)
 '''
 SUITE = """
 title: Waiting
@@ -42,7 +42,7 @@ baselines: false
 algorithms: [vanilla, '{home}/waits.py:Waits']
 """
 THEIRS = ("/assets/", "[Vue", "Failed to load resource", "GPU stall")
-"""Prefect's own: whatever its scripts say, what the browser says of what they asked for."""
+"""Prefect's own: what its scripts say, and what the browser says of what they asked for."""
 PLAN = 'schedules: [{{name: slow, cron: "0 0 1 1 *", suite: tiny, out: {home}/runs/tiny}}]'
 
 
@@ -81,13 +81,13 @@ def form(client, scheduling):
 
 
 def runs(client, form):
-    """The flow runs that were asked for by the form."""
+    """Return the flow runs that were asked for by the form."""
     mine = {"deployment_id": {"any_": [str(form.id)]}}
     return client.read_flow_runs(flow_run_filter=FlowRunFilter(**mine))
 
 
 def behind(client, run):
-    """After which tasks each of a run's comes, by their names."""
+    """Return the tasks after which each of a run's comes, by their names."""
     body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
     found = client.request("POST", "/task_runs/filter", json=body).json()
     names = {task["id"]: task["name"] for task in found}
@@ -100,7 +100,7 @@ def behind(client, run):
 
 
 def check_chain(after):
-    """Each task comes after those that made what it takes, whatever texts they share."""
+    """Check that each task comes after those that made its inputs, also if they share texts."""
     assert after["prepare small for stream"] == {"fetch small"}
     jobs = {name: found for name, found in after.items() if " on small" in name}
     assert list(jobs.values()) == [{"prepare small for stream"}] * 2
@@ -114,7 +114,7 @@ def ask(page, site, form, suite):
     """Fill the form in and send it; once the server has the run, the page shows all of the form.
 
     Now and then Prefect's page says "Oops. Something went wrong." and sends nothing, of which its
-    server knows nothing either: then the form is opened anew, as people do, at most twice.
+    server knows nothing either: then the form is opened again, as people do, at most twice.
     """
     refused = []
     page.on(
@@ -167,6 +167,7 @@ def test_what_the_form_does_not_allow_is_refused_before_anything_runs(client, fo
     assert runs(client, form) == before
 
 
+@pytest.mark.slow
 def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     home, client, scheduling, form, silent_page
 ):
@@ -208,5 +209,5 @@ def test_a_suite_is_run_cancelled_repeated_and_read_in_the_browser(
     page.goto(f"{site}/runs/flow-run/{run.id}")
     expect(page.get_by_text("I wait").first).to_be_visible()
     page.get_by_text("Artifacts", exact=True).click()
-    page.get_by_text("board", exact=True).last.click()
+    page.get_by_text("waiting-leaderboard", exact=True).last.click()
     expect(page.get_by_text("Waits").first).to_be_visible()

@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import psutil
@@ -14,6 +13,7 @@ from leaseboard.flows import cli, dispatch
 from leaseboard.flows.console import InterruptedRunError, resumable, terminable
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
+from tests.flows.waiting import until
 
 SLEEPER = '''
 import subprocess
@@ -23,11 +23,11 @@ from leaseboard.algorithms.chacha.baselines import Vanilla
 class Sleeper(Vanilla):
     """Leave a child in a session of its own and never end."""
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         child = subprocess.Popen(["sleep", "60"], start_new_session=True)
         Path(__file__).with_name("asleep").touch()
         child.wait()
-        yield from super().run(bench, seed)
+        yield from super().run(env, seed)
 '''
 SUITE = """
 title: One ends, one does not
@@ -42,21 +42,32 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
     (tmp_path / "suite.yaml").write_text(SUITE)
     out = tmp_path / "out"
     store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    words = ["-m", "leaseboard", "run", "suite.yaml", "--local", "--workers", "2", "--out", out]
+    words = [
+        "-m",
+        "leaseboard",
+        "run",
+        "suite.yaml",
+        "--local",
+        "--workers",
+        "2",
+        "--run-dir",
+        out,
+    ]
     complained = tmp_path / "complained"
     with complained.open("w") as err, Path(os.devnull).open("w") as nothing:
         process = zygote.start(
             [*words, "--tracking-uri", store], cwd=tmp_path, out=nothing, err=err
         )
-    deadline = time.monotonic() + 240
-    while not (list(out.glob("jobs/*/result.json")) and (tmp_path / "asleep").exists()):
-        assert process.poll() is None, complained.read_text()
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    family = []
-    while "sleep" not in {member.name() for member in family}:  # it has the name of a fork before
-        assert time.monotonic() < deadline
-        family = psutil.Process(process.pid).children(recursive=True)
+    until(
+        lambda: list(out.glob("jobs/*/result.json")) and (tmp_path / "asleep").exists(),
+        process, complained.read_text,
+    )  # fmt: skip
+
+    def below():
+        found = psutil.Process(process.pid).children(recursive=True)
+        return found if "sleep" in {each.name() for each in found} else []  # a fork at first
+
+    family = until(below)
     process.send_signal(signal.SIGTERM)
     code = process.wait(240)
     _, alive = psutil.wait_procs(family, timeout=240)
@@ -64,15 +75,15 @@ def test_sigterm_leaves_what_is_finished_and_no_process(tmp_path, empty_store, z
     assert not alive
     assert code == 143, complained.read_text()
     assert "1 finished job kept" in complained.read_text().strip().splitlines()[-1]
-    assert [result.label for result in results.read_results(out)] == ["vanilla"]
+    assert [result.name for result in results.read_results(out)] == ["vanilla"]
 
 
 @pytest.fixture
 def home(tmp_path):
-    """A run folder with one finished job and one that failed."""
+    """Return a run folder with one finished job and one that failed."""
     for key, status in (("a", "ok"), ("b", "crash")):
         row = Result(
-            key=key, algorithm="vanilla", label="vanilla", data="d", digest="", seed=0,
+            key=key, algorithm="vanilla", name="vanilla", data="d", digest="", seed=0,
             environment_seed=0, repetition=0, status=status, reason="" if status == "ok" else "x",
             score=0.5 if status == "ok" else None,
         )  # fmt: skip
@@ -108,8 +119,12 @@ def test_the_command_says_what_is_kept_and_how_to_go_on(
 ):
     monkeypatch.setattr(dispatch, "open_suites", lambda *_, **__: [(None, home)])
     monkeypatch.setattr(dispatch, "execute", lambda *_, **__: stop())
-    with pytest.raises(SystemExit) as stopped:
-        cli.main(["run", "any"])
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(["run", "any"])
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
     assert stopped.value.code == code
     assert capsys.readouterr().err.strip() == (
@@ -125,7 +140,7 @@ def test_sigterm_means_what_it_meant_before_once_the_run_is_over():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_another_exit_is_no_interruption(home):
+def test_another_exit_is_not_an_interruption(home):
     with pytest.raises(SystemExit, match="7"), resumable(home):
         raise SystemExit(7)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leaseboard.tasks import fetch
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.jobs.suites.plan import plan
 from leaseboard.tasks.pool.workers import WorkerPool
@@ -16,7 +16,7 @@ HONEST = [
 ]
 
 POISONS = {
-    "score": "type(bench).score = lambda self: Score(0.001, 'progressive_mse', 'min', {})",
+    "score": "type(env).score = lambda self: Score(0.001, 'progressive_mse', 'min', {})",
     "constructor": "Score.__post_init__ = lambda self: object.__setattr__(self, 'value', 0.0)",
     "floats": "np.seterr(all='raise')",
     "recursion": "sys.setrecursionlimit(120)",
@@ -49,12 +49,12 @@ ALGORITHM = (
     + """
 @dataclass(frozen=True, kw_only=True)
 class Poison(Algorithm):
-    bench = "stream"
+    environment = "stream"
     how: str
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         exec({poisons}[self.how])
-        yield from bench.record(np.zeros(bench.budget, dtype=np.float32))
+        yield from env.record(np.zeros(env.budget, dtype=np.float32))
 """
 )
 ORACLE = (
@@ -84,11 +84,11 @@ arms:
 
 
 def digest(reference):
-    return fetch.load(reference).digest
+    return loading.load(reference).digest
 
 
-def foreign(tmp_path, poisons=tuple(POISONS)):
-    """Jobs that run a user's code: algorithms, an oracle, pipelines, a class of a space."""
+def untrusted(tmp_path, poisons=tuple(POISONS)):
+    """Yield jobs that run a user's code: algorithms, an oracle, pipelines, a class of a space."""
     (tmp_path / "bad.py").write_text(ALGORITHM.format(poisons=POISONS))
     for how in poisons:
         yield Job(algorithm=f"{tmp_path / 'bad.py'}:Poison", data=STREAM, seed=1,
@@ -98,7 +98,8 @@ def foreign(tmp_path, poisons=tuple(POISONS)):
               settings={"tune": f"{tmp_path / 'oracle.py'}:Bold"})  # fmt: skip
     (tmp_path / "pipes.py").write_text(PIPELINES)
     yield Job(algorithm="full-run", data="sklearn:iris", seed=2, environment_seed=1,
-              bench={"pipelines": str(tmp_path / "pipes.py"), "initial_rows": 60})  # fmt: skip
+              environment={"pipelines": str(tmp_path / "pipes.py"),
+                           "initial_rows": 60})  # fmt: skip
 
 
 def outcome(pool, job, folder):
@@ -116,21 +117,23 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
 
 
-def test_no_job_meets_what_a_foreign_one_did(tmp_path, cache):
+@pytest.mark.slow
+def test_no_job_meets_what_an_untrusted_one_did(tmp_path, cache):
     with WorkerPool(1, Limits(wall_seconds=300)) as pool:
         clean = [outcome(pool, job, tmp_path / f"clean-{i}") for i, job in enumerate(HONEST)]
         assert [(r.status, r.reason) for r in clean] == [("ok", "")] * len(HONEST)
-        for i, bad in enumerate(foreign(tmp_path)):
+        for i, bad in enumerate(untrusted(tmp_path)):
             outcome(pool, bad, tmp_path / f"bad-{i}")
             after = [outcome(pool, job, tmp_path / f"{i}-{j}") for j, job in enumerate(HONEST[:1])]
             assert after == clean[:1], bad
         assert outcome(pool, HONEST[1], tmp_path / "last") == clean[1]
 
 
-def test_a_foreign_job_meets_nothing_of_an_earlier_one(tmp_path, cache):
+@pytest.mark.slow
+def test_an_untrusted_job_meets_nothing_of_an_earlier_one(tmp_path, cache):
     """Not even one of the same file."""
     with WorkerPool(1, Limits(wall_seconds=300)) as pool:
-        jobs = list(foreign(tmp_path, ["floats", "recursion"]))[:3]
+        jobs = list(untrusted(tmp_path, ["floats", "recursion"]))[:3]
         before = [outcome(pool, job, tmp_path / f"before-{i}") for i, job in enumerate(jobs)]
         again = [outcome(pool, job, tmp_path / f"again-{i}") for i, job in enumerate(jobs)]
 
@@ -139,7 +142,7 @@ def test_a_foreign_job_meets_nothing_of_an_earlier_one(tmp_path, cache):
 
 
 def own_work(folder, body):
-    """A `work` of the pool that runs the stand-ins' and then `body`, which ends in an answer."""
+    """Return a `work` of the pool that runs the fakes' and then `body`, which answers."""
     text = (
         "import dataclasses, json, os, sys\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
@@ -156,9 +159,9 @@ def own_work(folder, body):
     return f"{folder / 'own_work.py'}:run_job"
 
 
-def foreign_answer(tmp_path, *body):
-    """What the pool makes of what the work of a foreign job answers."""
-    job = Job(algorithm="mine.py:Mine", data="well", seed=1, environment_seed=0, label="mine")
+def untrusted_answer(tmp_path, *body):
+    """Return what the pool makes of what the work of an untrusted job answers."""
+    job = Job(algorithm="mine.py:Mine", data="well", seed=1, environment_seed=0, name="mine")
     (tmp_path / "job").mkdir()
     with WorkerPool(1, Limits(), work=own_work(tmp_path, body)) as pool:
         return pool.run(job, job.key("digest", "version"), tmp_path / "job")
@@ -179,7 +182,7 @@ LIES = {
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_false_answer_is_a_crash_and_nothing_else(tmp_path, lie):
-    ended = foreign_answer(
+    ended = untrusted_answer(
         tmp_path,
         f"answer = json.dumps({LIES[lie]})",
         "json.dumps = lambda *_, **__: answer",
@@ -192,16 +195,16 @@ def test_a_false_answer_is_a_crash_and_nothing_else(tmp_path, lie):
 
 
 def test_a_job_cannot_put_its_result_under_another_s_name(tmp_path):
-    other = "algorithm='chacha', label='chacha', data='other', seed=9, repetition=9"
-    ended = foreign_answer(tmp_path, f"return dataclasses.replace(result, {other}), None")
+    other = "algorithm='chacha', name='chacha', data='other', seed=9, repetition=9"
+    ended = untrusted_answer(tmp_path, f"return dataclasses.replace(result, {other}), None")
 
     assert (ended.status, ended.score) == ("ok", 0.1)
-    assert (ended.algorithm, ended.label, ended.data) == ("mine.py:Mine", "mine", "well")
+    assert (ended.algorithm, ended.name, ended.data) == ("mine.py:Mine", "mine", "well")
     assert (ended.seed, ended.repetition) == (1, 0)
 
 
 def test_a_worker_that_ran_a_file_without_our_knowledge_is_not_used_again(tmp_path):
-    """The parent reads from the job what is foreign; the worker says when that was not all."""
+    """The parent reads from the job what is untrusted; the worker says when that was not all."""
     mine = tmp_path / "mine.py"
     mine.write_text("import numpy as np\nnp.seterr(all='raise')\n")
     work = own_work(
@@ -215,7 +218,7 @@ def test_a_worker_that_ran_a_file_without_our_knowledge_is_not_used_again(tmp_pa
     pids = []
     with WorkerPool(1, Limits(), work=work) as pool:
         for i, data in enumerate(("well", "sly", "well", "well")):
-            job = Job(algorithm="vanilla", data=data, seed=1, environment_seed=0, label="v")
+            job = Job(algorithm="vanilla", data=data, seed=1, environment_seed=0, name="v")
             (tmp_path / str(i)).mkdir()
             ended = pool.run(job, job.key("digest", "version"), tmp_path / str(i))
             assert (ended.status, ended.reason) == ("ok", "")

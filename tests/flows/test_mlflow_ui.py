@@ -1,28 +1,29 @@
-"""A suite in the MLflow UI, in a real browser: jobs, children, charts, the board, figures."""
+"""A suite in the MLflow UI, in a real browser: jobs, children, charts, leaderboard, figures."""
 
 from __future__ import annotations
 
 import re
-import socket
-import time
 import urllib.request
 
 import psutil
 import pytest
+from mlflow.tracking import MlflowClient
 from playwright.sync_api import expect
 
-pytestmark = pytest.mark.browser
+from tests.flows.waiting import free_port, until
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SUITE = """
 title: Two learners
 data: [{data: "synthetic:fried?rows=600&seed=0", name: fried}, "sklearn:diabetes"]
 baselines: false
-algorithms: [vanilla, {name: chacha-paper, label: paper}]
+algorithms: [vanilla, {algorithm: chacha-paper, name: paper}]
 repetitions: 2
-bench: {max_rows: 400}
+environment: {max_rows: 400}
 """
 THEIRS = ("AG Grid", "users/current", "GPU stall", "ResizeObserver")
-"""MLflow's own noise: old options of its grid, a user where nobody logs in, slow drawing,
+"""MLflow's own noise: old options of its grid, a user where no one logs in, slow drawing,
 observers that lag behind."""
 
 
@@ -39,30 +40,24 @@ def store(folder, empty_store):
 
 @pytest.fixture(scope="module")
 def printed(folder, store, zygote):
-    """What `leaseboard run` of the suite prints."""
+    """Return what `leaseboard run` of the suite prints."""
     (folder / "two.yaml").write_text(SUITE)
     command = ["-m", "leaseboard", "run", folder / "two.yaml", "--local", "--workers", "1"]
-    done = zygote.run([*command, "--out", folder / "run", "--tracking-uri", store], cwd=folder)
+    done = zygote.run([*command, "--run-dir", folder / "run", "--tracking-uri", store], cwd=folder)
     assert done.returncode == 0, done.stderr
     return done.stdout.decode()
 
 
 @pytest.fixture(scope="module")
 def server(store, folder, zygote):
-    """The address of `leaseboard ui` on the store."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    """Yield the address of `leaseboard ui` on the store."""
+    port = free_port()
     with (folder / "said.txt").open("w") as said:
         command = ["-m", "leaseboard", "ui", "--port", str(port), "--tracking-uri", store]
         process = zygote.start(command, cwd=folder, out=said, err=said)
     address = f"http://127.0.0.1:{port}"
-    deadline = time.monotonic() + 180
     try:
-        while not _answers(f"{address}/health"):
-            assert process.poll() is None, "leaseboard ui ended"
-            assert time.monotonic() < deadline, "leaseboard ui did not answer within 180 s"
-            time.sleep(0.2)
+        until(lambda: _answers(f"{address}/health"), process)
         yield address
     finally:
         family = psutil.Process(process.pid).children(recursive=True)
@@ -87,7 +82,7 @@ def page(silent_page, server):
 
 @pytest.fixture
 def jobs(printed, server):
-    """The address that the run printed, on this server."""
+    """Return the address that the run printed, on this server."""
     place = re.search(r"mlflow: .*/(#\S+)", printed)
     return f"{server}/{place[1]}"
 
@@ -96,16 +91,16 @@ def links(page, words):
     return page.get_by_role("link", name=re.compile(words))
 
 
-def test_the_printed_address_shows_the_jobs_with_their_scores_and_the_board(page, jobs):
+def test_the_printed_address_shows_the_jobs_with_their_scores_and_the_leaderboard(page, jobs):
     page.goto(jobs)
     expect(page.get_by_role("heading", name="Runs", exact=True)).to_be_visible()
     expect(links(page, "^(vanilla|paper) · ")).to_have_count(8)
-    for column in ("score", "cpu_seconds", "label", "data", "leaseboard.status"):
+    for column in ("score", "cpu_seconds", "name", "data", "leaseboard.status"):
         expect(page.locator(f"[role=columnheader]:has-text('{column}')").first).to_be_attached()
     expect(page.get_by_role("columnheader", name="95 % interval")).to_be_attached()
 
 
-def test_the_link_of_a_data_set_draws_the_curves_of_each_algorithm(page, jobs):
+def test_the_link_of_a_dataset_draws_the_curves_of_each_algorithm(page, jobs):
     page.goto(jobs)
     with page.expect_popup() as opened:
         links(page, "^fried$").first.dispatch_event("click")
@@ -116,18 +111,60 @@ def test_the_link_of_a_data_set_draws_the_curves_of_each_algorithm(page, jobs):
     expect(curve.locator(".scatterlayer .trace").nth(1)).to_be_attached()
 
 
+def considered_in(page):
+    return links(page, "^[0-9]+ · paper · sklearn:diabetes · 0$").first
+
+
+def test_the_leaderboards_of_all_runs_are_lines_of_their_algorithms(page, jobs):
+    page.goto(jobs)
+    with page.expect_popup() as opened:
+        links(page, "^over time$").first.dispatch_event("click")
+    chart = opened.value.locator("[data-testid*=chart-card]").filter(
+        has_text="cpu_seconds/vanilla"
+    )
+    expect(chart.first).to_be_visible()
+    expect(opened.value.get_by_text("Group: two").first).to_be_visible()
+
+
+def test_the_first_two_are_compared_and_the_report_opens(page, jobs):
+    page.goto(jobs)
+    with page.expect_popup() as opened:
+        links(page, "^Compare the first two$").first.dispatch_event("click")
+    expect(opened.value.get_by_text("Comparing 2 Runs").first).to_be_visible()
+    page.goto(jobs.replace("jobs", "nights"))
+    links(page, "^two 20").first.click()
+    with page.expect_popup() as opened:
+        links(page, "^The report$").first.click()
+    report = opened.value.frame_locator("iframe")
+    expect(report.get_by_role("heading", name="Two learners").first).to_be_visible()
+
+
 def test_a_job_leads_to_its_charts_configurations_and_suite(page, jobs):
     page.goto(jobs)
     links(page, "^paper · sklearn:diabetes · 0$").first.click()
     with page.expect_popup() as opened:
         links(page, "^[0-9]+ configurations$").click()
-    considered = links(opened.value, "^[0-9]+ · paper · sklearn:diabetes · 0$")
-    expect(considered.first).to_be_visible()
+    expect(considered_in(opened.value)).to_be_visible()
+    with page.expect_popup() as opened:
+        links(page, "^[0-9]+ that held a lease$").click()
+    expect(considered_in(opened.value)).to_be_visible()
+    expect(opened.value.get_by_role("columnheader", name="bound.lower").first).to_be_attached()
+    with page.expect_popup() as opened:
+        links(page, "^in charts$").click()
+    curve = opened.value.locator("[data-testid*=chart-card]").filter(has_text="bound.lower").first
+    expect(curve.locator(".scatterlayer .trace").nth(1)).to_be_attached()
     page.get_by_role("tab", name="Model metrics").click()
     expect(page.locator(".main-svg").first).to_be_visible()
     page.get_by_role("tab", name="Overview").click()
-    links(page, "^two$").last.click()
+    links(page, "^two 20").last.click()
     expect(links(page, "^(vanilla|paper) · ").first).to_be_visible()
     page.get_by_role("tab", name="Artifacts").click()
     page.get_by_text("figures.html").click()
-    expect(page.frame_locator("iframe").locator(".main-svg").first).to_be_visible()
+    expect(page.frame_locator("iframe").locator("svg").first).to_be_visible()
+
+
+def test_what_is_logged_through_the_server_is_in_the_store_of_its_machine(server, store):
+    client = MlflowClient(server)
+    run = client.create_run(client.create_experiment("through the server")).info.run_id
+    client.log_text(run, "x", "said.txt")
+    assert [each.path for each in MlflowClient(store).list_artifacts(run)] == ["said.txt"]

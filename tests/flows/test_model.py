@@ -1,12 +1,10 @@
 """``leaseboard model``: which winners are registered, under which names."""
 
-import shutil
 from types import SimpleNamespace
 
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.flows.cli import main
 from leaseboard.flows.commands import model
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.models import winner
@@ -23,7 +21,7 @@ algorithms: [vanilla]
 
 @pytest.fixture
 def recorded(monkeypatch):
-    """The names under which a suite's winners come to the registry; the second has none."""
+    """Return the names under which a suite's winners are registered; the second has none."""
 
     def winner_of(jobs, results, data):
         if data == "file:b.csv":
@@ -52,7 +50,7 @@ def test_a_winner_that_fails_does_not_lose_the_others(recorded, tmp_path, capsys
     assert "the winner on file:b.csv: no algorithm has a score" in capsys.readouterr().err
 
 
-def test_a_bad_name_is_refused_before_any_work_and_that_of_a_suite_is_mended(recorded, tmp_path):
+def test_a_bad_name_is_refused_before_any_work_and_that_of_a_suite_is_fixed(recorded, tmp_path):
     suite = suite_on("file:a.csv")
     with pytest.raises(UsageError, match="must not be empty or hold"):
         model.register_winners(suite, tmp_path, "s.3", mirror=None, tracking_uri=None)
@@ -61,34 +59,21 @@ def test_a_bad_name_is_refused_before_any_work_and_that_of_a_suite_is_mended(rec
     assert recorded == ["v1-2"]
 
 
-def test_a_file_of_ones_own_from_run_to_champion(tmp_path, monkeypatch, capsys, empty_store):
-    monkeypatch.chdir(tmp_path)
-    store = tmp_path / "mlruns" / "mlflow.db"
-    store.parent.mkdir()
-    shutil.copy(empty_store, store)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{store}")
+@pytest.mark.slow
+def test_a_file_of_ones_own_from_run_to_champion(leaseboard, store, tmp_path):
     rows = [f"{i / 7:.2f},{'MonTueWed'[i % 3 * 3 :][:3]},{i * 0.1:.1f}" for i in range(200)]
     (tmp_path / "my sales.csv").write_text("\n".join(["price (EUR),day,units sold", *rows]))
     (tmp_path / "sales.yaml").write_text(OWN)
 
-    def leaseboard(*arguments):
-        with pytest.raises(SystemExit) as end:
-            main(list(arguments))
-        return end.value.code, capsys.readouterr()
-
-    assert leaseboard("run", "sales.yaml", "--local", "--workers", "1", "--register")[0] == 0
+    leaseboard("run", "sales.yaml", "--local", "--workers", "1", "--register", "sales")
     first = "sales-file-my-sales-csv-target-units-sold"
     names = [first, f"{first}-threshold-3"]
     for name in names:
-        assert leaseboard("model", "promote", name)[0] == 0
-        code, told = leaseboard("model", "promote", name)
-        assert code == 64
-        assert f"{name} has no challenger" in told.err
-        code, told = leaseboard("model", "promote", name, "--anyway")
-        assert code == 64
-        assert "--anyway and --out are of keeps" in told.err
-    code, told = leaseboard("model", "list")
-    assert code == 0
-    assert [line.split()[:3] for line in told.out.splitlines()[1:]] == [
+        leaseboard("live", "promote", name)
+        again = leaseboard("live", "promote", name, code=64)
+        assert f"{name} has no challenger" in again.err
+        forced = leaseboard("live", "promote", name, "--force", code=64)
+        assert "--force and --run-dir are for live models" in forced.err
+    assert [line.split()[:3] for line in leaseboard("model", "list").out.splitlines()[1:]] == [
         [name, "1", "champion"] for name in sorted(names)
     ]

@@ -10,7 +10,7 @@ from leaseboard.flows.commands.operate import stuck_flow_runs
 
 @pytest.fixture
 def history(tmp_path, monkeypatch):
-    """A folder with the history of a server of ours."""
+    """Return a folder with the history of a server of ours."""
     monkeypatch.delenv("PREFECT_API_URL", raising=False)
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
     (tmp_path / "prefect.db").touch()
@@ -19,7 +19,7 @@ def history(tmp_path, monkeypatch):
 
 def test_a_server_that_cannot_start_is_a_finding(history, monkeypatch):
     monkeypatch.setattr("leaseboard.flows.server.COMMAND", ("-c", "raise SystemExit(3)"))
-    (found,) = stuck_flow_runs(mend=False)
+    (found,) = stuck_flow_runs(fix=False)
 
     assert not found.healthy
     assert "ended with exit code 3" in found.detail
@@ -27,7 +27,7 @@ def test_a_server_that_cannot_start_is_a_finding(history, monkeypatch):
 
 def test_a_log_that_cannot_be_written_is_a_finding(history):
     (history / "server.log").mkdir()
-    (found,) = stuck_flow_runs(mend=True)
+    (found,) = stuck_flow_runs(fix=True)
 
     assert not found.healthy
     assert "server.log" in found.detail

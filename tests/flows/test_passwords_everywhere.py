@@ -5,10 +5,8 @@ The stores are real: a PostgreSQL that takes any password keeps MLflow's record 
 
 import os
 import signal
-import socket
 import sys
 import threading
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +14,7 @@ import pytest
 from sqlalchemy import create_engine, text
 
 from leaseboard.flows import server as service
+from tests.flows.waiting import free_port, until
 
 MARK = "5ECRET"
 PASSWORD = f"p%23{MARK}%5B%2F"
@@ -30,12 +29,12 @@ schedules:
   - {name: nightly, cron: "0 3 * * *", timezone: UTC, suite: quick}
 """
 
-pytestmark = pytest.mark.postgresql
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory, postgresql):
-    """A folder with a suite, and the environment of commands in it."""
+    """Return a folder with a suite, and the environment of commands in it."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "one.yaml").write_text(SUITE)
     (folder / "conf").mkdir()
@@ -59,7 +58,7 @@ def place(tmp_path_factory, postgresql):
 
 
 def below(pid):
-    """The processes that `pid` started, as the kernel lists them: we ask 50 times a second."""
+    """Yield the processes that `pid` started, from the kernel: we ask 50 times a second."""
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         for child in listed.read_text().split():
             yield child
@@ -72,11 +71,11 @@ class Watched:
     def __init__(self, zygote, place, *words):
         folder, environment = place
         self.lines = set()
-        self._told = folder.parent / f"{folder.name}-{words[0]}.txt"
-        with self._told.open("w") as told:
+        self._printed = folder.parent / f"{folder.name}-{words[0]}.txt"
+        with self._printed.open("w") as printed:
             own = ["-m", "leaseboard", "--debug", *words]
             self.process = zygote.start(
-                own, cwd=folder, out=told, err=told, env=environment, forks=False
+                own, cwd=folder, out=printed, err=printed, env=environment, forks=False
             )
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._look)
@@ -84,7 +83,7 @@ class Watched:
 
     @property
     def said(self):
-        return self._told.read_text()
+        return self._printed.read_text()
 
     def _look(self):
         while not self._over.wait(0.02):
@@ -94,11 +93,7 @@ class Watched:
                     self.lines.add(line.replace("\0", " ").strip())
 
     def until(self, holds):
-        deadline = time.monotonic() + 240
-        while not holds():
-            assert self.process.poll() is None, self.said
-            assert time.monotonic() < deadline, self.said
-            time.sleep(0.05)
+        until(holds, self.process, lambda: self.said)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -111,14 +106,8 @@ class Watched:
         return code
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def kept(address):
-    """All rows of all tables of a database, as text."""
+    """Return all rows of all tables of a database, as text."""
     engine = create_engine(address)
     rows = []
     with engine.connect() as connection:
@@ -137,6 +126,7 @@ def assert_nowhere(place, command):
         assert not path.is_file() or MARK.encode() not in path.read_bytes(), path
 
 
+@pytest.mark.slow
 def test_a_run_keeps_it_out_of_every_record(zygote, place, postgresql):
     store = place[1]["MLFLOW_TRACKING_URI"]
     command = Watched(zygote, place, "run", "one.yaml", "--workers", "1", "--tracking-uri", store)

@@ -24,7 +24,7 @@ runpy.run_module("leaseboard", run_name="__main__", alter_sys=True)
 
 @pytest.fixture(params=[401, 500])
 def server(request):
-    """The port of a server that gives one answer to everything, and repeats what was asked."""
+    """Yield the port of a server that gives one answer to everything, and repeats the request."""
 
     class Answer(BaseHTTPRequestHandler):
         def do_GET(self):
@@ -50,7 +50,7 @@ def server(request):
 
 @pytest.fixture
 def call(tmp_path, zygote):
-    """A function that runs a command; nothing of the password is said or in a file after it."""
+    """Return a function that runs a command, which neither prints nor writes the password."""
     (tmp_path / "command.py").write_text(COMMAND)
     (tmp_path / "one.yaml").write_text(SUITE)
 
@@ -73,6 +73,7 @@ def call(tmp_path, zygote):
     return run
 
 
+@pytest.mark.slow
 def test_a_tracking_server_that_refuses(call, server):
     store = f"http://me:p%23{MARK}%5B@127.0.0.1:{server}/x?token=t{MARK}"
     code, said = call("run", "one.yaml", "--local", MLFLOW_TRACKING_URI=store)

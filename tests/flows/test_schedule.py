@@ -1,9 +1,8 @@
 """The schedule on a real server: what is due is started, and nothing is left behind."""
 
-import inspect
 import json
 import os
-import shutil
+import re
 import signal
 import tempfile
 import threading
@@ -11,14 +10,11 @@ import urllib.request
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from itertools import count
-from pathlib import Path
 from urllib.parse import urljoin
 
 import httpx
 import psutil
 import pytest
-import yaml
-from prefect.client.orchestration import get_client
 from prefect.settings import PREFECT_API_URL, temporary_settings
 from prefect.states import Pending
 
@@ -27,15 +23,12 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.flows.commands import live as command
 from leaseboard.flows.commands import operate
 from leaseboard.flows.console import terminable
-from leaseboard.flows.flow_runs import TAG, cause
-from leaseboard.flows.schedule import ALONE, Scheduler, benchmark, check_kept
-from leaseboard.flows.server import PrefectServer
+from leaseboard.flows.flow_runs import cause
+from leaseboard.flows.schedule import Scheduler, benchmark, check_kept
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from tests.flows.schedules import (
     ROOT,
-    free_port,
     logs,
-    make_home,
     schedule,
     state,
     stop,
@@ -43,16 +36,17 @@ from tests.flows.schedules import (
     unfinished,
     until,
 )
-from tests.tasks.keep.world import World
+from tests.flows.waiting import free_port
+from tests.tasks.live.world import World
 
 KEPT = """
 schedules:
-  - {name: sales, cron: "0 0 1 1 *", keep: sales.yaml}
+  - {name: sales, cron: "0 0 1 1 *", live: sales.yaml}
 """
 
 
 class Healthy(BaseHTTPRequestHandler):
-    """Answers as a Prefect server's ``/health`` does."""
+    """Server that answers as a Prefect server's ``/health`` does."""
 
     def do_GET(self):
         self.send_response(200)
@@ -62,44 +56,7 @@ class Healthy(BaseHTTPRequestHandler):
         pass
 
 
-@pytest.fixture
-def home(tmp_path, empty_store):
-    (tmp_path / "mlruns").mkdir()
-    shutil.copy(empty_store, tmp_path / "mlruns" / "mlflow.db")
-    return make_home(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory, environment, prefect_tables, forked_services):
-    """A Prefect server that outlives those who use it; yields a client of it."""
-    prefect_tables(Path(os.environ["PREFECT_HOME"]))
-    made = PrefectServer(tmp_path_factory.mktemp("server") / "server.log", scheduling=True)
-    with (
-        made,
-        temporary_settings({PREFECT_API_URL: made.wait()}),
-        get_client(sync_client=True) as client,
-    ):
-        yield client
-
-
-@pytest.fixture
-def scheduling(home, server, zygote):
-    """Starts ``leaseboard schedule`` on `server`; it serves when this returns."""
-    started = []
-
-    def start():
-        process = schedule(zygote, home, PREFECT_API_URL=str(server.api_url))
-        started.append(process)
-        until(lambda: "serving" in (home / "said.txt").read_text(), home, process)
-        return process
-
-    yield start
-    for process in started:
-        if process.poll() is None:
-            stop(process)
-
-
-def test_prefect_is_not_told_the_address_of_the_store(monkeypatch, server):
+def test_prefect_does_not_get_the_address_of_the_store(monkeypatch, server):
     """An address may hold a password, and Prefect shows the parameters of a flow."""
     secret = "postgresql://me:hunter2@db/x"
     given = []
@@ -124,14 +81,14 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(
         pytest.raises(LeaseboardError, match="does not answer") as raised,
     ):
         command.schedule(conf=home / "conf")
-    (found,) = operate.stuck_flow_runs(mend=False)
+    (found,) = operate.stuck_flow_runs(fix=False)
 
     assert not found.healthy
     assert "does not answer" in found.detail
     assert "hunter2" not in f"{raised.value} {found.detail}"
 
 
-def test_an_answer_that_is_an_error_is_told_without_the_address():
+def test_an_error_in_an_answer_is_reported_without_the_address():
     address = "http://me:hunter2@db/api"
     request = httpx.Request("GET", address)
     answer = httpx.Response(503, request=request)
@@ -141,7 +98,7 @@ def test_an_answer_that_is_an_error_is_told_without_the_address():
     assert cause(raised.value) == "status 503"
 
 
-def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, environment):
+def test_the_server_of_another_program_is_not_taken_for_ours(monkeypatch, tmp_path, environment):
     """4200 is Prefect's own default, so another one may well be there."""
     served = []
     monkeypatch.chdir(tmp_path)
@@ -159,7 +116,7 @@ def test_a_server_of_somebody_else_is_not_taken_for_ours(monkeypatch, tmp_path, 
 
 
 def test_the_page_asks_the_server_that_it_came_from(server):
-    """Whatever the port, and under whatever name a browser reaches it."""
+    """On any port, and under any name by which a browser reaches it."""
     page = str(server.api_url).removesuffix("/api/").removesuffix("/api")
     for place in (page, page.replace("127.0.0.1", "localhost")):
         with urllib.request.urlopen(f"{place}/ui-settings", timeout=30) as answer:
@@ -172,13 +129,13 @@ STEPS = ("ingest", "validate", "join labels", "monitor", "train", "evaluate", "p
 
 
 def steps(client, run):
-    """The names of the tasks of a flow run."""
+    """Return the names of the tasks of a flow run."""
     body = {"flow_runs": {"id": {"any_": [str(run.id)]}}}
     return [task["name"] for task in client.request("POST", "/task_runs/filter", json=body).json()]
 
 
 class Process:
-    """Stands in for the process of a run; it ends with `code`."""
+    """Fake process of a run, which ends with `code`."""
 
     code: int | None = None
     begun: list[str]
@@ -195,7 +152,7 @@ class Process:
 
 @pytest.fixture
 def processes(monkeypatch):
-    """The runs that a process was started for."""
+    """Return the runs that a process was started for."""
     monkeypatch.setattr(Process, "begun", [], raising=False)
     monkeypatch.setattr("leaseboard.flows.schedule.Service", Process)
     return Process.begun
@@ -203,7 +160,7 @@ def processes(monkeypatch):
 
 @pytest.fixture
 def deployed(home, server, monkeypatch):
-    """Deploys the schedules of `home`, and serves nothing; returns their names."""
+    """Deploy the schedules of `home`, and serve nothing; return their names."""
     served = []
     loaded = load_schedule(home / "conf")
     with monkeypatch.context() as patch:
@@ -245,7 +202,7 @@ def test_an_error_of_the_server_at_any_moment_keeps_no_run_from_starting_and_end
             asked = fail(server, patch, nth, answered=answered)
             for _ in range(3):  # start, end, and once more for the error
                 with suppress(httpx.HTTPError):
-                    scheduler.turn()
+                    scheduler.update()
         assert processes == [str(run.id)]
         assert state(server, run).message == "its process ended with exit code 7"
         assert unfinished(server) == []
@@ -263,7 +220,7 @@ def test_an_error_of_the_server_at_any_moment_keeps_no_run_from_starting_and_end
         (None, "an error (ZeroDivisionError)"),
     ],
 )
-def test_whatever_ends_a_schedule_ends_the_runs_that_go_on_and_says_so(
+def test_the_end_of_a_schedule_ends_its_runs_with_the_reason(
     home, server, processes, monkeypatch, number, why
 ):
     started = []
@@ -290,14 +247,14 @@ def test_whatever_ends_a_schedule_ends_the_runs_that_go_on_and_says_so(
     assert unfinished(server) == []
 
 
-def test_a_run_that_nobody_owns_is_reported_and_ended_by_the_next_start(
+def test_a_run_without_an_owner_is_reported_and_ended_by_the_next_start(
     home, server, deployed, monkeypatch
 ):
-    """What was to start it was killed between two of its requests."""
+    """The process that was to start it was killed between two of its requests."""
     monkeypatch.setenv("PREFECT_API_URL", str(server.api_url))
     run = trigger(server, "slow")
     server.set_flow_run_state(run.id, Pending())
-    (found,) = operate.stuck_flow_runs(mend=False)
+    (found,) = operate.stuck_flow_runs(fix=False)
     with monkeypatch.context() as patch:
         patch.setattr(Scheduler, "serve", lambda *_: None)
         leaseboard.flows.schedule.serve_schedules(
@@ -310,6 +267,7 @@ def test_a_run_that_nobody_owns_is_reported_and_ended_by_the_next_start(
     assert state(server, run).message.startswith("no process owns it")
 
 
+@pytest.mark.slow
 def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
     home, server, scheduling, monkeypatch
 ):
@@ -319,7 +277,9 @@ def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
     first = trigger(server, "slow")
     until(asleep.exists, home, process)
     second = trigger(server, "slow")
-    reason = f"not started: run 'slow' {first.id} still runs (process "
+    named = server.read_flow_run(first.id).name
+    assert re.fullmatch(r"slow \d{4}-\d\d-\d\d \d\d:\d\d", named)
+    reason = f"not started: run {named!r} {first.id} still runs (process "
     until(lambda: state(server, second).is_final(), home, process)
     assert state(server, second).is_cancelled()
     assert state(server, second).message.startswith(reason)
@@ -328,10 +288,10 @@ def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
 
     assert stop(process, signal.SIGKILL) == -signal.SIGKILL
     assert state(server, first).is_running()
-    (found,) = operate.stuck_flow_runs(mend=False)
+    (found,) = operate.stuck_flow_runs(fix=False)
     assert not found.healthy
     assert str(first.id) in found.detail
-    assert "leaseboard doctor --mend" in found.detail
+    assert "leaseboard doctor --fix" in found.detail
 
     asleep.unlink()
     process = scheduling()
@@ -349,6 +309,7 @@ def test_a_schedule_that_is_stopped_in_a_run_goes_on_when_it_starts_again(
     assert "Crashed: the schedule was stopped by SIGTERM" in (home / "said.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_s_log_is_what_the_terminal_shows(home, server, scheduling):
     process = scheduling()
     run = trigger(server, "mixed")
@@ -356,22 +317,23 @@ def test_a_run_s_log_is_what_the_terminal_shows(home, server, scheduling):
     stop(process)
 
     assert state(server, run).is_failed()
-    told = logs(server, run.id)
-    assert any("crash: ValueError: out of luck" in line for line in told)
-    assert any(line.startswith("report:") for line in told)
+    logged = logs(server, run.id)
+    assert any("crash: ValueError: out of luck" in line for line in logged)
+    assert any(line.startswith("report:") for line in logged)
     said = (home / "said.txt").read_text().splitlines()
     printed = [line for line in said if line.startswith(("[", "report:", "results:", "mlflow:"))]
-    assert [line for line in told if line in printed] == printed
-    assert any("the job printed" in line for line in told)
+    assert [line for line in logged if line in printed] == printed
+    assert any("the job printed" in line for line in logged)
 
 
-def test_a_keep_takes_its_turns_as_flow_runs(home, server, scheduling):
+@pytest.mark.slow
+def test_updates_of_a_live_model_are_flow_runs(home, server, scheduling):
     world = World(home)
     (home / "conf" / "schedule.yaml").write_text(KEPT)
     process = scheduling()
 
     def turned():
-        run = trigger(server, "sales", "keep")
+        run = trigger(server, "sales", "live-update")
         until(lambda: state(server, run).is_final(), home, process)
         return run, state(server, run)
 
@@ -380,14 +342,14 @@ def test_a_keep_takes_its_turns_as_flow_runs(home, server, scheduling):
     assert first.message.startswith("1 batch: 60 new")
     assert any(line.startswith("000.csv: 60 new") for line in logs(server, run.id))
     assert server.read_flow_run(run.id).parameters == {"file": "sales.yaml", "out": None}
-    assert (home / "runs" / "keep" / "sales" / "report.html").is_file()
+    assert (home / "runs" / "live" / "sales" / "report.html").is_file()
     until(lambda: set(STEPS) <= set(steps(server, run)), home, process)
 
     world.deliver(1, world.day(1).drop(columns="a"))
     _, second = turned()
     assert second.is_completed()
-    assert "1 held back; " in second.message
-    assert "open: leaseboard keep sales.yaml --status" in second.message
+    assert "1 rejected; " in second.message
+    assert "open: leaseboard live status sales.yaml" in second.message
 
     (home / "contract.yaml").unlink()
     run, third = turned()
@@ -403,7 +365,7 @@ def test_a_keep_takes_its_turns_as_flow_runs(home, server, scheduling):
         (lambda world: (world.home / "contract.yaml").unlink(), "contract.yaml"),
     ],
 )
-def test_a_keep_that_could_take_no_turn_is_refused_at_once(
+def test_a_live_model_that_cannot_be_updated_is_refused_at_once(
     home, monkeypatch, environment, change, said
 ):
     change(World(home))
@@ -429,22 +391,6 @@ def test_a_schedule_that_is_stopped_while_its_server_starts_leaves_nothing(home,
     assert stop(process, number) == (-number if number == signal.SIGKILL else 0)
 
 
-def test_the_deployment_for_a_work_pool_is_ours():
-    """Its runs are ours once their process has claimed them; until then they are the worker's."""
-    (deployment,) = yaml.safe_load((ROOT / "prefect.yaml").read_text())["deployments"]
-    module, _, name = deployment["entrypoint"].partition(":")
-
-    assert deployment["tags"] == [ALONE]
-    assert TAG not in deployment["tags"]
-    own = yaml.safe_load((ROOT / "conf" / "schedule.yaml").read_text())["schedules"]
-    assert deployment["name"] not in {entry["name"] for entry in own}
-    assert (ROOT / module, name) == (
-        Path(inspect.getsourcefile(benchmark.fn)).resolve(),
-        "benchmark",
-    )
-    assert set(deployment["parameters"]) <= set(inspect.signature(benchmark.fn).parameters)
-
-
 TWO = """
 schedules:
   - {name: night, cron: "0 0 1 1 *", suite: tiny}
@@ -455,9 +401,9 @@ schedules:
 def test_a_schedule_that_was_taken_out_of_the_file_is_paused(home, server):
     conf = home / "conf"
     (conf / "schedule.yaml").write_text(TWO)
-    before = leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
+    before, _ = leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
     (conf / "schedule.yaml").write_text(TWO.partition("  - {name: noon")[0])
-    names = leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
+    names, _ = leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
 
     assert leaseboard.flows.schedule._pause_others(server, names, home / "other") == []
     assert leaseboard.flows.schedule._pause_others(server, names, conf) == ["noon"]
@@ -472,7 +418,7 @@ def test_a_deployment_of_a_work_pool_is_not_overwritten(home, server):
     flow = server.create_flow(benchmark)
     kept = server.create_deployment(flow, "pooled", pull_steps=[{"prefect.set": {}}])
     with pytest.raises(UsageError, match="prefect deployment delete benchmark/pooled"):
-        leaseboard.flows.schedule._deployed(load_schedule(conf), conf)
+        leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
     assert server.read_deployment(kept).pull_steps
 
 

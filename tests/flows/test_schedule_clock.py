@@ -1,5 +1,6 @@
 """The clock strikes: tests that wait for a minute to pass."""
 
+import re
 import signal
 from contextlib import suppress
 
@@ -12,7 +13,6 @@ from prefect.states import Cancelling
 from leaseboard.tasks.folder.results import read_results
 from tests.flows.schedules import (
     SCHEDULE,
-    free_port,
     make_home,
     schedule,
     state,
@@ -20,6 +20,7 @@ from tests.flows.schedules import (
     trigger,
     until,
 )
+from tests.flows.waiting import free_port
 
 MINUTELY = """
   - {{name: minutely, cron: "* * * * *", suite: tiny, out: {home}/runs/tiny}}
@@ -28,7 +29,7 @@ MINUTELY = """
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory, environment, zygote):
-    """``leaseboard schedule`` with a server of its own; yields the folder and a client."""
+    """Start ``leaseboard schedule`` with a server of its own; yield the folder and a client."""
     home = make_home(tmp_path_factory.mktemp("schedule"), SCHEDULE.rstrip() + MINUTELY)
     port = free_port()
     process = schedule(zygote, home, "--port", str(port))
@@ -68,7 +69,7 @@ def test_the_clock_starts_the_next_run_of_a_schedule_that_was_killed_in_one(
 
 
 @pytest.mark.slow
-def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
+def test_cron_strikes_and_the_leaderboard_is_on_the_run_s_page(served):
     home, client = served
 
     def struck():
@@ -80,8 +81,11 @@ def test_cron_strikes_and_the_board_is_on_the_run_s_page(served):
     body = {"flow_runs": {"id": {"any_": [struck()[0]["id"]]}}}
     artifacts = client.request("POST", "/artifacts/filter", json=body).json()
     shown = {artifact["key"]: artifact["data"] for artifact in artifacts}
-    assert "vanilla" in shown["board"]
-    assert "report.html" in shown["report"]
+    assert "vanilla" in shown["tiny-leaderboard"]
+    assert '"code": "LB011"' in shown["tiny-diagnostics"]
+    assert re.search(r"http://127.0.0.1:5000/#/experiments/1/runs/\w+/artifacts/report.html",
+                     shown["tiny-report"])  # fmt: skip
+    assert not any("file://" in str(each) for each in shown.values())
 
 
 @pytest.mark.slow
@@ -104,10 +108,10 @@ def test_runs_do_not_overlap_and_a_cancelled_one_stops_its_jobs(served):
 
 
 def sleepers():
-    """Worker processes below this one; a list of processes shows 15 letters of their module."""
+    """Return worker processes below this one; a process list shows 15 letters of their module."""
     found = []
     for process in psutil.Process().children(recursive=True):
         with suppress(psutil.NoSuchProcess):
-            if process.name() == "leaseboard.tasks.pool.work":
+            if process.name() == "tasks.pool.work":
                 found.append(process)
     return found

@@ -1,4 +1,4 @@
-"""``leaseboard serve`` as a process: what it has answered stands, however it ends."""
+"""``leaseboard live serve`` as a process: what it has answered stays, however it ends."""
 
 from __future__ import annotations
 
@@ -8,26 +8,20 @@ import os
 import signal
 import socket
 import threading
-import time
 from collections import Counter
 from contextlib import closing, contextmanager
+from copy import copy
 
+import pandas as pd
 import psutil
 import pytest
+from mlflow.pyfunc.scoring_server.client import ScoringServerClient
 
-from tests.tasks.keep.world import World
+from tests.flows.waiting import until
+from tests.tasks.live.world import World
 
 SECONDS = 120
 ROW = {"when": "2026-02-01T00:00:00", "a": 0.5, "shop": "x"}
-
-
-def until(holds):
-    """Wait for what comes; a loaded machine must not fail a test."""
-    deadline = time.monotonic() + SECONDS
-    while not (found := holds()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
 
 
 class Callers:
@@ -46,14 +40,14 @@ class Callers:
             while not self._stop.is_set():
                 number += 1
                 try:
-                    status, told = predict(connection, f"{caller}-{number}")
+                    status, reported = predict(connection, f"{caller}-{number}")
                 except (OSError, http.client.HTTPException):
                     self.statuses["gone"] += 1
                     return
                 self.statuses[status] += 1
                 if status == 200:
-                    self.ids.add(told["forecasts"][0]["id"])
-                    self.versions.add(told["snapshot"]["version"])
+                    self.ids.add(reported["ids"][0])
+                    self.versions.add(reported["snapshot"]["version"])
 
     def end(self):
         self._stop.set()
@@ -66,8 +60,8 @@ def calling(port):
 
 
 def predict(connection, identity):
-    body = json.dumps({"rows": [{**ROW, "order": identity}]})
-    connection.request("POST", "/predict", body, {"content-type": "application/json"})
+    body = json.dumps({"dataframe_records": [{**ROW, "order": identity}]})
+    connection.request("POST", "/invocations", body, {"content-type": "application/json"})
     answer = connection.getresponse()
     return answer.status, json.loads(answer.read())
 
@@ -93,10 +87,10 @@ class Server:
 
     @contextmanager
     def under_way(self):
-        """A request whose head the server has; after the block comes the body, and the answer."""
-        body = json.dumps({"rows": [{**ROW, "order": "last"}]}).encode()
+        """Send a request's head; after the block send the body, and take the answer."""
+        body = json.dumps({"dataframe_records": [{**ROW, "order": "last"}]}).encode()
         head = (
-            "POST /predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+            "POST /invocations HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Expect: 100-continue\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         with socket.create_connection(("127.0.0.1", self.port), SECONDS) as connection:
@@ -130,13 +124,13 @@ contract: contract.yaml
 
 @pytest.fixture
 def serve(zygote, world, uri, tmp_path):
-    """A function that starts a server of the world's keep."""
+    """Return a function that starts a server of the world's live model."""
     started = []
 
-    def start():
+    def start(home=world.home, uri=uri):
         said = tmp_path / f"said-{len(started)}"
-        words = ["-m", "leaseboard", "serve", world.home / "sales.yaml", "--port", "0",
-                 "--out", world.home, "--tracking-uri", uri]  # fmt: skip
+        words = ["-m", "leaseboard", "live", "serve", home / "sales.yaml", "--port", "0",
+                 "--run-dir", home, "--tracking-uri", uri]  # fmt: skip
         with said.open("w") as file:
             process = zygote.start(words, cwd=tmp_path, out=file, err=file)
         started.append(process)
@@ -150,28 +144,33 @@ def serve(zygote, world, uri, tmp_path):
 
 
 def learn(world, uri, number):
-    """A day and its turn, which publishes."""
+    """Deliver a day and run its update, which publishes."""
     if number:
         world.deliver(number, world.day(number))
-    world.turn(number, file=world.home / "sales.yaml", tracking_uri=uri)
+    world.update(number, file=world.home / "sales.yaml", tracking_uri=uri)
 
 
 def logged(world):
-    with world.state.begun() as connection:
+    with world.state.connected() as connection:
         return set(connection.exec_driver_sql("select id from keep_sales_served").scalars())
 
 
+@pytest.mark.slow
 def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve, world, uri):
     server = serve()
     assert server.ask()[0] == 503
-    status, told = server.ask(identity="early")
+    status, reported = server.ask(identity="early")
     assert status == 503
-    assert "there is no champion yet" in told["error"]
+    assert "no champion yet" in reported["error"]
     places = psutil.Process(server.process.pid).net_connections()
     assert [each.laddr.ip for each in places if each.status == "LISTEN"] == ["127.0.0.1"]
 
     learn(world, uri, 0)
     until(lambda: server.ask()[0] == 200)
+    client, asked = ScoringServerClient("127.0.0.1", server.port), pd.DataFrame([ROW])
+    client.ping()
+    found = client.invoke(asked.assign(order="mlflow"), params={"level": 0.9}).get_predictions()
+    assert list(found) == ["prediction", "low", "high"]
     callers = Callers(server.port)
     until(lambda: callers.versions)
     learn(world, uri, 1)
@@ -183,11 +182,11 @@ def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve,
     with server.under_way():
         server.process.terminate()
     assert server.process.wait(SECONDS) == 0
-    assert logged(world) == callers.ids | {"last"}
-    assert [x.rpartition("/")[2] for x in server.said() if "forecasts come" in x] == ["1", "2"]
+    assert logged(world) == callers.ids | {"last", "mlflow"}
+    assert [x.rpartition("/")[2] for x in server.said() if "predictions come" in x] == ["1", "2"]
 
 
-def test_a_kill_leaves_no_forecast_without_its_log(serve, world, uri):
+def test_a_kill_leaves_no_prediction_without_its_log(serve, world, uri):
     learn(world, uri, 0)
     server = serve()
     callers = Callers(server.port)
@@ -195,12 +194,51 @@ def test_a_kill_leaves_no_forecast_without_its_log(serve, world, uri):
     os.kill(server.process.pid, signal.SIGKILL)
     server.process.wait(SECONDS)
     callers.end()
-    assert callers.statuses.keys() == {200, "gone"}
+    assert {200, "gone"} <= callers.statuses.keys() <= {200, 503, "gone"}, "503: it is too busy"
     assert callers.ids <= logged(world)
 
     again = serve()
     assert again.ask(identity="again")[0] == 200
     assert "again" in logged(world)
+
+
+@pytest.mark.slow
+def test_a_live_model_moves_while_it_is_served(serve, world, uri, tmp_path, empty_store, call):
+    learn(world, uri, 0)
+    server = serve()
+    callers = Callers(server.port)
+    until(lambda: callers.statuses[200] >= 50)
+    before = {*callers.ids}
+    file = world.home / "sales.yaml"
+    given = ("--run-dir", world.home, "--tracking-uri", uri)
+    assert call("live", "export", file, tmp_path / "sales.zip", *given)[0] == 0
+    until(lambda: callers.statuses[200] >= 100 + len(before))
+    callers.end()
+    assert callers.statuses.keys() == {200}, "no request was lost or refused"
+
+    (tmp_path / "there.db").write_bytes(empty_store.read_bytes())
+    there, home = f"sqlite:///{tmp_path / 'there.db'}", tmp_path / "there"
+    given = ("--run-dir", home, "--tracking-uri", there)
+    code, out, _ = call(
+        "live", "import", tmp_path / "sales.zip", "--file", home / "sales.yaml", *given
+    )
+    assert (code, "next: leaseboard live update" in out) == (0, True)
+    moved = copy(world)
+    moved.home, moved.inbox = home, home / "inbox"
+    assert before <= logged(moved) <= logged(world)
+
+    again, identity = serve(home, there), max(before)  # the first are those of a file, too
+    with calling(again.port) as connection:
+        labels = json.dumps([{"id": identity, "label": 104.5}])
+        connection.request("POST", "/labels", labels, {"content-type": "application/json"})
+        assert connection.getresponse().status == 202
+    rows = moved.day(1)[:1].assign(order=identity).drop(columns="revenue")
+    moved.inbox.mkdir()
+    moved.deliver(1, rows)
+    moved.update(1, file=home / "sales.yaml", tracking_uri=there)
+    assert moved.state.posted() == []
+    assert moved.state.rows_of([identity])[identity].label == "104.5"
+    assert again.ask(identity="after")[0] == 200
 
 
 @pytest.fixture
@@ -220,16 +258,16 @@ def taken():
 )
 def test_what_cannot_be_served_is_one_line(call, world, uri, taken, options, said):
     file = world.home / "sales.yaml"
-    given = ("--port", taken, "--tracking-uri", uri, "--out", world.home)
-    code, _, err = call("serve", file, *given, *options)
+    given = ("--port", taken, "--tracking-uri", uri, "--run-dir", world.home)
+    code, _, err = call("live", "serve", file, *given, *options)
     assert code == 64
     assert said.format(port=taken) in err
     assert len(err.strip().splitlines()) == 1
 
 
-def test_a_token_that_nobody_can_send_is_one_line(call, world, monkeypatch):
+def test_a_token_that_no_one_can_send_is_one_line(call, world, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_TOKEN", "two words")
-    code, _, err = call("serve", world.home / "sales.yaml")
+    code, _, err = call("live", "serve", world.home / "sales.yaml")
     assert code == 64
     assert "LEASEBOARD_TOKEN holds a space" in err
     assert len(err.strip().splitlines()) == 1

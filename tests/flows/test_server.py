@@ -26,7 +26,7 @@ http.server.HTTPServer(("127.0.0.1", port), handler).serve_forever()
 
 @pytest.fixture
 def fake(tmp_path, monkeypatch):
-    """A server that cannot be started twice while it makes its database."""
+    """Return a server that cannot be started twice while it makes its database."""
     monkeypatch.setattr(server, "COMMAND", ("-c", FAKE))
     monkeypatch.setenv("FAKE_HOME", str(tmp_path))
     monkeypatch.setenv("PREFECT_HOME", str(tmp_path))

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -15,6 +14,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import server as service
 from leaseboard.flows.commands import operate
 from leaseboard.flows.server import Service
+from tests.flows.waiting import free_port, until
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTENER = """
@@ -38,16 +38,7 @@ runpy.run_module("leaseboard", run_name="__main__", alter_sys=True)
 
 @pytest.fixture
 def port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def until(holds, seconds=240):
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    return free_port()
 
 
 def serve(code, port):
@@ -116,7 +107,7 @@ def test_the_ui_s_server_ends_with_the_command(tmp_path, port, number, status):
     assert not service.answers(port)
 
 
-def test_the_ui_of_somebody_else_is_not_taken_for_ours(tmp_path, monkeypatch, environment):
+def test_the_ui_of_another_user_is_not_taken_for_ours(tmp_path, monkeypatch, environment):
     monkeypatch.chdir(tmp_path)
     with socket.create_server(("127.0.0.1", 0)) as theirs:
         taken = theirs.getsockname()[1]

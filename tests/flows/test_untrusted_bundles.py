@@ -1,4 +1,4 @@
-"""Whatever a forger makes of a bundle: it is refused whole, or what it holds can be used."""
+"""Any forged archive is refused whole, or its content can be used."""
 
 import gzip
 import hashlib
@@ -27,21 +27,24 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.log_format import write_log
 from leaseboard.flows.commands.archive import merge
-from leaseboard.tasks import fetch, report
-from leaseboard.tasks.folder import results, seal
+from leaseboard.tasks.archive import bundle
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.folder import checksums, results
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.plan import plan
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.terminal import shown
+from leaseboard.tasks.report import build
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.tend import bundle
+from tests.flows.suites import reusable
 
 SUITE = Suite(
     title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]
 )
 LOG = [
-    Started(at=0, algorithm="a", bench="stream", unit="examples", budget=60, capacity=2, seed=1,
+    Started(at=0, algorithm="a", environment="stream", unit="examples", budget=60, capacity=2,
+            seed=1,
             settings={"b": 3}),
     ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
     ConfigurationAdmitted(at=0, configuration=1, parent=0, parameters={"rate": 0.1}),
@@ -56,23 +59,23 @@ LOG = [
 
 
 def read_digest(reference):
-    return fetch.load(reference).digest
+    return loading.load(reference).digest
 
 
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory, environment):
-    """The bundle of a run of two jobs under their real keys: one is ok, one a crash."""
+    """Return the archive of a run of two jobs under their real keys: one is ok, one a crash."""
     out = tmp_path_factory.mktemp("honest")
     for entry in plan(SUITE.jobs(), lambda _: None, read_digest):
-        ok, job = entry.job.label == "vanilla", entry.job
+        ok, job = entry.job.name == "vanilla", entry.job
         write_log(results.begin(out, entry.key) / results.EVENTS, LOG if ok else LOG[:-2])
         (results.job_folder(out, entry.key) / results.LOG).write_text("said\n")
         made = Result(
-            key=entry.key, algorithm=job.algorithm, label=job.label, data=job.data,
+            key=entry.key, algorithm=job.algorithm, name=job.name, data=job.data,
             digest=entry.digest, seed=job.seed, environment_seed=job.environment_seed,
             repetition=job.repetition, status="ok" if ok else "crash", metric="mse",
             score=0.5 if ok else None, metrics={"test": 0.6}, version=entry.version,
-            unit="examples", units=60.0, budget=60.0, bench="stream", champion={"rate": 0.5},
+            unit="examples", units=60.0, budget=60.0, environment="stream", champion={"rate": 0.5},
             settings={"b": [1, None]},
             started="2026-01-01T00:00:00+00:00", host="here", events=results.EVENTS,
         )  # fmt: skip
@@ -91,20 +94,20 @@ def store(tmp_path_factory, empty_store):
 
 @pytest.fixture(scope="module")
 def merged(honest, store, tmp_path_factory):
-    """A run folder of the honest bundle."""
+    """Return a run folder of the honest archive."""
     out = tmp_path_factory.mktemp("merged") / "m"
-    assert merge([honest], out, store) == 0
+    assert merge([honest], out, tracking_uri=store) == 0
     return out
 
 
 class Forgery:
-    """The members of a bundle, to be changed; what depends on them is mended when written."""
+    """Members of an archive, to be changed; what depends on them is fixed when written."""
 
     def __init__(self, path):
         with zipfile.ZipFile(path) as archive:
             self.files = {name: archive.read(name) for name in archive.namelist()}
         self.manifest = json.loads(self.files.pop(bundle.MANIFEST))
-        for derived in ("files", "outcomes", "seal"):
+        for derived in ("files", "outcomes", "checksum"):
             self.manifest.pop(derived)
         self.known, self.twice, self.infos = {}, [], {}
         self.broken = lambda content: content
@@ -115,16 +118,16 @@ class Forgery:
     def change_result(self, name, change):
         fields = json.loads(self.files[name])
         change(fields)
-        fields.pop("seal", None)
-        self.files[name] = json.dumps(fields | {"seal": seal.digest_of(fields)}).encode()
+        fields.pop("checksum", None)
+        self.files[name] = json.dumps(fields | {"checksum": checksums.digest_of(fields)}).encode()
 
     def change_log(self, name, change):
         lines = gzip.decompress(self.files[name]).splitlines()
         self.files[name] = gzip.compress(b"\n".join(change(lines)) + b"\n", mtime=0)
         found = {"size": len(self.files[name]), "sha256": digest(self.files[name])}
-        beside = name.replace(results.EVENTS, results.RESULT)
-        if beside in self.files:
-            self.change_result(beside, lambda fields: fields.update(log=found))
+        next_to = name.replace(results.EVENTS, results.RESULT)
+        if next_to in self.files:
+            self.change_result(next_to, lambda fields: fields.update(log=found))
 
     def write(self, path):
         self.manifest.setdefault("files", {
@@ -135,7 +138,7 @@ class Forgery:
             name.split("/")[1]: status_of(self.files[name])
             for name in self.named(results.RESULT)
         })  # fmt: skip
-        self.manifest.setdefault("seal", seal.digest_of(self.manifest))
+        self.manifest.setdefault("checksum", checksums.digest_of(self.manifest))
         files = [*self.files.items(), *self.twice]
         files.append((bundle.MANIFEST, json.dumps(self.manifest).encode()))
         with zipfile.ZipFile(path, "w") as archive, warnings.catch_warnings():
@@ -150,7 +153,7 @@ class Forgery:
 
 
 def status_of(content):
-    """What a result says its status is, however odd the rest of it."""
+    """Return the status that a result gives, however odd the rest of it."""
     found = re.search(rb'"status": "(\w+)"', content)
     return found[1].decode() if found else "ok"
 
@@ -182,7 +185,7 @@ NAMES = st.sampled_from(
 
 @st.composite
 def edits(draw, mapping):
-    """A change of one value of a mapping, of one inside it, or of its keys."""
+    """Return a change of one value of a mapping, of one inside it, or of its keys."""
     name = draw(st.sampled_from([*sorted(mapping), ""])) or draw(TEXTS)
     inner = mapping.get(name)
     if isinstance(inner, dict) and inner and draw(st.booleans()):
@@ -285,7 +288,7 @@ def packing(draw, forgery):
 
 
 def sizes(draw, forgery):
-    """Another size in the file's directory than the member has."""
+    """Return another size in the file's directory than the member has."""
     said = draw(st.sampled_from([0, 1, 2**31, 2**32 - 2])).to_bytes(4, "little")
 
     def lie(content):
@@ -296,7 +299,7 @@ def sizes(draw, forgery):
 
 
 def directory(draw, forgery):
-    """Other bytes in the file's directory or its end."""
+    """Return other bytes in the file's directory or its end."""
     signature = draw(st.sampled_from([b"PK\1\2", b"PK\5\6"]))
     places = draw(st.dictionaries(st.integers(4, 60), st.integers(0, 255), min_size=1, max_size=4))
 
@@ -316,7 +319,7 @@ CHANGES = [
 
 
 def tree(place):
-    """Every file below a folder with its bytes; None if there is none."""
+    """Return every file below a folder with its bytes; None if the folder is missing."""
     if not place.exists():
         return None
     return {
@@ -326,9 +329,9 @@ def tree(place):
 
 
 def refused(forged, out, store):
-    """Why a bundle is not merged, None if it is."""
+    """Return why an archive is not merged, None if it is."""
     try:
-        merge([forged], out, store)
+        merge([forged], out, tracking_uri=store)
     except LeaseboardError as error:
         return str(error)
     return None
@@ -338,17 +341,17 @@ def works(out):
     """Read, report and plan what was merged."""
     assert results.damaged(out) == []
     frame = as_frame(shown_at(out))
-    suite = report.suite_of(out)
-    report.build(out, suite)
+    suite = build.suite_of(out)
+    build.build(out, suite)
     assert (out / "report.html").stat().st_size > 100_000
     assert len(frame) == len(results.read_results(out))
-    for planned in plan(SUITE.jobs(), lambda key: results.reusable(out, key), read_digest):
+    for planned in plan(SUITE.jobs(), lambda key: reusable(out, key), read_digest):
         assert planned.earlier is None or planned.earlier.status == "ok"
 
 
 def test_the_honest_one_counts_as_done(merged):
     works(merged)
-    planned = plan(SUITE.jobs(), lambda key: results.reusable(merged, key), read_digest)
+    planned = plan(SUITE.jobs(), lambda key: reusable(merged, key), read_digest)
     assert [entry.done for entry in planned] == [True, False]
 
 

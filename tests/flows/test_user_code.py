@@ -21,11 +21,11 @@ from leaseboard.algorithms.base import Algorithm
 
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
-    bench = "stream"
+    environment = "stream"
     other: str = ""
 
-    def run(self, bench, seed):
-        yield from bench.record(np.zeros(bench.budget, np.float32))
+    def run(self, env, seed):
+        yield from env.record(np.zeros(env.budget, np.float32))
 """
 
 
@@ -33,12 +33,12 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
     oracle = tmp_path / "oracle.py"
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
-        "baselines: false\nalgorithms: [{name: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
+        "baselines: false\nalgorithms: [{algorithm: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
     )
     keys = set()
     for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
         oracle.write_text(text)
-        code, out, _ = command("plan", "s.yaml")
+        code, out, _ = command("run", "s.yaml", "--dry-run")
         assert code == 0
         keys.add(out.splitlines()[1].split()[-3])
 
@@ -53,11 +53,11 @@ PIPELINES = [DecisionTreeClassifier(max_depth=DEPTH)]
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "bench"),
+    ("algorithm", "options"),
     [("full-run", "{pipelines: own/pipes.py}"), ("average", "{space: own/space.yaml}")],
 )
-def test_code_that_an_option_of_the_bench_names_counts(
-    command, tmp_path, monkeypatch, algorithm, bench
+def test_code_that_an_option_of_the_environment_names_counts(
+    command, tmp_path, monkeypatch, algorithm, options
 ):
     """Also what only its file imports: an edit of it alone is another job."""
     own = tmp_path / "own"
@@ -67,12 +67,12 @@ def test_code_that_an_option_of_the_bench_names_counts(
     (own / "space.yaml").write_text("{title: t, source: s, arms: {a: {estimator: 'helper:Mine'}}}")
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['sklearn:iris']\nbaselines: false\n"
-        f"algorithms: [{algorithm}]\nbench: {bench}\n"
+        f"algorithms: [{algorithm}]\nenvironment: {options}\n"
     )
     keys = []
     for text in ("DEPTH = 1", "DEPTH = 1  # said", "DEPTH = 23"):
         (own / "helper.py").write_text(text)
-        code, out, err = command("plan", "s.yaml")
+        code, out, err = command("run", "s.yaml", "--dry-run")
         assert code == 0, err
         keys.append(out.splitlines()[1].split()[-3])
 
@@ -88,10 +88,10 @@ def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, t
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
         "baselines: false\n"
-        "algorithms: [{name: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
+        "algorithms: [{algorithm: 'a/own.py:Mine', settings: {other: 'b/own.py:Other'}}]\n"
     )
     for arguments in (
-        ["plan", "s.yaml"],
+        ["run", "s.yaml", "--dry-run"],
         ["race", "a/own.py:Mine", DATA, "--set", "other=b/own.py:Other"],
     ):
         code, _, err = command(*arguments)
@@ -100,11 +100,14 @@ def test_two_modules_of_one_name_for_the_files_of_one_job_are_refused(command, t
         assert err.count("\n") == 1
     (tmp_path / "b" / "helper.py").rename(tmp_path / "b" / "helper_of_b.py")
 
-    assert command("plan", "s.yaml")[0] == 0
+    assert command("run", "s.yaml", "--dry-run")[0] == 0
 
 
 def test_a_file_of_pipelines_that_is_not_there_is_refused(command):
-    for name, said in (("none.py", "no file 'none.py'"), ("none.csv", "'none.csv' is no Python")):
+    for name, said in (
+        ("none.py", "no file 'none.py'"),
+        ("none.csv", "'none.csv' is not a Python"),
+    ):
         code, _, err = command("race", "full-run", "sklearn:iris", "--set", f"pipelines={name}")
         assert code == 64
         assert said in err
@@ -118,15 +121,15 @@ from helper import SAID
 
 @dataclass(frozen=True, kw_only=True)
 class Helped(Algorithm):
-    bench = "stream"
+    environment = "stream"
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         from lazily import FACTOR
-        yield from bench.record(np.full(bench.budget, SAID * FACTOR, np.float32))
+        yield from env.record(np.full(env.budget, SAID * FACTOR, np.float32))
 """
 
 
-def test_what_a_users_file_imports_from_beside_it_is_found_and_counts(command, tmp_path):
+def test_a_module_next_to_a_users_file_is_found_and_counts(command, tmp_path):
     """An edit of a helper alone is another job, wherever the command was called."""
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "mine.py").write_text(HELPED)
@@ -161,17 +164,18 @@ arms:
 """
 
 
+@pytest.mark.slow
 def test_files_in_the_current_folder_hide_no_module_of_ours_or_of_libraries(
     tmp_path, environment, empty_store
 ):
-    """Whatever they are called: neither in this process nor in those that it starts."""
+    """For any names: neither in this process nor in those that it starts."""
     shutil.copy(empty_store, tmp_path / "m.db")
     for name in ("lightgbm", "calendar", "random", "tasks", "numpy", "logging"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('notes of mine')")
     (tmp_path / "space.yaml").write_text(SPACE)
     (tmp_path / "s.yaml").write_text(
         "title: t\ndata: ['sklearn:wine']\nbaselines: false\nalgorithms: [average]\nbudget: 4\n"
-        "bench: {space: space.yaml}\n"
+        "environment: {space: space.yaml}\n"
     )
     program = Path(sys.executable).with_name("leaseboard")
     words = ["run", "s.yaml", "--local", "--workers", "1", "--tracking-uri"]

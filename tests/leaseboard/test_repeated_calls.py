@@ -16,7 +16,7 @@ X = RNG.normal(size=(60, 3))
 Y = np.where(X[:, 0] > 0, "yes", "no")
 DATA = "synthetic:fried?rows=60&seed=0"
 OWN = [DummyClassifier(), GaussianNB()]
-ARMS = {"arms": ["lda"], "space": "fast", "budget": 1, "unit": "trials"}
+ARMS = {"arms": ["lda"], "space": "fast", "max_trials": 1}
 
 
 def select(folder, number, **given):
@@ -36,16 +36,16 @@ def select_in_workers(folder, number):
 
 
 def choose_and_tune(folder, number):
-    leaseboard.PolicyClassifier(**ARMS).fit(X, Y)
+    leaseboard.AutoMLClassifier(**ARMS).fit(X, Y)
 
 
 def choose_and_tune_with_a_store(folder, number):
     store = folder / f"{number}.sqlite"
-    leaseboard.PolicyClassifier(**ARMS, trial_cpu_seconds=None, store=store).fit(X, Y)
+    leaseboard.AutoMLClassifier(**ARMS, trial_cpu_seconds=None, store=store).fit(X, Y)
 
 
 def learn_by_apple(folder, number):
-    leaseboard.AppleClassifier().fit(X, Y)
+    leaseboard.PolynomialExpansionClassifier().fit(X, Y)
 
 
 def learn_row_by_row(folder, number):
@@ -79,15 +79,16 @@ def run_a_job(folder, number):
     "call",
     [
         select_by_abc,
-        select_on_folds,
-        select_in_workers,
-        pytest.param(choose_and_tune, marks=pytest.mark.slow),  # each starts a worker
+        # These start a process for each fit.
+        *(
+            pytest.param(call, marks=pytest.mark.slow)
+            for call in (select_on_folds, select_in_workers, choose_and_tune, race_on_a_store)
+        ),
         choose_and_tune_with_a_store,
         learn_by_apple,
         learn_row_by_row,
         learn_a_table,
         race,
-        race_on_a_store,
         run_a_job,
     ],
 )

@@ -25,11 +25,11 @@ from leaseboard.tasks.store.live_model import State
 
 @pytest.fixture
 def put_job():
-    """A function that puts a finished job into a run folder, as a suite does."""
+    """Return a function that puts a finished job into a run folder, as a suite does."""
 
     def put(out, key="k1", status="ok", **fields):
         base = {
-            "key": key, "algorithm": "vanilla", "label": "vanilla", "data": "d", "digest": "x" * 9,
+            "key": key, "algorithm": "vanilla", "name": "vanilla", "data": "d", "digest": "x" * 9,
             "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
             "score": 0.5 if status == "ok" else None, "metric": "mse", "version": "v1",
             "started": "2026-01-01T00:00:00+00:00", "host": "here", "champion": {"rate": 0.5},
@@ -37,7 +37,7 @@ def put_job():
         made = Result(**(base | fields))
         folder = results.begin(out, key)
         log = [
-            Started(at=0, algorithm="vanilla", bench="stream", unit="examples", budget=1,
+            Started(at=0, algorithm="vanilla", environment="stream", unit="examples", budget=1,
                     capacity=None, seed=1, settings={}),
             ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}),
             Measured(at=1, value=0.5),
@@ -53,7 +53,7 @@ def put_job():
 
 @pytest.fixture
 def forbidden():
-    """A context in which this process may not touch a file; root, who may, steps down for it."""
+    """Forbid this process to touch a file; root, who may, steps down for it."""
 
     @contextmanager
     def without_permission(path):
@@ -77,7 +77,7 @@ def forbidden():
 
 @pytest.fixture
 def make_store(empty_store):
-    """A function that makes a store in a folder and returns its address."""
+    """Return a function that makes a store in a folder and returns its address."""
 
     def make(folder):
         folder.mkdir(parents=True)
@@ -94,9 +94,9 @@ def uri(tmp_path, make_store):
 
 def make_result(key="k1", status="ok", **fields):
     base = {
-        "key": key, "algorithm": "chacha", "label": "chacha-paper", "data": "synthetic:fried",
+        "key": key, "algorithm": "chacha", "name": "chacha-paper", "data": "synthetic:fried",
         "digest": "ab" * 32, "seed": 7, "environment_seed": 8, "repetition": 1, "status": status,
-        "score": 0.25, "metric": "progressive_mse", "direction": "min", "bench": "stream",
+        "score": 0.25, "metric": "progressive_mse", "direction": "min", "environment": "stream",
         "metrics": {"models_per_example": 4.5}, "champion": {"interactions": ["ab"]},
         "unit": "examples", "units": 200.0, "cpu_seconds": 1.5, "wall_seconds": 2.0,
         "setup_seconds": 0.5, "settings": {"b": 5, "tune": "interactions"}, "version": "v1",
@@ -108,9 +108,9 @@ def make_result(key="k1", status="ok", **fields):
 
 
 def make_race(configurations=5):
-    """A log with a configuration of every outcome."""
+    """Yield a log with a configuration of every outcome."""
     yield Started(
-        at=0, algorithm="chacha", bench="stream", unit="examples", budget=200, capacity=3,
+        at=0, algorithm="chacha", environment="stream", unit="examples", budget=200, capacity=3,
         seed=7, settings={"b": 5},
     )  # fmt: skip
     for number in range(configurations):
@@ -142,19 +142,19 @@ def make_race(configurations=5):
 
 @pytest.fixture
 def result():
-    """A function that makes a result."""
+    """Return a function that makes a result."""
     return make_result
 
 
 @pytest.fixture
 def race():
-    """A function that makes a log."""
+    """Return a function that makes a log."""
     return make_race
 
 
 @pytest.fixture
 def finished(tmp_path):
-    """A function that puts a job into the run folder, as a suite does."""
+    """Return a function that puts a job into the run folder, as a suite does."""
 
     def put(made, configurations=5):
         folder = results.begin(tmp_path, made.key)
@@ -175,7 +175,7 @@ def find_runs(uri, name, condition=""):
 
 
 def read_contents(uri, suite):
-    """Everything that a client reads of the jobs and configurations, by key."""
+    """Return everything that a client reads of the jobs and configurations, by key."""
     from leaseboard.tasks.track.store import open_store
 
     client = open_store(uri)
@@ -212,19 +212,19 @@ def read_contents(uri, suite):
 
 @pytest.fixture
 def runs():
-    """A function that finds the runs of an experiment."""
+    """Return a function that finds the runs of an experiment."""
     return find_runs
 
 
 @pytest.fixture
 def contents():
-    """A function that reads a suite's jobs and configurations."""
+    """Return a function that reads a suite's jobs and configurations."""
     return read_contents
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)])
 def state_place(request, tmp_path):
-    """Where a state may be: a file, or a database of its own."""
+    """Return the place of a state: a file, or a database of its own."""
     if request.param == "sqlite":
         return tmp_path / "deep" / "state.sqlite"
     return request.getfixturevalue("create_database")(f"state_{uuid.uuid4().hex[:12]}")
@@ -232,5 +232,5 @@ def state_place(request, tmp_path):
 
 @pytest.fixture
 def state(state_place):
-    """The state of a live model in each kind of place."""
+    """Return the state of a live model in each kind of place."""
     return State(state_place, "sales")

@@ -20,7 +20,7 @@ EVENTS = [ConfigurationAdmitted(at=0, configuration=0, parameters={"noise": NOIS
 
 @contextmanager
 def no_room(size=2000):
-    """No file may become larger."""
+    """Let no file become larger."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

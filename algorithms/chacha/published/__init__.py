@@ -1,1 +1,1 @@
-"""ChaCha as it was published: the paper's text and its authors' programs, as rules of a race."""
+"""ChaCha as published: the paper's text and its authors' programs, as rules of a race."""

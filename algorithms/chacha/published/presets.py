@@ -1,6 +1,4 @@
-"""ChaCha as it was published: the paper's text, and its authors' two programs."""
-
-from __future__ import annotations
+"""ChaCha as published: the paper's text, and its authors' two programs."""
 
 import math
 from typing import Annotated
@@ -9,7 +7,6 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.oracle import ConfigOracle, Tune, make_oracle, no_candidates
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
 from leaseboard.algorithms.chacha.published.rules import (
@@ -25,7 +22,8 @@ from leaseboard.algorithms.chacha.published.rules import (
     Rules,
 )
 from leaseboard.algorithms.chacha.racing import Racing
-from leaseboard.algorithms.online.live import make_models
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.online.engines import make_models
 from leaseboard.algorithms.online.schema import Schema
 
 
@@ -49,7 +47,7 @@ class Published(Racing):
         return self.capacity
 
     def oracle(self) -> ConfigOracle:
-        """Return a fresh oracle: which configurations there are beside the default one."""
+        """Return a fresh oracle: the configurations other than the default one."""
         return no_candidates
 
     def race(
@@ -73,8 +71,8 @@ class Published(Racing):
             classes=task == "classification",
         )
 
-    def loss(self, bench: StreamBench) -> str:
-        """Return the proxy of appendix A.2, whatever the bench measures."""
+    def loss(self, env: StreamEnvironment) -> str:
+        """Return the proxy of appendix A.2, not what the environment measures."""
         return "clipped_absolute_error"
 
 
@@ -139,11 +137,11 @@ class Paper(Tuning, Rules):
 
     @property
     def capacity(self) -> int:
-        """At most b models are live."""
+        """The most live models: b."""
         return self.b
 
     def rules(self) -> Rules:
-        """Its settings are the rules."""
+        """Return its settings, which are the rules."""
         return self
 
 

@@ -1,7 +1,5 @@
 """The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Collection, Generator, Iterator
@@ -23,16 +21,24 @@ from leaseboard.algorithms.chacha.published.state import (
     N_CANDIDATES,
     OUT,
     UPPER,
-    Engine,
     N,
 )
 from leaseboard.algorithms.chacha.race import EMPTY, Race, State, require_numbers
 from leaseboard.algorithms.chacha.safe.naming import words_of
-from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
+from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    Eliminated,
+    Event,
+    LeaseGranted,
+)
 from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import entry, handle_of
 from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
-from leaseboard.algorithms.online.live import LiveModels, SingleCalls
+from leaseboard.algorithms.online.learner import LiveModels, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
@@ -58,7 +64,7 @@ MANY = 10_000
 
 
 class PublishedRace(Race):
-    """Who is champion, who is a challenger, and who of them is live.
+    """Race by Algorithms 1 to 3 of the paper, as a set of rules reads them.
 
     Parameters
     ----------
@@ -91,45 +97,75 @@ class PublishedRace(Race):
         self.slots = state.empty_slots(b)
         self.control = rules.controls()
         self.control[state.CLASSES] = classes
-        self.engine = Engine(models, self.slots, self.control)
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
         self.pending: list[int] = []
+        self._outputs = np.zeros((1, b), dtype=np.float32)
 
     def predict(self, example: Floats) -> float:
-        """Return what the model that the selection names predicts."""
-        return self.engine.forecast(example)
+        """Return what the model that `state.select` names predicts, 0 if it names none."""
+        if isinstance(self.models, KernelModels):
+            given = uniform(example), self.slots, self.control, self.models.handle
+            return float(state.predict_selected(*given))
+        slot = state.select(self.slots, self.control)
+        return self.models.learner(slot).predict(example) if slot >= 0 else 0.0
 
     def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
-        """Algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
-        block = slice(self._log_point - self.at)
-        learned = self.engine.advance(
-            examples[block], labels[block], importances[block], forecasts[block]
-        )
+        """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
+        n, models = self._log_point - self.at, self.models
+        if isinstance(models, KernelModels):
+            block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
+            known = self.slots, self.control
+            learned = int(
+                state.advance(*block, predictions[:n], *known, models.handle, models.loss)
+            )
+        else:
+            learned = self._learn_by_workspaces(examples[:n], labels, importances, predictions)
         self.at += learned
         return learned
 
+    def _learn_by_workspaces(
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
+    ) -> int:
+        """Learn as `state.advance` does, by workspaces."""
+        slots, control = self.slots, self.control
+        for t, example in enumerate(examples):
+            one, predictor = slice(t, t + 1), state.select(slots, control)
+            block = example[None], labels[one], importances[one]
+            self.models.learn(*block, self.live, self._outputs)
+            predictions[t] = self._outputs[0, predictor] if predictor >= 0 else 0
+            state.observe(slots, control, float(labels[t]), self._outputs[0])
+            control[state.DUE] = state.needs_decision(slots, control)
+            if control[state.DUE]:
+                return t + 1
+        return len(examples)
+
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        predict, advance = self.engine.single_calls(row)
+        if not isinstance(self.models, KernelModels):
+            return super().single_calls(row)
+        loss = self.models.loss
+        handle = handle_of(row, self.slots, self.control, self.models.handle)
+        prediction = entry(state.predict_row, handle)
+        advance = entry(state.learn_row, handle, 0, 1.0, 1.0)
 
         def learn(label: float, importance: float) -> bool:
             self.at = at = self.at + 1
-            return advance(label, importance) or at == self._log_point
+            return advance(handle, loss, label, importance) or at == self._log_point
 
-        return predict, learn
+        return lambda: prediction(handle), learn
 
     def is_due(self) -> bool:
-        """Return whether a test is positive, a lease has ended, or bounds are to be told."""
+        """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
         return bool(self.control[state.DUE]) or self.at == self._log_point
 
     def open(self) -> Iterator[Event]:
-        """Algorithm 1, line 2: the champion is c_init, S its frontier; fill the slots."""
+        """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
         champion = yield from self.admit(VWConfiguration(), None)
-        yield from self.words.tell(champion)
+        yield from self.words.group_events(champion)
         self._join(champion)
         yield from self._crown(champion, previous=None)
         yield from self._grant(champion, 0)
@@ -137,7 +173,7 @@ class PublishedRace(Race):
 
     def decide(self) -> Iterator[Event]:
         """Yield what follows from the losses: lines 10 to 17, then Schedule."""
-        telling = self._passes_log_point()
+        reports_bounds = self._passes_log_point()
         if self.rules.schedule_first:
             leaving = yield from self._judge_leases()
             yield from self._test()
@@ -146,10 +182,10 @@ class PublishedRace(Race):
             leaving = yield from self._judge_leases()
         for number in leaving:
             if self.candidates[number].status == "live" and not self._is_safe(number):
-                yield from self._pause(self.slot_of(number), "lease ended")
+                yield self._pause(self.slot_of(number), "lease ended")
                 self.candidates[number].status = "paused"
         yield from self._fill()
-        if telling:
+        if reports_bounds:
             yield from self.bounds()
 
     def conclude(self) -> Iterator[Event]:
@@ -159,7 +195,7 @@ class PublishedRace(Race):
         yield from super().conclude()
 
     def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
-        """Yield the bounds of these configurations, by default of everyone live."""
+        """Yield the bounds of these configurations, by default of all live ones."""
         for row in self.slots:
             number = int(row[CONFIGURATION])
             if number >= 0 and row[N] > 0 and (numbers is None or number in numbers):
@@ -173,7 +209,7 @@ class PublishedRace(Race):
                 )
 
     def challengers(self) -> list[int]:
-        """S: everyone under consideration but the champion."""
+        """Return S: all candidates under consideration but the champion."""
         out = self._out()
         return [number for number in self.joined if number not in out]
 
@@ -181,7 +217,7 @@ class PublishedRace(Race):
         return len(self.joined) - len(self._out())
 
     def _out(self) -> set[int]:
-        """Return who joined S and is neither eliminated nor in it."""
+        """Return those that joined S and are neither eliminated nor in it."""
         gone = (self.slots[:, OUT] != 0) & (self.holders != EMPTY)
         return {self.champion, *self.holders[gone].tolist()}
 
@@ -202,7 +238,7 @@ class PublishedRace(Race):
         yield from self.bounds([old, challenger])
         yield from self._crown(challenger, previous=old)
         if self.rules.old_champion == "leaves":
-            yield from self._eliminate(self.slot_of(old), "replaced as champion")
+            yield self._eliminate(self.slot_of(old), "replaced as champion")
 
     def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
         self.champion = number
@@ -211,7 +247,7 @@ class PublishedRace(Race):
         yield from self._consult_oracle()
 
     def _consult_oracle(self) -> Iterator[Event]:
-        """``S ← S + ConfigOracle(C)``; interactions that explode are left out."""
+        """Do ``S ← S + ConfigOracle(C)``; leave out interactions that explode."""
         before = len(self.configurations)
         champion = self.configurations[self.champion]
         for proposal in self.oracle(champion, self.schema.namespaces, self.random):
@@ -244,9 +280,9 @@ class PublishedRace(Race):
         self.slots[failed, OUT] = 1
         for slot in failed:
             if self.rules.swap_when_all_fit or self._crowded():
-                yield from self._eliminate(slot, "worse than the champion")
+                yield self._eliminate(slot, "worse than the champion")
 
-    def _eliminate(self, slot: int, reason: str) -> Iterator[Event]:
+    def _eliminate(self, slot: int, reason: str) -> Eliminated:
         number = int(self.holders[slot])
         self.candidates[number].status = "eliminated"
         self.joined.remove(number)
@@ -255,7 +291,7 @@ class PublishedRace(Race):
     # Algorithm 2
 
     def _judge_leases(self) -> Generator[Event, None, list[int]]:
-        """Lines 2 to 9: double the leases that ended; return who has to leave."""
+        """Double the leases that ended (lines 2 to 9); return the numbers that have to leave."""
         leaving: list[int] = []
         fresh = self.slots[:, N] == 0
         occupied = self.holders != EMPTY
@@ -279,11 +315,11 @@ class PublishedRace(Race):
         return leaving
 
     def _fill(self) -> Iterator[Event]:
-        """Lines 2 to 4 and 10 to 13: whoever is out makes room, and free slots are given away."""
+        """Vacate slots of those that are out, and fill free ones (lines 2 to 4 and 10 to 13)."""
         if self._crowded():
             for slot in self.live.tolist():
                 if self.slots[slot, OUT]:
-                    yield from self._eliminate(slot, "worse than the champion")
+                    yield self._eliminate(slot, "worse than the champion")
         free = np.flatnonzero(self.holders == EMPTY).tolist()
         for _ in free:
             if self.frontier:
@@ -319,7 +355,7 @@ class PublishedRace(Race):
         return number
 
     def _join(self, number: int) -> None:
-        """``S ← S + c``, unless it is or was there already."""
+        """Do ``S ← S + c``, unless it is or was there already."""
         if self.candidates[number].status == "waiting":
             self.candidates[number].status = "pending"
             self.joined.append(number)
@@ -342,16 +378,14 @@ class PublishedRace(Race):
 
     def _leased(self, slot: int, *, fresh: bool = True) -> LeaseGranted:
         amount = min(float(self.slots[slot, LEASE]), self.horizon)
-        number = int(self.holders[slot])
-        return LeaseGranted(
-            at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh
-        )
+        return self._granted(slot, amount, fresh=fresh)
 
-    def _vacate(self, slot: int) -> None:
+    def _vacate(self, slot: int) -> float:
         row, candidate = self.slots[slot], self.candidates[self.holders[slot]]
-        super()._vacate(slot)
+        units = super()._vacate(slot)
         candidate.low, candidate.high = row[LOW], row[HIGH]
         row[CONFIGURATION] = EMPTY
+        return units
 
     def _achieved(self, slot: int) -> tuple[float, float]:
         return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
@@ -380,9 +414,9 @@ class PublishedRace(Race):
         return number == self.champion and self.rules.keep_champion
 
     def _crowded(self) -> bool:
-        """``|S| > b`` (algorithm 2, lines 3 and 8).
+        """Return ``|S| > b`` (algorithm 2, lines 3 and 8).
 
-        Literally b, though challengers share b - 1 slots: with ``|S| = b`` nobody makes room
+        Literally b, though challengers share b - 1 slots: with ``|S| = b`` none makes room
         for the one that waits.
         """
         return self._n_challengers() > self.b

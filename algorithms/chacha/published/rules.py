@@ -1,7 +1,5 @@
 """Every rule that the paper, the authors' code and our ablations set differently, by name."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Annotated, Literal
@@ -17,7 +15,7 @@ Bound = Literal["paper", "flaml"]
 LabelRange = Literal["all", "own"]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Lease = Literal["raw", "expanded", "endless"] | Positive
-Keep = Literal["median", "top-half", "nobody"]
+Keep = Literal["median", "top-half", "none"]
 Pool = Literal["all", "lazy"]
 OldChampion = Literal["leaves", "challenger"]
 Count = Annotated[int, Field(ge=1)]
@@ -26,7 +24,7 @@ Margin = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The choices that make a variant of ChaCha. The defaults are the paper's.
+    """Choices that make a variant of ChaCha. The defaults are the paper's.
 
     Attributes
     ----------
@@ -38,10 +36,10 @@ class Rules:
         Labels of the whole stream, or those a configuration saw while it was live.
     min_lease : "raw", "expanded", "endless" or float
         n_min: 5 times the raw features, or 5 times those that the configuration induces, or so
-        many examples; endless leases leave everyone where it is.
-    keep : "median", "top-half" or "nobody"
+        many examples; with endless leases no model leaves its slot.
+    keep : "median", "top-half" or "none"
         Whose slot is safe at the end of a lease: challengers not above the median upper bound of
-        the live challengers; the better half of all live models; nobody's.
+        the live challengers; the better half of all live models; no one's.
     keep_champion : bool
         Whether the champion's slot is safe always.
     swap_when_all_fit : bool
@@ -90,7 +88,7 @@ class Rules:
     adaptive: bool = True
 
     def least_lease(self, raw_dimension: int, dimension: int) -> float:
-        """n_min of a configuration, in examples."""
+        """Return n_min of a configuration, in examples."""
         if not isinstance(self.min_lease, str):
             return self.min_lease
         named = {"raw": 5.0 * raw_dimension, "expanded": 5.0 * dimension, "endless": math.inf}
@@ -118,24 +116,24 @@ Uppers = NDArray[np.float64]
 
 
 def within_median(upper: float, challengers: Uppers, live: Uppers) -> bool:
-    """Algorithm 2, line 8: not above the median upper bound of the live challengers."""
+    """Return whether it is at most the median of the live challengers (algorithm 2, line 8)."""
     return bool(upper <= np.median(challengers))
 
 
 def in_top_half(upper: float, challengers: Uppers, live: Uppers) -> bool:
-    """Return the authors' code: among the better half, rounded up, of all live models."""
+    """Return whether it is in the better half, rounded up, of all live models, as in FLAML."""
     return bool(np.sum(live < upper) < math.ceil(len(live) / 2))
 
 
 def never_kept(upper: float, challengers: Uppers, live: Uppers) -> bool:
-    """Ablation "aggressive scheduling": leases alone decide."""
+    """Return False, for the ablation "aggressive scheduling", in which leases alone decide."""
     return False
 
 
 KEEPERS: dict[Keep, Callable[[float, Uppers, Uppers], bool]] = {
     "median": within_median,
     "top-half": in_top_half,
-    "nobody": never_kept,
+    "none": never_kept,
 }
 
 FIXED = Rules(

@@ -10,41 +10,37 @@
 | ``lower``, ``upper`` | L̲_{c,t} and L̄_{c,t} |
 
 `select` names the model that predicts, `observe` takes one example's losses, and
-`needs_decision` says whether the scheduler must look. All is compiled: `Engine` calls exactly
+`needs_decision` returns whether the scheduler is needed. All is compiled: a race calls exactly
 these over workspaces, and the kernel from inside its loop, so their decisions are the same.
 """
 
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.arrays import uniform
-from leaseboard.algorithms.online import lanes
-from leaseboard.algorithms.online.handles import Handle, array_at, entry, handle_of, pointer
-from leaseboard.algorithms.online.kernel import Floats, learn_slot, open_pool, predict_slot
-from leaseboard.algorithms.online.lane_update import evaluate, learn_group
-from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online import lanes, placement
+from leaseboard.algorithms.online.handles import Handle, array_at, pointer
+from leaseboard.algorithms.online.kernel import Floats, look, open_pool, take
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def clipped_absolute_error(prediction: float, label: float, low: float, high: float) -> float:
-    """Absolute error of the prediction mapped into the range of labels seen (appendix A.2)."""
+    """Return the absolute error, clipped to the range of labels seen (appendix A.2)."""
     return abs(label - min(max(prediction, low), high))
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def updated_mean(mean: float, n: float, value: float) -> float:
     """Return the mean of ``n + 1`` losses: progressive validation loss after one more example."""
     return mean * (n / (n + 1.0)) + value / (n + 1.0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def epsilon_paper(
     n: float,
     dimension: float,
@@ -53,31 +49,31 @@ def epsilon_paper(
     coefficient: float,
     value_range: float,
 ) -> float:
-    """Equation 1 as appendix A.2 states it: ``a sqrt(d_c ln(n |S| / δ) / n)``."""
+    """Return ε of equation 1 as appendix A.2 states it: ``a sqrt(d_c ln(n |S| / δ) / n)``."""
     a = coefficient * value_range
     return a * math.sqrt(dimension * math.log(n * n_candidates / delta) / n)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def epsilon_flaml(
     n: float, dimension: float, delta: float, coefficient: float, value_range: float
 ) -> float:
-    """Equation 1 as the authors programmed it: ``a sqrt(d_c) sqrt(log10(n / δ) / n)``."""
+    """Return ε of equation 1 as in the authors' code: ``a sqrt(d_c) sqrt(log10(n / δ) / n)``."""
     a = coefficient * value_range
     return a * math.sqrt(dimension) * math.sqrt(math.log10(n / delta) / n)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def better(challenger_upper: float, champion_lower: float, champion_epsilon: float) -> bool:
-    """Equation 2: the challenger is better than the champion by a margin of ε_{C,t}."""
+    """Return whether the challenger is better by a margin of ε_{C,t} (equation 2)."""
     return challenger_upper < champion_lower - champion_epsilon
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def worse(
     challenger_lower: float, challenger_epsilon: float, champion_upper: float, margin: float
 ) -> bool:
-    """Equation 3: the challenger is worse than the champion.
+    """Return whether the challenger is worse than the champion (equation 3).
 
     The paper has ``margin`` 0; the authors' evaluation asked for 1 more ε_{c,t}.
     """
@@ -92,8 +88,8 @@ CONFIGURATION, N, LEASE, DIMENSION, LOSS, EPSILON, LOWER, UPPER, LOW, HIGH, OUT,
 
 CONFIGURATION is -1 in an empty slot; LOSS is the mean of the proxy over N examples; LOW and HIGH
 are the range of the labels that this configuration has seen; OUT is 1 when the configuration is
-no longer in S and only stays live until somebody needs its slot; SCORE is the sum over the N
-examples of what the bench measures, squared error or errors of class, which decides nothing.
+no longer in S and only stays live until its slot is needed; SCORE is the sum over the N
+examples of the environment's loss, squared error or errors of class, which decides nothing.
 """
 N_SLOT_COLUMNS = 12
 
@@ -116,20 +112,20 @@ Control = NDArray[np.float64]
     TEST_BEST_ONLY,  # 1: only the challenger of least upper bound is tested by Better
     WORSE_MARGIN,
     TESTING,  # 0: no Better or Worse test at all
-    DUE,  # 1: a decision is due; set by the engine
+    DUE,  # 1: a decision is due; set by the steps
     CLASSES,  # 1: the labels are -1 and 1, the predictions margins
 ) = range(17)
 N_CONTROLS = 17
 
 
 def empty_slots(n_slots: int) -> Slots:
-    """State of a race without live models."""
+    """Return the state of a race without live models."""
     slots = np.zeros((n_slots, N_SLOT_COLUMNS))
     slots[:, CONFIGURATION] = -1
     return slots
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def select(slots: Slots, control: Control) -> int:
     """Return the slot whose model predicts: ``argmin over B + C of L̄`` (algorithm 1, line 6).
 
@@ -159,7 +155,7 @@ def select(slots: Slots, control: Control) -> int:
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def observe(
     slots: Slots, control: Control, label: float, predictions: NDArray[np.float32]
 ) -> None:
@@ -176,7 +172,7 @@ def observe(
         if control[OWN_RANGE] == 0:
             low, high = control[GLOBAL_LOW], control[GLOBAL_HIGH]
         error = clipped_absolute_error(predictions[slot], label, low, high)
-        # Take what the bench measures.
+        # Add the environment's loss to the score.
         if control[CLASSES] != 0:
             slots[slot, SCORE] += (predictions[slot] > 0) != (label > 0)
         else:
@@ -192,7 +188,7 @@ def observe(
         slots[slot, UPPER] = loss + epsilon
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def needs_decision(slots: Slots, control: Control) -> bool:
     """Return whether a lease has ended or a test is positive."""
     # A lease that has ended.
@@ -214,7 +210,7 @@ def needs_decision(slots: Slots, control: Control) -> bool:
     return failed > 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def slot_of(slots: Slots, configuration: float) -> int:
     """Return the slot that holds `configuration`, or -1."""
     for slot in range(len(slots)):
@@ -223,17 +219,17 @@ def slot_of(slots: Slots, configuration: float) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
     """Return the slot of a challenger that passes the Better test against `champion`, or -1.
 
     The challenger of least upper bound is the one to test: if any passes, it does, and none can
-    pass against it. Where
-    TEST_BEST_ONLY, it is chosen before the TEST_AFTER rule, as the authors programmed it, so
-    that a fresh challenger can hide a riper one.
+    pass against it. If TEST_BEST_ONLY is set, it is chosen before the TEST_AFTER rule, as the
+    authors programmed it, so that a fresh challenger can hide a riper one.
     """
     best = -1
     for slot in range(len(slots)):
+        # Pass over the champion, those out of S, and those that are too young.
         if slot == champion or slots[slot, CONFIGURATION] < 0 or slots[slot, OUT] != 0:
             continue
         if slots[slot, N] < 1:
@@ -249,7 +245,7 @@ def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
     """Return whether the challenger in `slot` fails the Worse test."""
     return (
@@ -258,97 +254,24 @@ def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
         and slots[slot, OUT] == 0
         and slots[slot, N] >= max(control[TEST_AFTER], 1.0)
         and worse(
-            slots[slot, LOWER],
-            slots[slot, EPSILON],
-            slots[champion, UPPER],
-            control[WORSE_MARGIN],
+            slots[slot, LOWER], slots[slot, EPSILON], slots[champion, UPPER], control[WORSE_MARGIN]
         )
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def _epsilon(control: Control, n: float, dimension: float, value_range: float) -> float:
     if control[LITERAL_BOUND] != 0:
         return epsilon_paper(
-            n,
-            dimension,
-            control[N_CANDIDATES],
-            control[DELTA],
-            control[COEFFICIENT],
-            value_range,
+            n, dimension, control[N_CANDIDATES], control[DELTA], control[COEFFICIENT], value_range
         )
     if value_range == 0:
-        # The authors' guard: a single label so far is no reason for certainty.
+        # The authors' guard: a single label so far does not justify certainty.
         value_range = 1.0
     return epsilon_flaml(n, dimension, control[DELTA], control[COEFFICIENT], value_range)
 
 
-class Engine:
-    """Live models that learn until a race's state calls for a decision.
-
-    Parameters
-    ----------
-    models : LiveModels
-        Those of the kernel learn in one compiled loop, others one after the other.
-    slots, control : ndarray of float64
-        The race's state, which every call updates in place.
-    """
-
-    def __init__(self, models: LiveModels, slots: Slots, control: Control) -> None:
-        self.models, self.slots, self.control = models, slots, control
-        self._outputs = np.zeros((1, len(slots)), dtype=np.float32)
-
-    def advance(
-        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
-    ) -> int:
-        """Predict and learn examples until a decision is due; return how many were learned.
-
-        Parameters
-        ----------
-        examples : ndarray of float32, shape (n_examples, n_features)
-        labels, importances : ndarray of float32, shape (n_examples,)
-        predictions : ndarray of float32, shape (n_examples,)
-            Filled with the progressive predictions of the models that `select` names.
-        """
-        models, slots, control = self.models, self.slots, self.control
-        if isinstance(models, KernelModels):
-            block = uniform(examples), uniform(labels), uniform(importances), predictions
-            return int(advance(*block, slots, control, models.handle, models.loss))
-        live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
-        for t, label in enumerate(labels.tolist()):
-            one, predictor = slice(t, t + 1), select(slots, control)
-            models.learn(examples[one], labels[one], importances[one], live, self._outputs)
-            predictions[t] = self._outputs[0, predictor] if predictor >= 0 else 0
-            observe(slots, control, label, self._outputs[0])
-            control[DUE] = needs_decision(slots, control)
-            if control[DUE]:
-                return t + 1
-        return len(labels)
-
-    def forecast(self, example: Floats) -> float:
-        """What the model that `select` names predicts, 0 if it names none; nothing is learned."""
-        if isinstance(self.models, KernelModels):
-            state = self.slots, self.control, self.models.handle
-            return float(predict_selected(uniform(example), *state))
-        slot = select(self.slots, self.control)
-        return self.models.learner(slot).predict(example) if slot >= 0 else 0.0
-
-    def single_calls(self, row: Floats) -> SingleCalls:
-        """See `Race.single_calls`; for as long as the caller keeps all arrays."""
-        if isinstance(self.models, KernelModels):
-            handle = handle_of(row, self.slots, self.control, self.models.handle)
-            predict, learn = entry(predict_row, handle), entry(learn_row, handle, 0, 1.0, 1.0)
-            return partial(predict, handle), partial(learn, handle, self.models.loss)
-
-        def learn_one(label: float, importance: float) -> bool:
-            block = np.array([[label], [importance], [0.0]], dtype=np.float32)
-            self.advance(row[None], *block)
-            return bool(self.control[DUE])
-
-        return partial(self.forecast, row), learn_one
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def advance(
     examples: Floats,
     labels: Floats,
@@ -359,23 +282,38 @@ def advance(
     handle: Handle,
     loss: int,
 ) -> int:
-    """See `Engine.advance`; models that are faster side by side learn in lanes."""
+    """Predict and learn examples until a decision is due; return how many were learned.
+
+    Models that are faster there learn in lanes.
+
+    Parameters
+    ----------
+    examples : ndarray of float32, shape (n_examples, n_features)
+    labels, importances : ndarray of float32, shape (n_examples,)
+    predictions : ndarray of float32, shape (n_examples,)
+        Written: the progressive predictions of the models that `select` names.
+    slots, control : ndarray of float64
+        The race's state; updated.
+    handle, loss
+        Of the models, see `leaseboard.algorithms.online.learner.KernelModels`.
+    """
     pool = open_pool(handle)
-    # Copy the models that are faster so into lanes.
+    # Copy the models that are faster there into lanes.
     live = np.flatnonzero(slots[:, CONFIGURATION] >= 0)
-    share = lanes.share_of_values(examples)
-    beside, alone = lanes.split(live, pool.n_terms, pool.plain, len(examples), share)
-    groups = lanes.enter(beside, pool)
+    share = placement.share_of_values(examples)
+    joined, single = placement.split(live, pool.n_terms, pool.plain, len(examples), share)
+    groups = lanes.enter(joined, pool, examples.shape[1])
     outputs, learned = pool.outputs, 0
     for t in range(len(labels)):
-        # Select who predicts, before the label is seen.
+        # Select the model that predicts, before the label is seen.
         predictor = select(slots, control)
-        # Let all models learn, and say what they predicted before.
+        # Let all models learn, and keep what they predicted before.
         for models in groups:
-            evaluate(examples[t], models)
-            learn_group(labels[t], importances[t], loss, models, pool.sums, outputs)
-        for slot in alone:
-            learn_slot(examples[t], labels[t], importances[t], slot, pool, loss)
+            lanes.look_group(examples[t], models, outputs)
+            lanes.learn_group(labels[t], importances[t], loss, models, pool.sums)
+        for slot in single:
+            outputs[slot] = look(examples[t], slot, handle)
+            take(labels[t], importances[t], slot, handle, loss)
         predictions[t] = outputs[predictor] if predictor >= 0 else 0
         # Take the losses, and stop where they call for a decision.
         observe(slots, control, labels[t], outputs)
@@ -383,11 +321,12 @@ def advance(
         learned = t + 1
         if control[DUE] != 0:
             break
-    lanes.leave(groups, pool)
+    for models in groups:
+        lanes.leave(models, pool)
     return learned
 
 
-@njit(cache=True)
+@compiled
 def _open(handle: Handle) -> tuple[Floats, Slots, Control, Handle]:
     """Return the row, the slots, the control and the models' own handle."""
     return (
@@ -398,32 +337,36 @@ def _open(handle: Handle) -> tuple[Floats, Slots, Control, Handle]:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def learn_row(handle: Handle, loss: int, label: float, importance: float) -> bool:
-    """`advance` by one example, one model after the other; say whether a decision is due."""
+    """Learn one example as `advance` does, in no lanes; return whether a decision is due."""
+    # Take all arrays out of the handle.
     example, slots, control, models = _open(handle)
-    pool = open_pool(models)
+    outputs = open_pool(models).outputs
     target: Any = np.float32(label)
     weight = np.float32(importance)
+    # Select the model that predicts, then let all models learn.
     select(slots, control)
     for slot in range(len(slots)):
         if slots[slot, CONFIGURATION] >= 0:
-            learn_slot(example, target, weight, slot, pool, loss)
-    observe(slots, control, target, pool.outputs)
+            outputs[slot] = look(example, slot, models)
+            take(target, weight, slot, models, loss)
+    # Take the losses, and find whether they call for a decision.
+    observe(slots, control, target, outputs)
     control[DUE] = needs_decision(slots, control)
     return bool(control[DUE] != 0)
 
 
-@njit(cache=True, error_model="numpy")
+@compiled(error_model="numpy")
 def predict_row(handle: Handle) -> float:
-    """`predict_selected` for the example in the row."""
+    """Return `predict_selected` for the example in the row."""
     return predict_selected(*_open(handle))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def predict_selected(example: Floats, slots: Slots, control: Control, models: Handle) -> float:
     """Return the prediction of the model that `select` names; 0 if it names none."""
     slot = select(slots, control)
     if slot < 0:
         return 0.0
-    return float(predict_slot(example, slot, open_pool(models)))
+    return float(look(example, slot, models))

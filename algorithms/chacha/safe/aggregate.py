@@ -1,7 +1,7 @@
-"""A forecast that stays near the best of a few others, in the long run and over every interval.
+"""A prediction that stays near the best of a few others, in the long run and over every interval.
 
-K experts forecast p_t(k), clipped to a range [l_t, h_t] that is known before the label y_t. They
-are weighted, at first by π: the first expert, who is expected to be the best, has most, and the
+K experts predict p_t(k), clipped to a range [l_t, h_t] that is known before the label y_t. They
+are weighted, at first by π: the first expert, which is expected to be the best, has most, and the
 others share the rest. The aggregate is a_t = Σ_k w_t(k) p_t(k), w_1 = π. After the label, with
 ỹ_t in [l_t, h_t] the label as learners see it (`leaseboard.algorithms.chacha.safe.scale`),
 
@@ -18,8 +18,8 @@ A = Σ ln 1 / (1 - α_t) < 1.6.
                            + Σ (2 W_t |y_t - ỹ_t| + (y_t - ỹ_t)²),
 
 and over an interval r ≤ t ≤ s in which j does not rise the same with 2 M (ln 1 / (α_r π(k)) + A)
-in the place of the terms with M. Experts that were not clipped are no better than the last sum
-allows.
+in the place of the terms with M. Experts that were not clipped are better by the last sum at
+most.
 
 *Proof.* p ↦ exp(-(p - ỹ)² / 2M) is concave where (p - ỹ)² ≤ M. By Jensen, with ℓ_t the squared
 loss to ỹ_t and η = 1 / 2M,
@@ -35,10 +35,10 @@ Where η falls to qη, w'(k) = π(k) (w(k) / π(k))^q / Z with Z = Σ π (w / π
 by Jensen, so no Φ(k) rises. The sum telescopes: Φ_1 = 0, and -Φ ≤ 2M ln 1 / π(k) as w ≤ 1;
 Φ_r(k) ≤ 2M ln 1 / α_r as w_r ≥ α_r π(k). An example on which j rises costs at most the new M, and
 M 4^-i adds up to 4/3 M. Back to y_t: with e = y_t - ỹ_t, (a - y)² - (p - y)² = ℓ(a) - ℓ(p) +
-2 (p - a) e, and |p - a| ≤ W. An expert's own forecast that was clipped may be nearer to a label
-outside of the range, by e² at most, as ỹ is within; to one in the range it is no nearer. ∎
+2 (p - a) e, and |p - a| ≤ W. An expert's own prediction that was clipped may be nearer to a label
+outside of the range, by e² at most, as ỹ is within; to one in the range it is not nearer. ∎
 
-How ỹ_t is chosen is not used. The theorem is on losses to the labels as they are, those beyond the
+How ỹ_t is chosen is not used. The theorem is on losses to the raw labels, those beyond the
 range included; the weights are made of losses to the labels as learners see them.
 
 An expert that joins at time r gets w_r = π' of it, with π' and the constant those of K + 1, and
@@ -50,7 +50,7 @@ that joined Φ_r = 0. ∎
 Where examples have importances, all losses are multiplied by theirs, here as there: nothing in the
 proof changes.
 
-A forecast is a float32: what it loses more than the exact average is added as it comes.
+A prediction is a float32: what it loses more than the exact average is added as it comes.
 
 Averages by fixed share are Herbster and Warmuth's [1]_; shares that decrease make the bound over
 the whole stream a constant [2]_.
@@ -66,10 +66,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles
 
 LARGEST, SINCE, ALLOWED = range(3)
 """The fields of an aggregate's state before its weights: M, t, and what the theorem allows so far,
@@ -89,9 +88,9 @@ def new_aggregate(n_experts: int) -> Doubles:
     return np.array([0.0, 0.0, 0.0, *(prior(k, n_experts) for k in range(n_experts))])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def prior(k: int, n_experts: int) -> float:
-    """π(k).
+    """Return π(k).
 
     Examples
     --------
@@ -116,9 +115,9 @@ def join(state: Doubles) -> Doubles:
     return grown
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def share(since: float) -> float:
-    """α_t.
+    """Return α_t.
 
     Examples
     --------
@@ -131,13 +130,13 @@ def share(since: float) -> float:
     return 1.0 / ((since + 2.0) * math.log(since + 2.0) ** 2)
 
 
-@njit(cache=True, nogil=True)
-def aggregate(forecasts: Doubles, state: Doubles) -> float:
-    """a_t: the experts' average by their weights.
+@compiled
+def aggregate(predictions: Doubles, state: Doubles) -> float:
+    """Return a_t, the experts' average by their weights.
 
     Parameters
     ----------
-    forecasts : ndarray of float64, shape (n_experts,)
+    predictions : ndarray of float64, shape (n_experts,)
         Within the range.
     state : ndarray of float64
 
@@ -147,21 +146,21 @@ def aggregate(forecasts: Doubles, state: Doubles) -> float:
     1.06
     """
     total, weights = 0.0, state[FIELDS:]
-    for k in range(len(forecasts)):
-        total += weights[k] * forecasts[k]
+    for k in range(len(predictions)):
+        total += weights[k] * predictions[k]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def weigh(
-    forecasts: Doubles,
+    predictions: Doubles,
     label: float,
     shown: float,
     width: float,
     state: Doubles,
     importance: float = 1.0,
 ) -> None:
-    """Take a label into the weights: y_t, ỹ_t and W_t.
+    """Learn a label: y_t, ỹ_t and W_t.
 
     Examples
     --------
@@ -171,13 +170,13 @@ def weigh(
     >>> state[3:].round(4).tolist()  # .98 e^(-1/2) to .02, then a share of .2762
     [0.9709, 0.0291]
     """
-    n, weights = len(forecasts), state[FIELDS:]
+    n, weights = len(predictions), state[FIELDS:]
     # Experts that were not clipped may be better by this.
     beyond = abs(label - shown)
     state[ALLOWED] += importance * (2.0 * width * beyond + beyond * beyond)
     least, largest = math.inf, 0.0
     for k in range(n):
-        loss = importance * (forecasts[k] - shown) ** 2
+        loss = importance * (predictions[k] - shown) ** 2
         least, largest = min(least, loss), max(largest, loss)
     per_unit = 2.0 * (SHARES - math.log(prior(n - 1, n)))
     # A loss that is larger than all before changes the unit, and levels the weights.
@@ -203,7 +202,7 @@ def weigh(
     state[SINCE] += 1.0
     total = 0.0
     for k in range(n):
-        loss = importance * (forecasts[k] - shown) ** 2
+        loss = importance * (predictions[k] - shown) ** 2
         weights[k] *= math.exp(-0.5 * (loss - least) / state[LARGEST])
         total += weights[k]
     alpha = share(state[SINCE])

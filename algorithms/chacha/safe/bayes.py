@@ -1,6 +1,7 @@
-"""A chance that is nearly as good as that of the best of a few forecasters, at all times.
+"""A probability that is nearly as good as that of the best of a few predictors, at all times.
 
-K experts give each label that may come a chance. Bayes' rule with a fixed share averages them:
+K experts give each label that may come a probability. Bayes' rule with a fixed share averages
+them:
 
     p̄_t = Σ_k w_t(k) p_t(k),    v_t(k) = w_t(k) p_t(k)(y_t) / p̄_t(y_t),
     w_{t+1}(k) = (1 - α_t) v_t(k) + α_t / K,
@@ -35,21 +36,19 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.safe.aggregate import SHARES, share
-
-Doubles = NDArray[np.float64]
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles
 
 
 def new_weights(n_experts: int) -> Doubles:
-    """What a mixture that has seen nothing knows: how many labels came, then the weights."""
+    """Return the state before any label: how many labels came, then the weights."""
     return np.concatenate(([0.0], np.full(n_experts, 1.0 / n_experts)))
 
 
 def regret_bound(n_experts: int) -> float:
-    """By how many nats the mixture may ever have lost more than its best expert: ln K + A.
+    """Return ln K + A, by which the mixture's loss may exceed its best expert's, in nats.
 
     Examples
     --------
@@ -59,9 +58,9 @@ def regret_bound(n_experts: int) -> float:
     return math.log(n_experts) + SHARES
 
 
-@njit(cache=True, nogil=True)
-def average(chances: Doubles, state: Doubles) -> float:
-    """p̄_t of one label, which the experts give these chances.
+@compiled
+def average(probabilities: Doubles, state: Doubles) -> float:
+    """Return p̄_t of one label, which the experts give these probabilities.
 
     Examples
     --------
@@ -69,14 +68,14 @@ def average(chances: Doubles, state: Doubles) -> float:
     0.4
     """
     total, weights = 0.0, state[1:]
-    for k in range(len(chances)):
-        total += weights[k] * chances[k]
+    for k in range(len(probabilities)):
+        total += weights[k] * probabilities[k]
     return total
 
 
-@njit(cache=True, nogil=True)
-def update(chances: Doubles, state: Doubles) -> None:
-    """Take into the weights that the label came which the experts gave these chances.
+@compiled
+def update(probabilities: Doubles, state: Doubles) -> None:
+    """Learn that the label came which the experts gave these probabilities.
 
     Examples
     --------
@@ -86,7 +85,7 @@ def update(chances: Doubles, state: Doubles) -> None:
     [1.0, 0.319, 0.681]
     """
     state[0] += 1.0
-    alpha, total, n = share(state[0]), average(chances, state), len(chances)
+    alpha, total, n = share(state[0]), average(probabilities, state), len(probabilities)
     weights = state[1:]
     for k in range(n):
-        weights[k] = (1.0 - alpha) * weights[k] * chances[k] / total + alpha / n
+        weights[k] = (1.0 - alpha) * weights[k] * probabilities[k] / total + alpha / n

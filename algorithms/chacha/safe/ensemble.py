@@ -1,25 +1,29 @@
-"""The forecast of live models and their companions, with all that they are weighed by."""
+"""The prediction of live models and their simple models, with all that they are weighed by."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.chacha.members.class_pool import ClassPool
+from leaseboard.algorithms.chacha.members.number_pool import NumberPool
 from leaseboard.algorithms.chacha.safe.aggregate import ALLOWED, join, new_aggregate
-from leaseboard.algorithms.chacha.safe.front import (
+from leaseboard.algorithms.chacha.safe.expansion import (
     LAST,
     MEAN_SO_FAR,
-    N_COMPANIONS,
+    N_SIMPLE,
     NARROW,
     RIDGE,
     RIDGE_ON_PAST,
     SEASON,
     Block,
-    Front,
+    FeatureExpansion,
     new_block,
 )
+from leaseboard.algorithms.chacha.safe.log_odds import EXCESS, LogOdds
 from leaseboard.algorithms.chacha.safe.mixture import (
     FIRST,
     LOST,
@@ -27,24 +31,38 @@ from leaseboard.algorithms.chacha.safe.mixture import (
     SHARE_OF_BOUND,
     Mixture,
     learning_rate,
-    mix,
     posterior_mean,
     targets_of,
 )
-from leaseboard.algorithms.chacha.safe.odds import Odds, tell_odds
-from leaseboard.algorithms.chacha.safe.scale import MEAN, SETTLED, deviation
+from leaseboard.algorithms.chacha.safe.passes import (
+    ALL,
+    EXPAND,
+    FOLLOW,
+    LEARN,
+    MIX,
+    MODEL,
+    in_room,
+    pass_classes,
+    pass_numbers,
+)
+from leaseboard.algorithms.chacha.safe.scale import MEAN, STABLE_FROM, deviation
 from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online.handles import Handle, handle_of
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
-from leaseboard.algorithms.online.live import KernelModels, LiveModels
-from leaseboard.algorithms.plain import fill, fill_array
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.learner import LiveModels
+from leaseboard.algorithms.online.placement import ENTERED
+from leaseboard.algorithms.plain import Saved
+
+_NOTHING_SEEN = np.zeros(0, dtype=np.float32)
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
-"""The companions that, with the model in slot 0, the forecast stays near the best of; of more than
-`NARROW` features the regression on selected ones too."""
+"""The simple models that, with the model in slot 0, the prediction stays near the best of; of more
+than `NARROW` features the regression on selected ones too."""
 
 
-class Ensemble:
-    """The models of `b` slots and the companions as one forecaster.
+class Ensemble(Saved):
+    """Predictor of the models in `b` slots and the simple models together.
 
     Parameters
     ----------
@@ -57,14 +75,22 @@ class Ensemble:
     represents : bool
         Whether models see representations, and labels in a unit that follows them.
     classes : bool
-        The labels are -1 and 1, and what is forecast are log odds of the second class.
+        The labels are -1 and 1, and what is predicted are log odds of the second class.
     levels : sequence of float
         Of the prediction intervals, which classes do not have.
+    seed : int
+        Of what members draw.
+    budget_us : float, optional
+        See `leaseboard.algorithms.chacha.members.leases`.
 
     Attributes
     ----------
     known : Mixture
+    pool : NumberPool or ClassPool or None
+        The nonlinear members next to all this, where models see representations.
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("known", "expansion", "intervals", "log_odds", "pool")
 
     def __init__(
         self,
@@ -76,12 +102,17 @@ class Ensemble:
         represents: bool,
         classes: bool,
         levels: Sequence[float] = (),
+        seed: int = 0,
+        budget_us: float | None = None,
     ) -> None:
         self.models, self.b = models, b
         self.gamma = gamma
         self.represents, self.classes = represents, classes
-        self.front, self.odds = Front(n_features, classes), Odds.new(b) if classes else None
-        n = b + N_COMPANIONS
+        self.expansion, self.log_odds = (
+            FeatureExpansion(n_features, classes),
+            LogOdds.new(b) if classes else None,
+        )
+        n = b + N_SIMPLE
         self.baselines = self._protected(n_features)
         self.known = Mixture(
             losses=np.zeros(n),
@@ -90,40 +121,52 @@ class Ensemble:
             sums=np.zeros((n, 4)),
             aggregated=new_aggregate(1 + len(self.baselines)),
             place=np.array([0.0, 0.0 if represents else 1.0]),
+            untrained=np.zeros(n, dtype=np.bool_),
         )
         self.intervals = None if classes else Intervals(levels)
+        self.pool: NumberPool | ClassPool | None = None
+        if represents and classes:
+            self.pool = ClassPool(n_features, 2, seed, budget_us)
+        elif represents:
+            self.pool = NumberPool(n_features, gamma, seed, budget_us)
+        self.pass_block = pass_classes if classes else pass_numbers
+        self._handle: Handle | None = None
 
     def _protected(self, n_features: int) -> Slots:
         more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
         return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
 
+    def share(self, n_features: int, shares: int) -> None:
+        """Share memory for examples with others, so many in all, before anything is learned."""
+        self.expansion = FeatureExpansion(n_features, self.classes, shares)
+        self._handle = None
+
     def grow(self, n_features: int) -> None:
         """Go on with more features, which were 0 until now."""
-        self.front.grow(n_features)
+        self.expansion.grow(n_features)
+        self._handle = None
+        if self.pool is not None:
+            self.pool.grow(n_features, self.pool.n_classes)
         protected = self._protected(n_features)
         if len(protected) > len(self.baselines):
             self.known = self.known._replace(aggregated=join(self.known.aggregated))
-            # What it lost before it joined is what the forecast has lost.
-            self.known.scores[protected[-1]] = self.lost + self.known.totals[FIRST]
+            # What it lost before it joined is what the prediction has lost.
+            self.known.scores[protected[-1]] = self.known.totals[LOST] + self.known.totals[FIRST]
         self.baselines = protected
 
     def predict(self, example: Floats, live: Slots, champion: int) -> float:
-        """Return the forecast for one example; nothing is learned."""
-        return self._look(example, live, champion)[0]
+        """Return the prediction for one example; nothing is learned."""
+        return self.row(example).predict(live, champion)
 
     def parts(self, example: Floats, live: Slots, champion: int) -> Doubles:
-        """Return the forecast, that of the model in slot 0, and those of the companions."""
-        forecast, row = self._look(example, live, champion)
-        return np.concatenate(([forecast, row[0]], row[self.b :]))
+        """Return the prediction, that of the model in slot 0, and those of the simple models."""
+        one = self.row(example)
+        prediction, row = one.predict(live, champion), one.block.values[0]
+        return np.concatenate(([prediction, row[0]], row[self.b :]))
 
-    def _look(self, example: Floats, live: Slots, champion: int) -> tuple[float, Doubles]:
-        """The forecast, and what the models and the companions forecast, shape (n_slots,)."""
-        block = self.front.look(example, self.b + N_COMPANIONS)
-        seen = block.wide if self.represents else block.examples
-        predictions, forecasts = np.zeros((1, self.b), np.float32), np.empty(1, np.float32)
-        self.models.predict(seen[0], live, predictions[0])
-        self._mix(predictions, block, live, champion, False, forecasts)
-        return float(forecasts[0]), block.values[0]
+    def row(self, example: Floats) -> OneExample:
+        """Return the way of the example in a row, and of what is written there later."""
+        return OneExample(self, example)
 
     def learn(
         self,
@@ -132,70 +175,132 @@ class Ensemble:
         importances: Floats,
         live: Slots,
         champion: int,
-        forecasts: Floats,
-    ) -> None:
-        """Forecast each example of a block, which `until` allows, and learn it."""
-        # Companions first: what models see of an example is made next to their forecasts.
-        block = new_block(examples, labels, importances, self.b + N_COMPANIONS)
-        self.front.learn(block)
-        predictions = np.zeros((len(labels), self.b), dtype=np.float32)
-        if self.known.place[1]:
-            seen = block.wide if self.represents else block.examples
-            targets = targets_of(block.shown, self.known.place)
-            self.models.learn(seen, targets, block.importances, live, predictions)
-        self._mix(predictions, block, live, champion, True, forecasts)
-        if self.intervals is not None:
-            self.intervals.learn(block.labels, block.importances, forecasts)
-
-    def _mix(
-        self,
         predictions: Floats,
+    ) -> None:
+        """Predict each example of a block, which `until` allows, and learn it."""
+        if isinstance(self.models, KernelModels) and not len(self.expansion.known.memory):
+            self.models.leave_lanes()
+            kept, given = in_room(examples, labels, importances, self.b, predictions)
+            self.pass_block(self.handle, given, live, champion, ALL + LEARN, 0)
+            self.answer(given, len(labels), live, champion, learns=True)
+            del kept  # only now
+            return
+        block = new_block(examples, labels, importances, self.b + N_SIMPLE)
+        outputs = np.zeros((len(labels), self.b), dtype=np.float32)
+        given = handle_of(*block, outputs, predictions, _NOTHING_SEEN)
+        if isinstance(self.models, KernelModels):
+            self.models.leave_lanes()
+        self.take(given, block, outputs, live, champion, learns=True)
+
+    def take(
+        self,
+        given: Handle,
         block: Block,
+        outputs: Floats,
         live: Slots,
         champion: int,
+        *,
         learns: bool,
-        forecasts: Floats,
     ) -> None:
-        """Write the forecasts of a block by what models predict, and learn by its labels."""
-        how = self.baselines, champion, self.gamma, self.known, learns
-        mix(predictions, block, live, *how, forecasts)
-        if self.odds is not None:
-            tell_odds(block, live, champion, self.odds, learns, forecasts)
+        """Let a block, of the handle `given`, go through `passes`, members and intervals."""
+        self._predict(given, block, outputs, live, champion, learns=learns)
+        self.answer(given, len(block.labels), live, champion, learns=learns)
 
-    def begin(self, slot: int, parent: int | None) -> None:
-        """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`."""
+    def answer(self, given: Handle, n: int, live: Slots, champion: int, *, learns: bool) -> None:
+        """Let members answer after the models; then the intervals learn."""
+        if self.pool is not None:
+            self.pool.answer(given, n, learns=learns)
+        if learns and self.intervals is not None:
+            self.pass_block(self.handle, given, live, champion, FOLLOW + LEARN, 0)
+
+    def _predict(
+        self,
+        given: Handle,
+        block: Block,
+        outputs: Floats,
+        live: Slots,
+        champion: int,
+        *,
+        learns: bool,
+    ) -> None:
+        models, expansion = self.models, self.expansion
+        known = self.handle if self._handle is None else self._handle
+        how = known, given, live, champion
+        if isinstance(models, KernelModels) and not (learns and len(expansion.known.memory)):
+            self.pass_block(*how, ALL + learns, 0)
+            return
+        at = 0
+        while at < len(block.labels):
+            at = self.pass_block(*how, EXPAND + learns, at)
+            if learns:
+                expansion.select(block.importances[at - 1])
+        if isinstance(models, KernelModels):
+            self.pass_block(*how, MODEL + MIX + learns, 0)
+            return
+        if learns:
+            targets = targets_of(block.shown, self.known.place)
+            models.learn(block.examples, targets, block.importances, live, outputs)
+        else:
+            models.predict(block.examples[0], live, outputs[0])
+        self.pass_block(*how, MIX + learns, 0)
+
+    @property
+    def handle(self) -> Handle:
+        """The arrays of `passes`, which are the same ones until `grow`."""
+        if self._handle is None:
+            simple, of_models, loss = self.expansion.known, (np.zeros((1, 4), np.int64),) * 2, 0
+            if isinstance(self.models, KernelModels):
+                of_models = self.models.handle, self.models.lanes
+                loss = self.models.loss
+            control = np.array([1, self.classes, self.represents, loss, 0])
+            own: Any = self.log_odds
+            if self.intervals is not None:
+                own = *self.intervals.conformal, self.intervals.rates
+            self._arrays = (
+                control, *simple[:4], *simple.ridge, *simple.on_past, simple.slots, simple.memory,
+                *self.known, self.baselines, np.array([self.gamma]), *of_models, *own,
+            )  # fmt: skip
+            self._handle = handle_of(*self._arrays)
+        return self._handle
+
+    def begin(self, slot: int, parent: int | None, *, untrained: bool) -> None:
+        """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`.
+
+        If it is `untrained`, it has no weight on its first example: its prediction is the mean of
+        the labels, which the losses of a trained model say nothing about.
+        """
+        self.known.untrained[slot] = untrained
         self.known.losses[slot] = 0.0 if parent is None else self.known.losses[parent]
         self.known.scores[slot] = 0.0
-        if self.odds is not None:
-            self.odds.begin(slot, parent)
+        if self.log_odds is not None:
+            self.log_odds.begin(slot, parent)
 
     def achieved(self, slot: int) -> float:
         """Return the model's squared loss so far, or for classes its errors."""
-        return float((self.known.scores if self.odds is None else self.odds.errors)[slot])
+        return float((self.known.scores if self.log_odds is None else self.log_odds.errors)[slot])
 
     def until(self, labels: Floats, at: int) -> int:
-        """How many of `labels`, which come after `at` others, go before `move` has to be asked."""
+        """Return how many of `labels`, which come after `at` others, go before `move` is due."""
         n = len(labels)
         if not self.represents or n == 1:
             return n
         n = min(n, (1 << at.bit_length()) - at)
         if not self.known.place[1]:  # until two labels differ
-            other = np.flatnonzero(labels[:n] != self.front.scale[MEAN])
+            other = np.flatnonzero(labels[:n] != self.expansion.scale[MEAN])
             n = min(n, 1 + int(other[0])) if len(other) else n
         return n
 
     def move(self, at: int, live: Slots) -> None:
-        """Let models learn labels that are standardised anew, after 4, 8, 16, ... examples.
+        """Standardise the models' labels again, after 4, 8, 16, ... examples.
 
         What they have learned is expressed in the new unit, so no prediction changes.
         """
-        again = at >= SETTLED and (at & (at - 1) == 0 or not self.known.place[1])
-        if not (self.represents and again):
+        if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM or not self.represents:
             return
-        spread = deviation(self.front.scale)
+        spread = deviation(self.expansion.scale)
         if not spread:
             return
-        place = np.array([self.front.scale[MEAN], spread])
+        place = np.array([self.expansion.scale[MEAN], spread])
         if self.known.place[1]:
             assert isinstance(self.models, KernelModels)  # others have no representations
             center, old = self.known.place
@@ -204,73 +309,104 @@ class Ensemble:
 
     @property
     def unit(self) -> tuple[float, float]:
-        """What a model's forecasts are multiplied by, last, and what is added: (center, spread).
+        """The addend of a model's outputs, and their factor: (center, spread).
 
-        While all labels are equal no model has learned one, and the mean is the forecast.
+        While all labels are equal no model has learned one, and the mean is the prediction.
         """
         center, spread = self.known.place.tolist()
-        return (center, spread) if spread else (float(self.front.scale[MEAN]), 0.0)
+        return (center, spread) if spread else (float(self.expansion.scale[MEAN]), 0.0)
 
     def notes(self) -> dict[str, float]:
         """Return how near the loss ever came to what the theorems allow.
 
         ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
         constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
-        the largest excess of the log loss over that of the best of what people try first,
-        `regret_bound` at most. Of squared loss the first example, at which all forecast 0, is
+        the largest excess of the log loss over that of the best naive baseline, `regret_bound` at
+        most. Of squared loss the first example, at which all predict 0, is
         left out. For the rest see `Intervals.notes`.
         """
-        told = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
-        if len(self.front.known.memory):
-            told["selected_features"] = float((self.front.known.slots >= 0).sum())
-        if self.odds is not None:
-            told["nats_over_best"] = self.odds.over_best
+        found = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
+        if len(self.expansion.known.memory):
+            found["selected_features"] = float((self.expansion.known.slots >= 0).sum())
+        if self.log_odds is not None:
+            found["nats_over_best"] = float(self.log_odds.lost[EXCESS])
         if self.intervals is not None:
-            told |= self.intervals.notes(deviation(self.front.scale))
-        return told
+            found |= self.intervals.notes(deviation(self.expansion.scale))
+        return found if self.pool is None else found | self.pool.notes()
 
-    def promised(self) -> float:
+    def guaranteed(self) -> float:
         """Return what `lost` may be by the theorem, in the labels' own unit."""
         best = float(self.known.scores[self.baselines].min() - self.known.totals[FIRST])
-        return best + float(self.known.aggregated[ALLOWED])
+        allowed = best + float(self.known.aggregated[ALLOWED])
+        return self.pool.guaranteed(allowed) if isinstance(self.pool, NumberPool) else allowed
 
     @property
     def lost(self) -> float:
-        """What the forecasts have lost on all examples but the first."""
-        return float(self.known.totals[LOST])
-
-    def state(self) -> dict[str, Any]:
-        """Return all but the models, as plain values."""
-        intervals = None if self.intervals is None else self.intervals.state()
-        odds = None if self.odds is None else self.odds._asdict()
-        parts = {"front": self.front.state(), "intervals": intervals, "odds": odds}
-        return self.known._asdict() | parts
-
-    def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if it is of other sizes."""
-        fill(self.known, state, Mixture._fields)
-        self.front.fill(state["front"])
-        if self.intervals is not None:
-            self.intervals.fill(state["intervals"])
-        if self.odds is not None:
-            fill(self.odds, state["odds"], Odds._fields)
+        """Loss of the predictions on all examples but the first."""
+        known = self.pool.known if isinstance(self.pool, NumberPool) else self.known
+        return float(known.totals[LOST])
 
 
-N_PARTS = 2 + N_COMPANIONS
+class OneExample:
+    """Way of one example after another through an ensemble, each written into the same row.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        As long as it does not `grow`.
+    row : ndarray of float32, shape (n_features,)
+    """
+
+    def __init__(self, ensemble: Ensemble, row: Floats) -> None:
+        self.ensemble = ensemble
+        labels, importances, self.predictions = np.zeros((3, 1), dtype=np.float32)
+        self.block = new_block(row[None], labels, importances, ensemble.b + N_SIMPLE)
+        self.outputs = np.zeros((1, ensemble.b), dtype=np.float32)
+        self.seen = np.full(len(row), np.nan, dtype=np.float32)
+        self.given = handle_of(*self.block, self.outputs, self.predictions, self.seen)
+        # Of few features all is one call.
+        models, wide = ensemble.models, len(ensemble.expansion.known.memory)
+        self.models = models if isinstance(models, KernelModels) and not wide else None
+        self.call = partial(ensemble.pass_block, ensemble.handle, self.given)
+
+    def predict(self, live: Slots, champion: int) -> float:
+        """Return the prediction; nothing is learned."""
+        if self.models is not None:
+            self.call(live, champion, ALL, 0)
+            self.ensemble.answer(self.given, 1, live, champion, learns=False)
+        else:
+            self.ensemble.take(self.given, self.block, self.outputs, live, champion, learns=False)
+        return self.predictions.item()
+
+    def learn(self, label: float, importance: float, live: Slots, champion: int, n: int) -> None:
+        """Learn the example's label, one of about n until the `live` models change."""
+        block, models, unit = self.block, self.models, self.ensemble.known.place
+        block.labels[0], block.importances[0] = label, importance
+        if models is None:
+            self.ensemble.take(self.given, block, self.outputs, live, champion, learns=True)
+            return
+        if not models.lanes[0, ENTERED] and unit[1]:
+            seen = block.wide if self.ensemble.represents else block.examples
+            models.enter(seen[0], live, n)
+        self.call(live, champion, ALL + LEARN, 0)
+        self.ensemble.answer(self.given, 1, live, champion, learns=True)
+
+
+N_PARTS = 2 + N_SIMPLE
 
 MEMORY = 1000.0
 """Answers after which a loss counts 1/e."""
 
 
-class Waited:
-    """What became of forecasts that waited for their labels.
+class Waited(Saved):
+    """State of predictions that waited for their labels.
 
-    The race weighs its models by how they forecast the next label. What forecasts one label ahead
-    by following the last ones may be worse than the mean a hundred ahead. So of forecasts that
-    wait the race's *parts* (its forecast, that of the initial configuration, its companions) are
-    weighed anew, each by the losses of what it said when the forecast was made, as models are in
+    The race weighs its models by how they predict the next label. What predicts one label ahead
+    by following the last ones may be worse than the mean a hundred ahead. So of predictions that
+    wait the race's *parts* (its prediction, that of the initial configuration, its simple models)
+    are weighed again, each by the losses of its prediction at the time, as models are in
     `leaseboard.algorithms.chacha.safe.mixture`; and intervals are of the errors of what was then
-    forecast.
+    prediction.
 
     Parameters
     ----------
@@ -278,46 +414,59 @@ class Waited:
         Of intervals.
     """
 
+    kept: ClassVar[tuple[str, ...]] = ("intervals", "losses", "mass")
+
     def __init__(self, levels: Sequence[float]) -> None:
         self.intervals = Intervals(levels, later=True)
         self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
 
     @property
-    def n_said(self) -> int:
-        """How many numbers are kept of a forecast."""
+    def n_kept(self) -> int:
+        """Number of values that are kept of a prediction until its label comes."""
         return N_PARTS + self.intervals.n_asked
 
-    def say(self, parts: Doubles) -> tuple[float, Doubles]:
-        """Return the forecast by its parts, and what `settle` needs of it, shape (n_said,)."""
-        forecast = float(parts[0])
+    def predict(self, parts: Doubles) -> tuple[float, Doubles]:
+        """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,)."""
+        prediction = float(parts[0])
         if self.mass[0]:
             places = np.arange(N_PARTS)
             eta = learning_rate(places, self.losses, self.mass[0])
-            forecast = float(posterior_mean(parts, places, self.losses, eta))
-        return forecast, np.concatenate((parts, self.intervals.ask(forecast)))
+            prediction = float(posterior_mean(parts, places, self.losses, eta))
+        return prediction, np.concatenate((parts, self.intervals.ask(prediction)))
 
-    def around(self, forecast: float, level: float, said: Doubles) -> tuple[float, float]:
-        """Return the interval that a forecast was given."""
-        return self.intervals.around(forecast, level, said[N_PARTS:])
+    def around(self, prediction: float, level: float, values: Doubles) -> tuple[float, float]:
+        """Return the interval that a prediction was given.
 
-    def settle(
-        self, label: float, shown: float, forecast: float, said: Doubles, delay: int
+        Parameters
+        ----------
+        prediction, level : float
+        values : ndarray of float64, shape (n_kept,)
+            What `predict` returned with it.
+        """
+        return self.intervals.around(prediction, level, values[N_PARTS:])
+
+    def update(
+        self, label: float, shown: float, prediction: float, values: Doubles, delay: int
     ) -> None:
-        """Take the label of a forecast, as it is and as learners are shown it."""
-        kept = 1.0 - 1.0 / MEMORY
-        self.losses[:] = kept * self.losses + (said[:N_PARTS] - shown) ** 2
-        self.mass[:] = kept * self.mass + 1.0
-        self.intervals.settle(label, forecast, said[N_PARTS:], delay)
+        """Learn the label of a prediction.
 
-    def state(self) -> dict[str, Any]:
-        """Return all that was learned, as plain values."""
-        state = self.intervals.state()
-        return {"intervals": state, "losses": self.losses, "mass": self.mass}
+        Parameters
+        ----------
+        label, shown : float
+            Raw, and as learners see it.
+        prediction : float
+        values : ndarray of float64, shape (n_kept,)
+            What `Waited.predict` returned with it.
+        delay : int
+            Predictions that were made since.
+        """
+        kept = 1.0 - 1.0 / MEMORY
+        self.losses[:] = kept * self.losses + (values[:N_PARTS] - shown) ** 2
+        self.mass[:] = kept * self.mass + 1.0
+        self.intervals.update(label, prediction, values[N_PARTS:], delay)
 
     def fill(self, state: Any) -> None:
-        """Go on from `state`; ValueError if nothing that waited has it."""
-        self.intervals.fill(state["intervals"])
-        fill_array(self.losses, state["losses"])
-        fill_array(self.mass, state["mass"])
+        """See `Saved.fill`."""
+        super().fill(state)
         if not (np.isfinite(self.losses).all() and 0 <= self.mass[0] <= MEMORY):
             raise ValueError("losses must be finite, and their mass from 0 to 1,000")

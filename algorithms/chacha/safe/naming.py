@@ -1,14 +1,12 @@
-"""What a configuration is, for people: in the names of their columns.
+"""Descriptions of configurations for users, in the names of their columns.
 
-A column is told by its name, features that are made of one by its name and the part, as
+A column is called by its name, features that are made of one by its name and the part, as
 ``day: hour``, and a namespace by what is in it: ``temperature``, ``temperature, wind``, or where
-there is more ``temperature, wind, 3 more``; one that people named themselves by that name. An
+there is more ``temperature, wind, 3 more``; one that users named themselves by that name. An
 interaction is a product of these: ``temperature × (wind, rain)``. Names are texts of users: one
 that could be taken for something else is quoted as Python does, a long one loses its middle, and
-no two things of one race are told alike.
+no two things of one race have the same description.
 """
-
-from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -17,8 +15,8 @@ from functools import cached_property, lru_cache
 from itertools import combinations_with_replacement
 from typing import Any
 
-from leaseboard.algorithms.benches.stream import Origin
-from leaseboard.algorithms.chacha.safe.representations import AS_THEY_ARE, Representations
+from leaseboard.algorithms.chacha.safe.representations import RAW, Representations
+from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.events import ColumnsGrouped, Event
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
@@ -30,18 +28,16 @@ MOST_LISTED = 3
 """Columns of a namespace, where it has no more; else one less of them, and how many more."""
 
 MOST_KEPT = 2_000
-"""Sets of features, and of interactions, whose words are kept for whichever model has them."""
+"""Sets of features, and of interactions, whose descriptions are cached for all models."""
 
-LAST, SEASON = "last 3 labels", "label a season ago"
+LAST, SEASON = "last 3 labels", "seasonal lag"
 
 _MARKS = re.compile(r"[×,:;=()'\"]")
-_PHRASES = re.compile(
-    rf"\d+ more|{LAST}|{SEASON}|.* (as they are|standardised|in pieces)|selected.*"
-)
+_PHRASES = re.compile(rf"\d+ more|{LAST}|{SEASON}|(.* )?(raw|standardised|binned)|selected.*")
 
 
 def quoted(name: str) -> str:
-    """`name`, between quotes unless it can be taken for nothing else.
+    """Return `name`, between quotes unless it can be taken for nothing else.
 
     Examples
     --------
@@ -59,22 +55,22 @@ def quoted(name: str) -> str:
 
 
 def short(name: str) -> str:
-    """`quoted`, and without its middle if that is long.
+    """Return `quoted`, without its middle if that is long.
 
     Examples
     --------
     >>> short("temperature of the water in the second tank")
     'temperature of the wa…econd tank'
     """
-    told, left = quoted(name), min(LONGEST, len(name))
-    while len(told) > LONGEST:
+    text, left = quoted(name), min(LONGEST, len(name))
+    while len(text) > LONGEST:
         left -= 1
-        told = quoted(f"{name[: left - left // 3]}…{name[len(name) - left // 3 :]}")
-    return told
+        text = quoted(f"{name[: left - left // 3]}…{name[len(name) - left // 3 :]}")
+    return text
 
 
 class Words:
-    """What the configurations over the columns of a schema are called.
+    """Descriptions of the configurations over the columns of a schema.
 
     Parameters
     ----------
@@ -89,26 +85,29 @@ class Words:
     >>> columns = Origin("temperature"), Origin("office hours")
     >>> schema = Schema(("a", "b"), ((0,), (1,)), ("0", "1"), origins=columns)
     >>> crossed = VWConfiguration((("a:", "b:"),), 0.5, ("a:", "b:", ":last"))
-    >>> told = Words(schema, represent(schema)).told(crossed)
-    >>> told["interactions"], told["features"]
+    >>> found = Words(schema, represent(schema)).parameters(crossed)
+    >>> found["interactions"], found["features"]
     (['temperature × office hours'], 'standardised, last 3 labels')
     """
 
     def __init__(self, schema: Schema, known: Representations | None = None) -> None:
         wide = schema if known is None else known.schema
         self._order = {name: place for place, name in enumerate(wide.namespaces)}
-        self._kinds = {AS_THEY_ARE: schema.namespaces} if known is None else known.kinds
+        self._kinds = {RAW: schema.namespaces} if known is None else known.kinds
         self._past = {} if known is None else {known.last: LAST, known.season: SEASON}
         self._schema = schema
-        self._products: dict[tuple[Interaction, bool], str] = {}
         self._features = lru_cache(maxsize=MOST_KEPT)(self.features)
-        self._interactions = lru_cache(maxsize=MOST_KEPT)(self._tell_interactions)
+        self._interactions = lru_cache(maxsize=MOST_KEPT)(self._describe_interactions)
+        self._product = lru_cache(maxsize=None)(self._describe_product)
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
         """The columns of each namespace whose title does not list them, by title."""
-        told = {self._titles[n]: list(map(_whole, every)) for n, every in self._members.items()}
-        return {title: every for title, every in told.items() if title != ", ".join(every)}
+        found = {
+            self._titles[name]: [_title(one, quoted) for one in every]
+            for name, every in self._members.items()
+        }
+        return {title: every for title, every in found.items() if title != ", ".join(every)}
 
     @cached_property
     def _members(self) -> dict[str, list[Origin]]:
@@ -116,7 +115,7 @@ class Words:
 
     @cached_property
     def _titles(self) -> dict[str, str]:
-        """What each namespace is called."""
+        """Titles of the namespaces."""
         taken: set[str] = set()
         return {
             name: _free(short(self._schema.called[name]), taken)
@@ -125,12 +124,12 @@ class Words:
             for name, every in self._members.items()
         }
 
-    def tell(self, configuration: int) -> Iterator[Event]:
+    def group_events(self, configuration: int) -> Iterator[Event]:
         """Yield which columns are in the groups, in an event about the first configuration."""
         if self.groups:
             yield ColumnsGrouped(at=0, configuration=configuration, groups=self.groups)
 
-    def told(self, configuration: VWConfiguration) -> dict[str, Any]:
+    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """Return what a configuration chose as plain values."""
         names = configuration.namespaces
         return {
@@ -140,7 +139,7 @@ class Words:
         }
 
     def features(self, names: Iterable[str]) -> str:
-        """Which features namespaces hold: the kinds that are there, and labels of the past."""
+        """Return which features namespaces hold: the kinds, and labels of the past."""
         left, words = set(names), []
         for kind, all_of_it in self._kinds.items():
             if all_of_it and left >= {*all_of_it}:
@@ -150,40 +149,32 @@ class Words:
         words += [self._unit(name, with_kind=True) for name in some]
         return ", ".join([*words, *(self._past[name] for name in self._past if name in left)])
 
-    def _tell_interactions(
+    def _describe_interactions(
         self, interactions: tuple[Interaction, ...], names: tuple[str, ...] | None
     ) -> list[str]:
-        """The interactions; all pairs of some namespaces, squares among them, are said so."""
+        """Return the interactions; all pairs of some namespaces, with squares, are one text."""
         left = [*interactions]
         own = {*(names or self._order)} - {*self._past}
         with_kind = sum(bool(own & {*kind}) for kind in self._kinds.values()) > 1
-        told = []
+        found = []
         squares = {one[0] for one in left if len(one) == 2 and one[0] == one[1]} & own
         pairs = set(combinations_with_replacement(sorted(squares), 2))
         if pairs and pairs <= {*left} and (len(squares) > 1 or squares == own):
             left = [one for one in left if one not in pairs]
-            which = [kind for kind, names in self._kinds.items() if {*names} == squares]
-            if squares == own:
-                told.append("all pairs")
-            elif which:
-                told.append(f"all pairs of features {which[0]}")
-            else:
-                told.append("all pairs of " + ", ".join(self._units(squares, with_kind)))
-        return [*told, *(self._product(one, with_kind) for one in left)]
+            kinds = [kind for kind, names in self._kinds.items() if {*names} == squares]
+            which = f"{kinds[0]} features" if kinds else ", ".join(self._units(squares, with_kind))
+            found.append("all pairs" if squares == own else f"all pairs of {which}")
+        return [*found, *(self._product(one, with_kind) for one in left)]
 
-    def _product(self, names: Interaction, with_kind: bool) -> str:
-        known = self._products.get((names, with_kind))
-        if known is None:
-            known = " × ".join(self._units(names, with_kind))
-            self._products[names, with_kind] = known
-        return known
+    def _describe_product(self, names: Interaction, with_kind: bool) -> str:
+        return " × ".join(self._units(names, with_kind))
 
     def _units(self, names: Iterable[str], with_kind: bool) -> list[str]:
         ordered = sorted(names, key=self._order.__getitem__)
         return [self._unit(name, with_kind) for name in ordered]
 
     def _unit(self, name: str, with_kind: bool) -> str:
-        """A namespace as a factor, with the kind of its features where that is not clear."""
+        """Return a namespace as a factor, with the kind of its features if it is not clear."""
         if name in self._past:
             return self._past[name]
         if name in self._kinds.get("selected", ()):
@@ -197,11 +188,11 @@ class Words:
 
 
 def words_of(schema: Schema, known: Representations | None = None) -> Words:
-    """Return those of a schema, which all models of columns that are called alike share."""
+    """Return the descriptions over a schema, which all models of the same names share."""
     return _words_of(schema, schema.origins, tuple(schema.called.items()), known)
 
 
-@lru_cache(maxsize=16)  # schemas are equal whatever people call their columns
+@lru_cache(maxsize=16)  # schemas are equal whether or not their names for users are
 def _words_of(
     schema: Schema,
     origins: tuple[Origin, ...],
@@ -222,13 +213,13 @@ def members(schema: Schema) -> dict[str, list[Origin]]:
         for column in columns:
             homes.setdefault(replace(origins[column], value=""), []).append(name)
 
-    def told(one: Origin) -> Origin:
+    def member(one: Origin) -> Origin:
         together = replace(one, value="")
         at = homes[together]
         return one if len({*at}) > 1 or (not one.part and len(at) == 1) else together
 
     return {
-        name: list(dict.fromkeys(told(origins[column]) for column in columns))
+        name: list(dict.fromkeys(member(origins[column]) for column in columns))
         for name, columns in zip(schema.namespaces, schema.columns, strict=True)
     }
 
@@ -242,20 +233,17 @@ def _listing(every: list[Origin], taken: set[str]) -> str:
 
 
 def _title(origin: Origin, name: Callable[[str], str]) -> str:
+    """Return what a column, a part or a value is called, with its names written by `name`."""
     part = f": {origin.part}" if origin.part else ""
     value = f"={name(origin.value)}" if origin.value else ""
     return f"{name(origin.column)}{part}{value}"
 
 
-def _whole(origin: Origin) -> str:
-    return _title(origin, quoted)
-
-
 def _free(title: str, taken: set[str]) -> str:
-    """`title`, numbered if another thing has it; it is taken from then on."""
-    told, number = title, 1
-    while told in taken:
+    """Return `title`, numbered if another thing has it; it is taken from then on."""
+    found, number = title, 1
+    while found in taken:
         number += 1
-        told = f"{title} ({number})"
-    taken.add(told)
-    return told
+        found = f"{title} ({number})"
+    taken.add(found)
+    return found

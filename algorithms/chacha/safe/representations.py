@@ -1,18 +1,16 @@
-"""What a model may see of an example: namespaces of a schema that is wider than the user's."""
-
-from __future__ import annotations
+"""Representations of examples: namespaces of a schema that is wider than the user's."""
 
 import math
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import combinations_with_replacement
 
-from leaseboard.algorithms.chacha.safe.front import KNOTS, N_PAST, NARROW
+from leaseboard.algorithms.chacha.safe.expansion import KNOTS, N_PAST, NARROW
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
 from leaseboard.algorithms.online.layout import MAX_TERMS
 from leaseboard.algorithms.online.schema import Schema, n_products
 
-AS_THEY_ARE = "as they are"
+RAW = "raw"
 
 GROUPS = 10
 """Namespaces of the selected features; those that join first are in different ones."""
@@ -20,13 +18,16 @@ GROUPS = 10
 TERMS_OF_SELECTED = 2000
 """What live models may have more where features are selected; few of the slots are in use."""
 
+MOST_MEASURED = 4096
+"""Configurations whose terms are kept, for all models of equal columns."""
+
 OTHER_RATES = (0.0625, 4.0)
-"""Learning rates that a new representation is tried at, beside the champion's."""
+"""Learning rates that a new representation is tried at, in addition to the champion's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Representations:
-    """The namespaces of a wide schema.
+    """Namespaces of a wide schema.
 
     Attributes
     ----------
@@ -34,9 +35,9 @@ class Representations:
         The columns of a wide example: the labels' past, the standardised features, the features,
         the features in pieces.
     raw, standard : tuple of str
-        Those of the features as they are, and their twins.
+        Those of the raw features, and of the same standardised.
     pieces : tuple of str
-        Those of the features in pieces (`leaseboard.algorithms.chacha.safe.front.cut`), where
+        Those of the features in pieces (`leaseboard.algorithms.chacha.safe.expansion.cut`), where
         there are some.
     selected : tuple of str
         Those of the selected features, standardised, where there are many.
@@ -58,9 +59,12 @@ class Representations:
     _known: dict[Interaction, tuple[int, int]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
+    _terms: dict[VWConfiguration, float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
-        """The champion with its features as they are, standardised, or in pieces beside that.
+        """Return the champion with raw features, standardised ones, or these and pieces.
 
         Each without a past, with the last labels, and with the one a season ago too; once with the
         champion's interactions, as far as their namespaces are there, and once with all pairs,
@@ -68,24 +72,24 @@ class Representations:
         are far from it: which rate a representation needs is not known from another one. Pieces
         come before all that: they need more examples, and many terms, so they are tried last.
         """
-        twins = dict(zip(self.raw, self.standard, strict=True))
-        back = {twin: name for name, twin in twins.items()}
-        if self.selected:  # which are no twins of those as they are
-            twins, back = ({name: name for name in some} for some in (self.selected, self.raw))
-        found, whole = self._of_kind(champion, twins, ())
+        standard = dict(zip(self.raw, self.standard, strict=True))
+        back = {name: of for of, name in standard.items()}
+        if self.selected:  # which do not correspond to raw features
+            standard, back = ({name: name for name in some} for some in (self.selected, self.raw))
+        found, whole = self._of_kind(champion, standard, ())
         raw, whole_raw = self._of_kind(champion, back, ())
         variants = [one for one in (*found, *raw) if one != champion]
         others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
         in_pieces: list[VWConfiguration] = []
         if self.selected or sum(self.sizes[name] for name in self.raw) <= NARROW:
-            pieces, whole_pieces = self._of_kind(champion, twins, self.pieces)
+            pieces, whole_pieces = self._of_kind(champion, standard, self.pieces)
             in_pieces = [whole_pieces, *(one for one in pieces if one != champion)]
         return [*in_pieces, *others, whole, whole_raw, *variants]
 
     def _of_kind(
         self, champion: VWConfiguration, names: dict[str, str], pieces: tuple[str, ...]
     ) -> tuple[list[VWConfiguration], VWConfiguration]:
-        """The champion with the namespaces that `names` gives and `pieces`; and with all pairs."""
+        """Return the champion with the namespaces of `names` and `pieces`; and with all pairs."""
         own = (*names.values(), *pieces)
         crosses = [tuple(names.get(name, name) for name in i) for i in champion.interactions]
         found = []
@@ -97,11 +101,20 @@ class Representations:
         return found, VWConfiguration(pairs, champion.learning_rate, own)
 
     def terms(self, configuration: VWConfiguration) -> float:
-        """How many features of a configuration are not 0 at a time, the constant among them.
+        """Return how many features of a configuration are not 0 at a time, with the constant.
 
-        One that names no namespaces has the features as they are; one with more terms than a
+        One that names no namespaces has the raw features; one with more terms than a
         layout takes has infinitely many.
         """
+        known = self._terms.get(configuration)
+        if known is not None:
+            return known
+        if len(self._terms) >= MOST_MEASURED:
+            self._terms.clear()
+        found = self._terms[configuration] = self._count_terms(configuration)
+        return found
+
+    def _count_terms(self, configuration: VWConfiguration) -> float:
         crossed = [self._products(unit) for unit in configuration.interactions]
         if sum(induced for induced, _ in crossed) > MAX_TERMS:
             return math.inf
@@ -111,30 +124,23 @@ class Representations:
 
     @property
     def least_terms(self) -> float:
-        """What all live models together may have, whatever else is asked for."""
+        """The least bound of the terms of all live models together."""
         return 4 * self.terms(VWConfiguration()) + (TERMS_OF_SELECTED if self.selected else 0)
 
     def _products(self, unit: Interaction) -> tuple[int, int]:
         """Return how many features an interaction induces, and how many are not 0 at a time."""
-        known = self._known.get(unit)
-        if known is None:
-            known = n_products(unit, self.counts), n_products(unit, self.sizes)
-            self._known[unit] = known
-        return known
+        if unit not in self._known:
+            self._known[unit] = n_products(unit, self.counts), n_products(unit, self.sizes)
+        return self._known[unit]
 
     @property
     def kinds(self) -> dict[str, tuple[str, ...]]:
         """The namespaces of features by what features they are, in words."""
-        many = {"selected": self.selected} if self.selected else {}
-        return {
-            AS_THEY_ARE: self.raw,
-            "standardised": self.standard,
-            "in pieces": self.pieces,
-            **many,
-        }
+        kinds = {RAW: self.raw, "standardised": self.standard, "binned": self.pieces}
+        return kinds | ({"selected": self.selected} if self.selected else {})
 
     def whole(self, configuration: VWConfiguration) -> VWConfiguration:
-        """The configuration with all features as they are, or standardised, if it has some."""
+        """Return the configuration with all features of each kind that it has some of."""
         names = set(configuration.namespaces or ())
         for kind in (self.raw, self.standard, self.pieces, self.selected):
             names |= set(kind) if names & set(kind) else set()
@@ -145,16 +151,11 @@ class Representations:
 def represent(schema: Schema) -> Representations:
     """Return the representations of examples with the columns of `schema`."""
     # No namespace of a user's has a colon, which VW's text keeps for values.
-    cut = {
-        f"{name}:^": tuple(
-            N_PAST + 2 * schema.n_features + column * len(KNOTS) + k
-            for column in columns
-            if column < NARROW
-            for k in range(len(KNOTS))
-        )
-        for name, columns in zip(schema.namespaces, schema.columns, strict=True)
-    }
-    pieces = {name: columns for name, columns in cut.items() if columns}
+    pieces = {}
+    for name, own in zip(schema.namespaces, schema.columns, strict=True):
+        places = [N_PAST + 2 * schema.n_features + c * len(KNOTS) for c in own if c < NARROW]
+        if places:
+            pieces[f"{name}:^"] = tuple(at + k for at in places for k in range(len(KNOTS)))
     standard = tuple(f"{name}:" for name in schema.namespaces)
     end = N_PAST + 2 * schema.n_features + NARROW * len(KNOTS)
     selected = {
@@ -162,9 +163,12 @@ def represent(schema: Schema) -> Representations:
         for group in range(GROUPS if schema.n_features > NARROW else 0)
     }
     last, season = ":last", ":season"
-    columns = (
-        *_shifted(schema, N_PAST + schema.n_features),
-        *_shifted(schema, N_PAST),
+    columns: tuple[tuple[int, ...], ...] = (
+        *(
+            tuple(by + column for column in own)
+            for by in (N_PAST + schema.n_features, N_PAST)
+            for own in schema.columns
+        ),
         *pieces.values(),
         *selected.values(),
         tuple(range(N_PAST - 1)),
@@ -188,7 +192,3 @@ def represent(schema: Schema) -> Representations:
         counts,
         sizes,
     )
-
-
-def _shifted(schema: Schema, by: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(by + column for column in columns) for columns in schema.columns)

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import bisect
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.chacha.members.class_pool import ClassPool
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
-from leaseboard.algorithms.chacha.race import EMPTY, Race, State, require_numbers
+from leaseboard.algorithms.chacha.race import EMPTY, Race, require_numbers
 from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
-from leaseboard.algorithms.chacha.safe.front import NARROW, Front
+from leaseboard.algorithms.chacha.safe.expansion import NARROW
 from leaseboard.algorithms.chacha.safe.mixture import MASS
-from leaseboard.algorithms.chacha.safe.naming import Words, words_of
-from leaseboard.algorithms.chacha.safe.representations import Representations, represent
-from leaseboard.algorithms.chacha.safe.windows import CommonWindows
+from leaseboard.algorithms.chacha.safe.naming import words_of
+from leaseboard.algorithms.chacha.safe.representations import represent
+from leaseboard.algorithms.chacha.safe.windows import BASE, BELOW, ENDED, WORSE, CommonWindows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import ChampionChanged, Event, LeaseGranted
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
-from leaseboard.algorithms.online.learner import KernelLearner, Learner
-from leaseboard.algorithms.online.live import KernelModels, LiveModels, SingleCalls
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms.plain import Saved
 
 
-class Candidates:
+class Candidates(Saved):
     """S of the paper, with the leases that its members have reached.
 
     Attributes
@@ -38,8 +38,8 @@ class Candidates:
         What the oracle proposed for the present champion.
     pending : list of int
         Members of the frontier that are not live, in the order in which they get free slots
-        (Choose, algorithm 3): first who never had a lease, then by the least lease; among equals
-        who came first.
+        (Choose, algorithm 3): first those that never had a lease, then by the least lease; among
+        equals in the order in which they came.
     eliminated : set of int
         Who has left for good.
     leases : dict of int to int
@@ -51,14 +51,14 @@ class Candidates:
     def __init__(self) -> None:
         self.frontier: set[int] = set()
         self.pending: list[int] = []
+        self._waits: list[int] = []  # their leases
         self.eliminated: set[int] = set()
         self.leases: dict[int, int] = {}
 
     def forget_frontier(self) -> None:
-        """A new champion brings its own."""
-        self.frontier = set()
-        self.pending = []
-        self.leases = {}
+        """Forget all but the eliminated: a new champion brings its own frontier."""
+        self.frontier, self.leases = set(), {}
+        self.pending, self._waits = [], []
 
     def join(self, number: int, *, live: bool) -> None:
         """Add a configuration to the frontier; it waits if it is neither live nor eliminated."""
@@ -73,118 +73,84 @@ class Candidates:
             self._wait(number)
 
     def _wait(self, number: int) -> None:
-        bisect.insort(self.pending, number, key=lambda other: self.leases.get(other, 0))
+        lease = self.leases.get(number, 0)
+        place = bisect.bisect(self._waits, lease)
+        self.pending.insert(place, number)
+        self._waits.insert(place, lease)
 
+    def leave(self, number: int) -> None:
+        """Let `number` wait no longer."""
+        place = self.pending.index(number)
+        del self.pending[place], self._waits[place]
 
-def alone(
-    learner: Learner,
-    schema: Schema,
-    representations: Representations,
-    center: float,
-    spread: float,
-) -> KernelLearner:
-    """Return the model of `schema` that forecasts ``center + spread * p`` where `learner` says p.
-
-    Parameters
-    ----------
-    learner : Learner
-        Of the kernel, over the schema of `representations`; it is used up.
-    schema : Schema
-        Of examples as they come.
-    representations : Representations
-    center, spread : float
-
-    Raises
-    ------
-    UsageError
-        If it sees what only the race can compute: features standardised or in pieces, or earlier
-        labels.
-    """
-    computed = {*(learner.configuration.namespaces or ())} - {*representations.raw}
-    if computed:
-        seen = Words(schema, representations).features(computed)
-        raise UsageError(
-            f"the champion sees features that the race computes and no model alone can ({seen}):"
-            ' build with tune="interactions+learning-rate" to have one that sees features as they'
-            " are, or keep the race by `save`"
-        )
-    assert isinstance(learner, KernelLearner)
-    learner.rescale(spread, center)
-    return learner.over(schema, replace(learner.configuration, namespaces=None))
-
-
-BASE = 0
-"""The slot and the number of the initial configuration, c_init, which is always live."""
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        self._waits = [self.leases.get(number, 0) for number in self.pending]
 
 
 class SafeRace(Race):
-    """One run of ChaCha's default over a stream of examples; see
-    `leaseboard.algorithms.chacha.chacha`.
+    """Race of ChaCha's default, see `leaseboard.algorithms.chacha.chacha`.
 
     Parameters
     ----------
-    schema, models, oracle, random, b
+    schema, oracle, random
         See `Race`.
-    delta, round_length, memory, max_terms
-        See `leaseboard.algorithms.chacha.chacha.ChaCha`.
-    represents : bool
-        Whether configurations choose representations
+    ensemble : Ensemble
+        With the models. If it represents, configurations choose representations
         (`leaseboard.algorithms.chacha.safe.representations`).
-    classes : bool
-        The labels are -1 and 1.
-    levels : sequence of float
-        Of the prediction intervals of a regression.
+    delta, round_length, max_terms
+        See `leaseboard.algorithms.chacha.chacha.ChaCha`.
     """
 
-    kept = (*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at", "_terms")
+    kept = (
+        *(*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at"),
+        *("windows", "candidates", "ensemble"),
+    )
 
     def __init__(
         self,
         schema: Schema,
-        models: LiveModels,
+        ensemble: Ensemble,
         oracle: ConfigOracle,
         random: np.random.RandomState,
-        b: int,
         *,
         delta: float,
         round_length: int,
-        memory: float,
         max_terms: float,
-        represents: bool = True,
-        classes: bool = False,
-        levels: Sequence[float] = (),
     ) -> None:
-        super().__init__(schema, models, oracle, random, b)
-        self.round_length, self.represents = round_length, represents
-        self.ensemble = Ensemble(
-            models, schema.n_features, b, gamma=1.0 - 1.0 / memory, represents=represents,
-            classes=classes, levels=levels,
-        )  # fmt: skip
-        self.losses = self.ensemble.known.losses
+        super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
+        self.round_length, self.represents = round_length, ensemble.represents
+        self.ensemble, self.losses = ensemble, ensemble.known.losses
         self.champion_slot = BASE
         self.candidates = Candidates()
-        self.windows = CommonWindows(self.ensemble.known.sums, round_length, delta)
+        self.windows = CommonWindows(ensemble.known.sums, round_length, delta)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
-        self._terms: dict[int, float] = {}
         self.max_terms = max_terms
         self._measure()
 
     def share(self, shares: int) -> None:
         """See `Race.share`."""
-        self.ensemble.front = Front(self.schema.n_features, self.ensemble.classes, shares)
+        self.ensemble.share(self.schema.n_features, shares)
+
+    def release_pool(self) -> ClassPool | None:
+        """See `Race.release_pool`."""
+        pool, self.ensemble.pool = self.ensemble.pool, None
+        return pool if isinstance(pool, ClassPool) else None
 
     def open(self) -> Iterator[Event]:
         """Admit the initial configuration as champion, and its challengers."""
         yield from self.admit(self._named(VWConfiguration()), None)
-        yield from self.words.tell(BASE)
-        yield from self._lease(BASE, BASE, None)
+        self._measure()
+        yield from self.words.group_events(BASE)
+        yield self._lease(BASE, BASE, None)
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
 
     def predict(self, example: Floats) -> float:
-        """Return the mixture's forecast, for classes log odds; nothing is learned."""
+        """Return the mixture's prediction, for classes log odds; nothing is learned."""
         return self.ensemble.predict(example, self.live, self.champion_slot)
 
     def parts(self, example: Floats) -> Doubles:
@@ -192,87 +158,97 @@ class SafeRace(Race):
         return self.ensemble.parts(example, self.live, self.champion_slot)
 
     def learn(
-        self, examples: Floats, labels: Floats, importances: Floats, forecasts: Floats
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
         n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
         block = examples[:n], labels[:n], importances[:n]
-        self.ensemble.learn(*block, self.live, self.champion_slot, forecasts[:n])
+        self.ensemble.learn(*block, self.live, self.champion_slot, predictions[:n])
         self.at += n
         self.ensemble.move(self.at, self.live)
         return n
 
-    def notes(self) -> dict[str, float]:
-        """See `Ensemble.notes`, and the ``season``: how many labels ago."""
-        return self.ensemble.notes() | {"season": self.ensemble.front.period}
-
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        examples = row[None]
-        labels, importances, forecasts = np.zeros((3, 1), dtype=np.float32)
+        one, round_length = self.ensemble.row(row), self.round_length
 
         def learn(label: float, importance: float) -> bool:
-            labels[0], importances[0] = label, importance
-            self.learn(examples, labels, importances, forecasts)
-            return self.is_due()
+            at, live = self.at, self.live
+            left = round_length - at % round_length
+            one.learn(label, importance, live, self.champion_slot, left)
+            self.at = at + 1
+            self.ensemble.move(at + 1, live)
+            return left == 1
 
-        return partial(self.predict, row), learn
+        return lambda: one.predict(self.live, self.champion_slot), learn
+
+    def notes(self) -> dict[str, float]:
+        """See `Ensemble.notes`, and the ``season``: how many labels ago."""
+        return self.ensemble.notes() | {"season": self.ensemble.expansion.period}
 
     def is_due(self) -> bool:
         """Return whether a round has ended."""
         return self.at % self.round_length == 0
 
     def model(self) -> Learner | Race | None:
-        """The race itself where its models see representations: none of them stands alone."""
+        """See `Race.model`; the race itself if its models see representations, which need it."""
         return self if self.represents else super().model()
 
     def champion_learner(self) -> Learner | None:
-        """See `Race.champion_learner`; UsageError if it cannot stand alone."""
-        learner = super().champion_learner()
-        if not self.represents or learner is None:
-            return learner
-        return alone(learner, self.schema, self.representations, *self.ensemble.unit)
+        """Return a model of raw examples that predicts as the champion does in the race.
+
+        Raises
+        ------
+        UsageError
+            If it sees what only the race can compute: features standardised or in pieces, or
+            earlier labels.
+        """
+        if not self.represents:
+            return super().champion_learner()
+        champion = self.configurations[self.champion]
+        computed = {*(champion.namespaces or ())} - {*self.representations.raw}
+        if computed:
+            raise UsageError(
+                "the champion sees features that the race computes and no model alone can"
+                f" ({self.words.features(computed)}): build with"
+                ' tune="interactions+learning-rate" to have one that sees raw features, or'
+                " keep the race by `save`"
+            )
+        assert isinstance(self.models, KernelModels)
+        center, spread = self.ensemble.unit
+        model = self.models.copy(self.slot_of(self.champion))
+        model.rescale(np.zeros(1, dtype=np.int64), spread, center)
+        return Learner(model.copy(0, self.schema, replace(champion, namespaces=None)))
 
     def decide(self) -> Iterator[Event]:
-        """Better, else Worse and the leases; then free slots are filled."""
+        """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():
             return
         if self._passes_log_point():
             yield from self._report(self.live)
         if self.terms.sum() > self.max_terms:  # there were fewer columns when they came
             terms = {slot: float(self.terms[slot]) for slot in self.live.tolist()}
-            yield from self._make_room(terms, self.max_terms)
-        elif len(
-            better := self.windows.better(self._challengers(), self.at, self._n_candidates())
-        ):
-            yield from self._promote(
-                int(better[self.windows.advantages(better, self.at).argmax()])
-            )
+            yield from self._free_terms(terms, self.max_terms)
         else:
-            yield from self._eliminate_worse()
-            yield from self._end_leases()
+            yield from self._judge()
         yield from self._fill()
 
     def conclude(self) -> Iterator[Event]:
-        """Yield the last losses and bounds, and what everyone achieved; nothing may follow."""
+        """Yield the last losses and bounds, then as `Race.conclude`."""
         yield from self._report(self.live)
         yield from super().conclude()
 
-    def _challengers(self) -> Slots:
-        """Return the slots of all live challengers."""
-        return np.asarray(self.live[self.live != self.champion_slot])
-
     def _removable(self) -> Slots:
-        """Challengers that may lose their slot: all but the initial configuration."""
-        slots = self._challengers()
-        return np.asarray(slots[slots != BASE])
+        """Return the challengers that may lose their slot: all but the initial configuration."""
+        slots = self.live
+        return np.asarray(slots[(slots != self.champion_slot) & (slots != BASE)])
 
     def _n_candidates(self) -> int:
-        """|S|; 1 where nobody is compared."""
+        """Return |S|; 1 if none is compared."""
         return max(1, len(self.live) - 1 + len(self.candidates.pending))
 
     def _promote(self, slot: int) -> Iterator[Event]:
-        """Make `slot` the champion; make room for its frontier; let all windows begin anew."""
+        """Make `slot` the champion and room for its frontier; begin all windows again."""
         yield from self._report(self.live)
         previous, self.champion = self.champion, int(self.holders[slot])
         self.champion_slot = slot
@@ -280,123 +256,114 @@ class SafeRace(Race):
         removable = self._removable()
         ranked = removable[np.argsort(self.losses[removable], kind="stable")]
         for other in ranked[len(ranked) // 2 :].tolist():
-            yield from self._pause(other, "made room for the new champion's challengers")
+            yield self._pause(other, "made room for the new champion's challengers")
         self.candidates.forget_frontier()
         self.windows.begin(slice(None), self.at)
         for other in self.live.tolist():
-            yield from self._extend(other, self._n_min)
+            yield self._extend(other, self._n_min)
         yield from self._consult_oracle()
 
-    def _eliminate_worse(self) -> Iterator[Event]:
-        """Drop for good what is proved worse than the champion, while others wait for a slot."""
-        failed = self.windows.worse(self._removable(), self.at, self._n_candidates())
-        failed = failed[: len(self.candidates.pending)]
-        if not len(failed):
+    def _judge(self) -> Iterator[Event]:
+        """Promote what is proved better; else drop what is proved worse, and end leases.
+
+        What is proved worse than the champion leaves for good, while others wait for a slot. A
+        lease that has ended is doubled; below the median a waiting configuration gets the slot.
+        """
+        live, pending = self.live, self.candidates.pending
+        best = self.windows.judge(
+            live, self.champion_slot, self.lease_of, self.at, self._n_candidates(), len(pending)
+        )
+        if best >= 0:
+            yield from self._promote(best)
             return
-        yield from self._report(np.append(failed, self.champion_slot))
+        verdicts = self.windows.verdicts[live]
+        failed, ended = live[verdicts == WORSE], live[verdicts >= ENDED]
+        if len(failed):
+            yield from self._report(np.append(failed, self.champion_slot))
         for slot in failed.tolist():
             self.candidates.eliminated.add(int(self.holders[slot]))
-            yield from self._eliminate(slot, "worse")
-
-    def _end_leases(self) -> Iterator[Event]:
-        """Double the leases that have ended; below the median, give the slot to who waits."""
-        slots = self.live
-        ended = slots[self.windows.seen(slots, self.at) >= self.lease_of[slots]]
-        if not len(ended):
-            return
-        yield from self._report(ended)
-        below = self.windows.below_median(self._removable(), self.at)
+            yield self._eliminate(slot, "worse")
+        if len(ended):
+            yield from self._report(ended)
         for slot in ended.tolist():
             lease = 2 * int(self.lease_of[slot])
-            if self.candidates.pending and slot in below:
+            if pending and self.windows.verdicts[slot] & BELOW:
                 number = int(self.holders[slot])
-                yield from self._pause(slot, "lease ended below the median")
+                yield self._pause(slot, "lease ended below the median")
                 self.candidates.pause(number, lease)
             else:
-                yield from self._extend(slot, lease)
+                yield self._extend(slot, lease)
 
     @property
     def _n_min(self) -> int:
         # A first row without any value has no features yet.
         return 5 * max(1, min(self.schema.n_features, NARROW))
 
-    def _terms_of(self, number: int) -> float:
-        known = self._terms.get(number)
-        if known is None:
-            known = self.representations.terms(self.configurations[number])
-            self._terms[number] = known
-        return known
-
     def _consult_oracle(self) -> Iterator[Event]:
-        """S grows by the champion's frontier, as far as terms allow."""
+        """Add the champion's frontier to S, as far as terms allow."""
         if self.b == 1:
             return
         # What a challenger can have if all other challengers go.
         most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})
-        # An oracle's most promising candidate comes last.
+        # The candidate that an oracle expects to be best comes last.
+        holders = {*self.holders.tolist()}
         for proposal in reversed(self._proposals()):
-            if self.representations.terms(proposal) <= most:
+            terms = self.representations.terms(proposal)
+            if terms <= most:
                 number = yield from self.admit(self._named(proposal), self.champion)
-                self.candidates.join(number, live=number in self.holders)
+                self._terms[number] = terms
+                self.candidates.join(number, live=number in holders)
 
     def _proposals(self) -> list[VWConfiguration]:
-        """What the oracle proposes for the champion's namespaces, then other representations."""
+        """Return the oracle's proposals for the champion, then other representations."""
         champion = self.configurations[self.champion]
         found = self.oracle(champion, champion.namespaces or self.schema.namespaces, self.random)
         return [*found, *self.representations.variants(champion)] if self.represents else found
 
     def _named(self, configuration: VWConfiguration) -> VWConfiguration:
-        """The configuration with its namespaces; if it names none, the features as they are."""
+        """Return the configuration with its namespaces; if it names none, the raw features."""
         if self.represents and configuration.namespaces is None:
             return replace(configuration, namespaces=self.representations.raw)
         return configuration
 
     def _fill(self) -> Iterator[Event]:
-        """Give free slots to who waits, as far as terms go."""
-        free = np.flatnonzero(self.holders == EMPTY).tolist()
-        left, known = self.max_terms - int(self.terms.sum()), self._terms.get
-        for number in [*self.candidates.pending] if free else ():
-            terms = known(number) or self._terms_of(number)
-            if terms <= left:
-                self.candidates.pending.remove(number)
-                left -= terms
-                yield from self._lease(free.pop(0), number, self.champion_slot)
+        """Give free slots to waiting configurations, as far as terms go."""
+        free = (self.holders == EMPTY).nonzero()[0].tolist()
+        if not free:
+            return
+        left, terms = self.max_terms - int(self.terms.sum()), self._terms
+        for number in [*self.candidates.pending]:
             if not free:
                 return
+            if terms[number] <= left:
+                self.candidates.leave(number)
+                left -= terms[number]
+                yield self._lease(free.pop(0), number, self.champion_slot)
 
-    def _lease(self, slot: int, number: int, parent: int | None) -> Iterator[Event]:
+    def _lease(self, slot: int, number: int, parent: int | None) -> LeaseGranted:
         """Start the model of `number` in `slot`, as a branch of the one in slot `parent`."""
         configuration = self.configurations[number]
         champion = self.configurations[self.champion]
         branches = bool(self.at) and parent is not None and configuration.extends(champion)
         self._start(slot, number, parent if branches else None)
-        self.terms[slot] = self._terms_of(number)
+        self.terms[slot] = self._terms[number]
         self.fresh_at[slot] = self.at
         self.windows.begin(slot, self.at)
         # A branch shares the champion's past; a fresh model must first catch up with it.
-        self.ensemble.begin(slot, parent)
+        untrained = parent is not None and not branches
+        self.ensemble.begin(slot, parent, untrained=untrained)
         self.lease_of[slot] = self.candidates.leases.get(number, self._n_min)
-        yield LeaseGranted(
-            at=self.at,
-            configuration=number,
-            amount=int(self.lease_of[slot]),
-            slot=slot,
-            source=self.champion if branches else None,
-        )
+        source = self.champion if branches else None
+        return self._granted(slot, int(self.lease_of[slot]), source=source)
 
-    def _extend(self, slot: int, lease: int) -> Iterator[Event]:
+    def _extend(self, slot: int, lease: int) -> LeaseGranted:
         self.lease_of[slot] = lease
-        yield LeaseGranted(
-            at=self.at,
-            configuration=int(self.holders[slot]),
-            amount=int(self.windows.starts[slot] - self.fresh_at[slot]) + lease,
-            slot=slot,
-            fresh=False,
-        )
+        before = int(self.windows.starts[slot] - self.fresh_at[slot])
+        return self._granted(slot, before + lease, fresh=False)
 
-    def _vacate(self, slot: int) -> None:
-        super()._vacate(slot)
+    def _vacate(self, slot: int) -> float:
         self.terms[slot] = 0
+        return super()._vacate(slot)
 
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - int(self.fresh_at[slot]), self.ensemble.achieved(slot)
@@ -406,14 +373,14 @@ class SafeRace(Race):
         self.models.require_same_naming(represent(schema).schema if self.represents else schema)
 
     def grow(self, schema: Schema) -> list[Event]:
-        """See `Race.grow`; who has features of a kind has those of new namespaces too."""
+        """See `Race.grow`; models with features of a kind get those of new namespaces too."""
         wider = represent(schema)
         terms = {
             slot: wider.terms(wider.whole(self.configurations[self.holders[slot]]))
             for slot in self.live.tolist()
         }
-        # What cannot be laid out goes at once; the rest keeps the forecast until the round ends.
-        events = list(self._make_room(terms, sys.float_info.max))
+        # What cannot be laid out goes at once; the rest keeps the prediction until the round ends.
+        events = list(self._free_terms(terms, sys.float_info.max))
         self.models.grow(wider.schema if self.represents else schema)
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
@@ -433,33 +400,33 @@ class SafeRace(Race):
             self.models.extend(slot, self.configurations[self.holders[slot]])
         self._measure()
 
-    def _make_room(self, terms: dict[int, float], most: float) -> Iterator[Event]:
+    def _free_terms(self, terms: dict[int, float], most: float) -> Iterator[Event]:
         """Pause the largest of the live models until all have at most so many terms.
 
-        A champion that is too large beside c_init hands over to the best of those that are not.
+        A champion that is too large for c_init hands over to the best of those that are not.
         """
         left = [slot for slot in terms if slot == BASE or terms[slot] <= most - terms[BASE]]
         if self.champion_slot not in left:
             yield from self._promote(min(left, key=self.losses.__getitem__))
         for slot in sorted(self._removable().tolist(), key=terms.__getitem__, reverse=True):
             if sum(terms[other] for other in self.live.tolist()) > most:
-                yield from self._pause(slot, "made room for more features")
+                yield self._pause(slot, "made room for more features")
 
     def _measure(self) -> None:
-        self._terms.clear()
         self.representations = represent(self.schema)
+        self._terms = dict(enumerate(map(self.representations.terms, self.configurations)))
         self.words = words_of(self.schema, self.representations if self.represents else None)
         self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
-            self.terms[slot] = self._terms_of(int(self.holders[slot]))
+            self.terms[slot] = self._terms[int(self.holders[slot])]
 
-    def _report(self, slots: Slots) -> Iterator[Event]:
-        """Mean losses with their bounds, each model's once at most after an example."""
-        told = (self._reported_at[slots] == self.at) | (self.windows.starts[slots] == self.at)
-        slots = slots[~told]
+    def _report(self, slots: Slots) -> list[BoundsUpdated]:
+        """Return mean losses with their bounds, of each model once at most after an example."""
+        done = (self._reported_at[slots] == self.at) | (self.windows.starts[slots] == self.at)
+        slots = slots[~done]
         self._reported_at[slots] = self.at
         challenge = self._n_candidates(), self.champion_slot
-        yield from self.windows.bounds(slots, self.at, *challenge, self.holders, self.fresh_at)
+        return self.windows.bounds(slots, self.at, *challenge, self.holders, self.fresh_at)
 
     def _standing(self, slot: int) -> dict[str, float]:
         return {
@@ -468,22 +435,12 @@ class SafeRace(Race):
             "loss": float(self.losses[slot] / max(self.ensemble.known.totals[MASS], 1.0)),
         }
 
-    def state(self) -> State:
-        """See `Race.state`."""
-        return super().state() | {
-            "windows": values_of(self.windows, self.windows.kept),
-            "ensemble": self.ensemble.state(),
-            "candidates": values_of(self.candidates, self.candidates.kept),
-        }
-
     def fill(self, state: Any) -> None:
         """See `Race.fill`."""
         super().fill(state)
-        fill(self.windows, state["windows"], self.windows.kept)
-        fill(self.candidates, state["candidates"], self.candidates.kept)
-        self.ensemble.fill(state["ensemble"])
-        for numbers in values_of(self.candidates, self.candidates.kept).values():
+        for numbers in self.candidates.state().values():
             require_numbers(numbers, len(self.configurations))
+        self._measure()
         self.champion_slot = self.slot_of(self.champion)
         if EMPTY in (self.champion_slot, self.holders[BASE]):
             raise ValueError(f"{self.champion} or the initial configuration is not live")

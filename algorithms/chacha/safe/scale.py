@@ -1,7 +1,7 @@
 """The range and the scale of labels, which no few labels can move far.
 
-Learners see labels clipped to the range. From the tenth on, one beyond it is a *stray*, an error
-of whoever wrote it as far as is known, and learners see the label before it again: on an
+Learners see labels clipped to the range. From the tenth on, one beyond it is a *stray*, taken for
+an error of the data, and learners see the label before it again: on an
 autoregressive stream even the range is hundreds of residuals wide. A label that strange features
 explain is not a stray but a rare event. Of three strays at once nothing is learned; from
 the fourth on they may be a new level or rare events, which are shown or clipped.
@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Doubles = NDArray[np.float64]
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles
 
 COUNT, LEAST, SECOND_LEAST, SECOND_MOST, MOST, LOW, HIGH, MEAN, SQUARES = range(9)
 """The fields of a scale: how many labels, the two least and the two largest, the range that labels
@@ -28,7 +27,7 @@ label as learners saw it; how many strays there were of late; and which label la
 range from beyond it."""
 
 NEAR = 5
-"""Two labels beyond the range on one side confirm each other if they are no further apart."""
+"""Two labels beyond the range on one side confirm each other if they are not further apart."""
 
 STEADY = 10
 """Labels of a new range from which on those beyond it are strays."""
@@ -39,8 +38,8 @@ MOST_STRAYS = 3
 RECENT = 1000.0
 """Labels after which a stray counts 1/e."""
 
-SETTLED = 4
-"""Labels from which on one that is strange can be told from the others."""
+STABLE_FROM = 4
+"""Labels from which on a strange one can be distinguished from the others."""
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -49,21 +48,22 @@ MARGIN = 3.0
 
 
 def new_scale(low: float = 0.0, high: float = 0.0) -> Doubles:
-    """The scale of no labels; if `low` and `high` differ they are the range, once and for all."""
+    """Return the scale of no labels; if `low` and `high` differ, they are the fixed range."""
     scale = np.zeros(EXTENDED_AT + 1)
     scale[LOW], scale[HIGH], scale[KNOWN] = low, high, low < high
     return scale
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def clipped(label: float, scale: Doubles, explained: bool = False) -> float:
     """Return the label as learners see it: within the range, which is decided before it comes.
 
-    The first three labels are shown as they are: nobody can say yet which one is strange. A stray
-    is shown as the label before it was, and after `MOST_STRAYS` as it is if another confirms it.
+    The first three labels are shown raw: it is not known yet which one is strange. A stray is
+    shown as the label before it was, and after `MOST_STRAYS` raw if another confirms it.
     """
-    if scale[COUNT] < SETTLED - 1 and not scale[KNOWN]:
+    if scale[COUNT] < STABLE_FROM - 1 and not scale[KNOWN]:
         return label
+    # A stray is replaced, unless there are more and another confirms it.
     found = strays(label, scale, explained)
     if 0.0 < found <= MOST_STRAYS:
         return float(scale[SHOWN])
@@ -72,11 +72,11 @@ def clipped(label: float, scale: Doubles, explained: bool = False) -> float:
     return float(min(max(label, scale[LOW]), scale[HIGH]))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def strays(label: float, scale: Doubles, explained: bool) -> float:
-    """Return how many strays there are of late with this label; 0 if it is none.
+    """Return how many strays there are of late with this label; 0 if it is not one.
 
-    Where all labels were equal no other one is.
+    If all labels were equal, none is.
     """
     steady = scale[COUNT] - scale[EXTENDED_AT] >= STEADY and scale[LOW] < scale[HIGH]
     if scale[LOW] <= label <= scale[HIGH] or explained or not steady or scale[KNOWN]:
@@ -84,22 +84,22 @@ def strays(label: float, scale: Doubles, explained: bool) -> float:
     return float(scale[STRAYS] + 1.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_confirmed(label: float, scale: Doubles) -> bool:
     """Return whether another label was beyond the range on the same side shortly before."""
     last = scale[BELOW_AT] if label < scale[LOW] else scale[ABOVE_AT]
     return bool(last > 0.0 and scale[COUNT] + 1.0 - last <= NEAR)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def deviation(scale: Doubles) -> float:
     """Return the standard deviation of the clipped labels; 0 before two labels differ."""
     return math.sqrt(scale[SQUARES] / scale[WEIGHT]) if scale[WEIGHT] > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def admit(label: float, scale: Doubles, importance: float = 1.0, explained: bool = False) -> None:
-    """Take a label into the scale; how important it is matters for mean and deviation.
+    """Learn a label; its importance matters for mean and deviation.
 
     The range is that of the second least to the second largest label, extended by `MARGIN` widths
     on both sides; from the fourth label on it never shrinks. A label beyond it counts for it only
@@ -130,15 +130,15 @@ def admit(label: float, scale: Doubles, importance: float = 1.0, explained: bool
     difference = importance * (shown - scale[MEAN])
     scale[MEAN] += difference / scale[WEIGHT]
     scale[SQUARES] += difference * (shown - scale[MEAN])
-    if count == SETTLED and not scale[KNOWN]:
+    if count == STABLE_FROM and not scale[KNOWN]:
         _begin(scale)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _extend(label: float, scale: Doubles, count: float, confirmed: bool) -> None:
     """Take the label into the range."""
     # Keep the label among the extremes; beyond the range only if another confirms it.
-    if count <= SETTLED:
+    if count <= STABLE_FROM:
         _order(label, scale, count)
     elif label < scale[LOW] or label > scale[HIGH]:
         side = BELOW if label < scale[LOW] else ABOVE
@@ -150,29 +150,29 @@ def _extend(label: float, scale: Doubles, count: float, confirmed: bool) -> None
     else:
         _order(label, scale, count)
     # The range follows the second extremes, and never shrinks from the fourth label on.
-    few = count < SETTLED
+    few = count < STABLE_FROM
     low = scale[LEAST] if few else min(scale[SECOND_LEAST], scale[SECOND_MOST])
     high = scale[MOST] if few else max(scale[SECOND_LEAST], scale[SECOND_MOST])
     low, high = low - MARGIN * (high - low), high + MARGIN * (high - low)
-    if count > SETTLED:
+    if count > STABLE_FROM:
         low, high = min(low, scale[LOW]), max(high, scale[HIGH])
     scale[LOW], scale[HIGH] = max(low, -_LARGEST), min(high, _LARGEST)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _begin(scale: Doubles) -> None:
     """Take the moments of the first four labels again, by the range that they give."""
     total = squares = 0.0
     for place in (LEAST, SECOND_LEAST, SECOND_MOST, MOST):
         total += min(max(scale[place], scale[LOW]), scale[HIGH])
-    scale[MEAN] = total / SETTLED
+    scale[MEAN] = total / STABLE_FROM
     for place in (LEAST, SECOND_LEAST, SECOND_MOST, MOST):
         shown = min(max(scale[place], scale[LOW]), scale[HIGH])
         squares += (shown - scale[MEAN]) ** 2
-    scale[SQUARES] = squares * (scale[WEIGHT] / SETTLED)
+    scale[SQUARES] = squares * (scale[WEIGHT] / STABLE_FROM)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _order(label: float, scale: Doubles, count: float) -> None:
     """Keep the two least and the two largest labels; of fewer than two, one counts twice."""
     if count == 1.0:

@@ -1,4 +1,4 @@
-"""Selected features: of very many the few that the error of a ridge regression speaks for.
+"""Selection of features: of very many the few that the error of a ridge regression speaks for.
 
 A last part of the stream is remembered. Every `EVERY` examples, in up to `STEPS` steps, a feature
 joins the selected ones if the errors that the regression on these makes there go with it, or with
@@ -25,17 +25,14 @@ References
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.safe.scale import COUNT, MEAN, Doubles, deviation
+from leaseboard.algorithms.chacha.safe.scale import COUNT, MEAN, deviation
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.reference.ridge import CLIP, reweigh, rotate, solve
-
-Floats = NDArray[np.float32]
-Slots = NDArray[np.int64]
-Ridge = tuple[Doubles, Doubles, Doubles]
 
 EMPTY = -1
 """A slot without a feature."""
@@ -44,6 +41,7 @@ EVERY = 100
 """Examples between two selections; once the memory is full, between every fifth of them."""
 
 STEPS = 4
+"""Times in a selection that features may join, each with the errors of the one before."""
 
 A_STEP = 16
 """Features that join in a step, at most."""
@@ -61,9 +59,27 @@ MEMORY = 2**22
 """Numbers that are remembered, at most: 16 MB."""
 
 TINY = 1e-300
+"""The least divisor, where all errors are 0."""
+
+MEAN_MAGNITUDE = 0.8
+"""About the mean of |z| where z is standard normal, √(2 / π)."""
 
 FARTHEST = 1e6
 """Deviations from the mean beyond which no model learns a label."""
+
+
+class Ridge(NamedTuple):
+    """State of a ridge regression, see `leaseboard.algorithms.reference.ridge.learn_ridge`."""
+
+    triangle: Doubles
+    rotated: Doubles
+    weights: Doubles
+
+
+def new_ridge(n_features: int) -> Ridge:
+    """Return a ridge regression that has seen nothing."""
+    n = n_features + 1
+    return Ridge(np.diag([0.0, *[1.0] * n_features]), np.zeros(n), np.zeros(n))
 
 
 def remembered(n_features: int) -> int:
@@ -77,9 +93,10 @@ def remembered(n_features: int) -> int:
     return max(1, min(MOST_REMEMBERED, MEMORY // n_features))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def target_of(label: float, scale: Doubles, classes: bool) -> float:
     """Return the label as regressions on the past learn it; 0 while all are equal."""
+    # Of numbers it is standardised, as far as `FARTHEST`.
     if classes:
         return label
     spread = deviation(scale)
@@ -87,7 +104,7 @@ def target_of(label: float, scale: Doubles, classes: bool) -> float:
     return float(min(max(value, -FARTHEST), FARTHEST))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def choose(example: Floats | Doubles, n_past: int, slots: Slots, row: Doubles) -> None:
     """Write a regression's row: the constant, the labels' past, the selected features.
 
@@ -96,6 +113,7 @@ def choose(example: Floats | Doubles, n_past: int, slots: Slots, row: Doubles) -
     example : ndarray of float, shape (at least n_past + n_features,)
         The labels' past and the features, standardised.
     """
+    # The constant and the labels' past, then slot after slot.
     row[0] = 1.0
     for j in range(n_past):
         row[1 + j] = example[j]
@@ -104,35 +122,37 @@ def choose(example: Floats | Doubles, n_past: int, slots: Slots, row: Doubles) -
         row[1 + n_past + slot] = example[n_past + column] if column >= 0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def value_of(row: Doubles, weights: Doubles) -> float:
-    """Return what a ridge regression says of a row."""
+    """Return the prediction of a ridge regression for a row, for classes the log odds."""
     value = 0.0
     for j in range(len(row)):
         value += weights[j] * row[j]
     return value
 
 
-@njit(cache=True, nogil=True)
-def learn_row(
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    row: Doubles,
-    label: float,
-    importance: float,
-    classes: bool,
-) -> None:
-    """Take an example into a ridge regression, for classes at its weights so far."""
+@compiled
+def weigh_row(
+    weights: Doubles, row: Doubles, label: float, importance: float, classes: bool
+) -> float:
+    """Weigh a row by its importance, for classes at these weights; return its label so weighed."""
+    # Of classes the row and the label of a step of reweighted least squares.
     root = math.sqrt(importance)
     if classes:
         label = reweigh(row, value_of(row, weights), label)
     for j in range(len(row)):
         row[j] *= root
-    rotate(triangle, rotated, row, root * label)
+    return root * label
 
 
-@njit(cache=True, nogil=True)
+@compiled
+def learn_row(ridge: Ridge, row: Doubles, label: float, importance: float, classes: bool) -> None:
+    """Take an example into a ridge regression, for classes at its weights so far."""
+    label = weigh_row(ridge.weights, row, label, importance, classes)
+    rotate(ridge.triangle, ridge.rotated, row, label)
+
+
+@compiled
 def select(
     memory: Floats, slots: Slots, ridge: Ridge, scale: Doubles, moments: Doubles, classes: bool
 ) -> None:
@@ -145,8 +165,8 @@ def select(
         oldest is.
     slots : ndarray of int64
         The selected features, or `EMPTY`; updated.
-    ridge : tuple of ndarray
-        Triangle, rotated labels and weights of the ridge regression on `choose`'s row; updated.
+    ridge : Ridge
+        The regression on `choose`'s row; updated.
     scale, moments : ndarray of float64
         See `leaseboard.algorithms.chacha.safe.scale` and
         `leaseboard.algorithms.reference.ridge.standardise`.
@@ -156,6 +176,7 @@ def select(
     seen, n, width = int(scale[COUNT]), len(memory), memory.shape[1]
     if seen % (EVERY if seen <= n else 5 * EVERY):
         return
+    # What is remembered, by the moments of today.
     triangle, rotated, weights = ridge
     n_past = len(weights) - 1 - len(slots)
     rows = _standard(memory, n_past, scale, moments)
@@ -182,12 +203,12 @@ def select(
             if importance > 0.0:
                 choose(rows[t], n_past, slots, row)
                 label = target_of(float(memory[t, width - 2]), scale, classes)
-                learn_row(triangle, rotated, weights, row, label, importance, classes)
+                learn_row(ridge, row, label, importance, classes)
                 if classes or age == n - 1:
                     solve(triangle, rotated, weights)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> Floats:
     """Return what is remembered, standardised by all examples so far; 0 where nothing is."""
     n, width = len(memory), memory.shape[1] - 2
@@ -207,7 +228,7 @@ def _standard(memory: Floats, n_past: int, scale: Doubles, moments: Doubles) -> 
     return rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _join(
     rows: Floats, errors: Doubles, n_past: int, slots: Slots, weights: Doubles, slopes: Doubles
 ) -> bool:
@@ -222,7 +243,7 @@ def _join(
             continue
         for j in range(d):
             z = np.float64(rows[t, n_past + j])
-            along, across = error * z, error * (abs(z) - 0.8)
+            along, across = error * z, error * (abs(z) - MEAN_MAGNITUDE)
             sums[0, j] += along
             sums[1, j] += across
             norms[0, j] += along * along
@@ -251,7 +272,7 @@ def _join(
     return joined > 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_alike(
     rows: Floats, column: int, n_past: int, slots: Slots, weights: Doubles, lengths: Doubles
 ) -> bool:
@@ -260,6 +281,7 @@ def _is_alike(
         other, product = slots[slot], 0.0
         if other == EMPTY:
             continue
+        # The correlation with the feature in the slot.
         for t in range(len(rows)):
             product += rows[t, n_past + column] * rows[t, n_past + other]
         most = ALIKE if weights[slot] == math.inf else THE_SAME
@@ -268,13 +290,14 @@ def _is_alike(
     return False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _free(slots: Slots, weights: Doubles, slope: float) -> int:
     """Return an empty slot, else one whose weight is less than half of `slope`, or `EMPTY`."""
     least = EMPTY
     for slot in range(len(slots)):
         if slots[slot] == EMPTY:
             return slot
+        # The lightest of those that weigh little.
         light = 2.0 * abs(weights[slot]) < slope
         if light and (least == EMPTY or abs(weights[slot]) < abs(weights[least])):
             least = slot

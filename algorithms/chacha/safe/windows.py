@@ -7,15 +7,15 @@ of the labels drown in it. Here a challenger starts as a copy of the champion, a
 
     D_i = l(champion, i) - l(challenger, i)   on the same examples i = 1, ..., n since then,
 
-in squared loss, which is what the bench scores. For independent D_i that are symmetric around 0,
-whatever their scale and tails, and for every z [1]_
+in squared loss, which the environment scores. For independent D_i that are symmetric around 0,
+with any scale and tails, and for every z [1]_
 
     P( Σ D_i ≥ z √(Σ D_i²) ) ≤ exp(-z²/2).
 
 A union over the |S| challengers and over all looks m = 1, 2, ... with shares 1 / (m (m + 1))
 gives `critical_value`: a challenger that is as good as its champion is taken for better with
 probability at most δ in a champion's time. Models that learn make the D_i depend on each other,
-so this is a guide, as the paper's bound is; what the forecasts may lose rests on the aggregate
+so this is a guide, as the paper's bound is; what the predictions may lose rests on the aggregate
 alone.
 
 References
@@ -25,22 +25,29 @@ References
        applies to Σ D_i.
 """
 
-from __future__ import annotations
-
-from collections.abc import Iterator
+import math
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.safe.mixture import ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES
+from leaseboard.algorithms.chacha.safe.mixture import ADVANTAGE, SQUARES
+from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.events import BoundsUpdated
+from leaseboard.algorithms.online.handles import quick
+from leaseboard.algorithms.online.kernel import Doubles, Slots
+from leaseboard.algorithms.plain import Saved
 
-Doubles = NDArray[np.float64]
+BASE = 0
+"""The slot and the number of the initial configuration, c_init, which is always live."""
+
+WORSE, BELOW, ENDED = 1, 2, 4
+"""What `judge` finds of a slot: it is proved worse than the champion, it gained less on the
+champion than most, and its lease has ended."""
 
 
 def critical_value(challengers: int, looks: NDArray[np.int64], delta: float) -> Doubles:
-    """z: the number of root sums of squares that proves a difference.
+    """Return z: the number of root sums of squares that proves a difference.
 
     Parameters
     ----------
@@ -59,55 +66,13 @@ def critical_value(challengers: int, looks: NDArray[np.int64], delta: float) -> 
     return np.asarray(np.sqrt(2.0 * np.log(challengers * looks * (looks + 1) / delta)))
 
 
-def radius(squares: Doubles, n: NDArray[np.int64], z: Doubles) -> Doubles:
-    """Return half the width of the confidence interval of the mean difference.
-
-    Examples
-    --------
-    >>> radius(squares=np.array([4.0]), n=np.array([10]), z=np.array([3.0]))
-    array([0.6])
-    """
-    return np.asarray(z * np.sqrt(squares) / n)
-
-
-def better(advantage: Doubles, squares: Doubles, z: Doubles) -> NDArray[np.bool_]:
-    """Return whether a challenger's loss is proved lower than its champion's.
-
-    Parameters
-    ----------
-    advantage, squares : ndarray of float64
-        Σ D and Σ D² over the common window.
-
-    Examples
-    --------
-    >>> better(advantage=np.array([7.0, 5.0]), squares=np.array([4.0, 4.0]), z=np.array(3.0))
-    array([ True, False])
-    """
-    return np.asarray(advantage > z * np.sqrt(squares))
-
-
-def worse(advantage: Doubles, squares: Doubles, z: Doubles) -> NDArray[np.bool_]:
-    """Return whether a challenger's loss is proved higher than its champion's.
-
-    Examples
-    --------
-    >>> worse(advantage=np.array([-7.0, 5.0]), squares=np.array([4.0, 4.0]), z=np.array(3.0))
-    array([ True, False])
-    """
-    return better(-advantage, squares, z)
-
-
-Slots = NDArray[np.int64]
-
-
-class CommonWindows:
+class CommonWindows(Saved):
     """One window for each slot, from when its model became the champion's challenger.
 
     Parameters
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `leaseboard.algorithms.chacha.safe.mixture.Mixture`. The array itself, no part of it:
-        of a pickled race a part would be a copy that nothing fills.
+        See `leaseboard.algorithms.chacha.safe.mixture.Mixture`.
     round_length : int
         Examples between two looks.
     delta : float
@@ -117,6 +82,8 @@ class CommonWindows:
     ----------
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
+    verdicts : ndarray of int64, shape (n_slots,)
+        What `judge` found last.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("starts",)
@@ -125,45 +92,30 @@ class CommonWindows:
         self.round_length, self.delta = round_length, delta
         self.sums = sums
         self.starts = np.zeros(len(sums), dtype=np.int64)
-        self._known: tuple[int, int, Doubles] | None = None
+        self.verdicts = np.zeros(len(sums), dtype=np.int64)
+        self._known: tuple[tuple[int, int], Doubles] | None = None
 
     def begin(self, slots: int | slice, at: int) -> None:
-        """Begin the windows of `slots` anew."""
+        """Begin the windows of `slots` again."""
         self.sums[slots] = 0
         self.starts[slots] = at
         self._known = None
 
-    def seen(self, slots: Slots, at: int) -> Slots:
-        """Return how many examples the windows have."""
-        return np.asarray(at - self.starts[slots])
-
-    def advantages(self, slots: Slots, at: int) -> Doubles:
-        """By how much the challengers' mean losses are below the champion's."""
-        return np.asarray(self.sums[slots, ADVANTAGE] / self.seen(slots, at))
-
-    def below_median(self, slots: Slots, at: int) -> set[int]:
-        """Return the challengers that gained less on the champion than most."""
-        if not len(slots):
-            return set()
-        advantages = self.advantages(slots, at)
-        ordered, n = np.sort(advantages), len(advantages)
-        median = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2
-        return set(slots[advantages < median].tolist())
-
-    def better(self, slots: Slots, at: int, candidates: int) -> Slots:
-        """Return those of `slots` that are proved better than the champion."""
-        advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
-        return slots[better(advantage, squares, self._critical_values(slots, at, candidates))]
-
-    def worse(self, slots: Slots, at: int, candidates: int) -> Slots:
-        """Return those of `slots` that are proved worse than the champion."""
-        advantage, squares = self.sums[slots, ADVANTAGE], self.sums[slots, SQUARES]
-        return slots[worse(advantage, squares, self._critical_values(slots, at, candidates))]
+    def judge(
+        self, live: Slots, champion: int, leases: Slots, at: int, candidates: int, most: int
+    ) -> int:
+        """Do `judge`, into `verdicts`."""
+        critical = self._critical(at, candidates)
+        return int(
+            judge(
+                self.sums, self.starts, leases, live, champion, at, critical, most, self.verdicts
+            )
+        )
 
     def bounds(
         self, slots: Slots, at: int, candidates: int, champion: int, holders: Slots, since: Slots
-    ) -> Iterator[BoundsUpdated]:
-        """For each slot its model's mean loss with a lower and an upper bound, as an event.
+    ) -> list[BoundsUpdated]:
+        """Return an event for each slot: its model's mean loss with a lower and an upper bound.
 
         A challenger's radius is that of its mean difference from the champion: the tests are
         whether its bounds leave out the champion's loss on the same examples. The champion,
@@ -176,22 +128,90 @@ class CommonWindows:
         holders, since : ndarray of int64, shape (n_slots,)
             The configurations in the slots, and after which example each went live.
         """
-        n = self.seen(slots, at)
-        losses = self.sums[slots, LOSS] / n
-        own = np.maximum(self.sums[slots, LOSS_SQUARES] - n * losses**2, 0.0)
-        squares = np.where(slots == champion, own, self.sums[slots, SQUARES])
-        widths = radius(squares, n, self._critical_values(slots, at, candidates))
-        lower, upper = np.maximum(losses - widths, 0.0), losses + widths
-        columns = holders[slots], losses, lower, upper, at - since[slots]
-        for number, loss, low, high, units in zip(*(c.tolist() for c in columns), strict=True):
-            yield BoundsUpdated(
-                at=at, configuration=number, value=loss, lower=low, upper=high, units=units
+        found = []
+        columns = self.starts, holders, since, self._critical(at, candidates), self.sums
+        rows = zip(slots.tolist(), *(each[slots].tolist() for each in columns), strict=True)
+        for slot, start, number, begun, critical, (_, squares, total, own) in rows:
+            n = at - start
+            loss = total / n
+            spread = max(own - n * (loss * loss), 0.0) if slot == champion else squares
+            width = critical * math.sqrt(spread) / n
+            found.append(
+                BoundsUpdated(
+                    at=at,
+                    configuration=number,
+                    value=loss,
+                    lower=max(loss - width, 0.0),
+                    upper=loss + width,
+                    units=at - begun,
+                )
             )
+        return found
 
-    def _critical_values(self, slots: Slots, at: int, candidates: int) -> Doubles:
-        """Return those of `slots`, which have seen examples; all are found at once and kept."""
-        known = self._known
-        if known is None or known[:2] != (at, candidates):
+    def _critical(self, at: int, candidates: int) -> Doubles:
+        """Return the critical values of all slots."""
+        if self._known is None or self._known[0] != (at, candidates):
             looks = np.maximum(-(-(at - self.starts) // self.round_length), 1)
-            known = self._known = at, candidates, critical_value(candidates, looks, self.delta)
-        return np.asarray(known[2][slots])
+            self._known = (at, candidates), critical_value(candidates, looks, self.delta)
+        return self._known[1]
+
+
+@quick
+@compiled(error_model="numpy")
+def judge(
+    sums: Doubles,
+    starts: Slots,
+    leases: Slots,
+    live: Slots,
+    champion: int,
+    at: int,
+    critical: Doubles,
+    most: int,
+    verdicts: Slots,
+) -> int:
+    """Return the slot of the best challenger that is proved better; -1, and verdicts, if none is.
+
+    Parameters
+    ----------
+    sums, starts : ndarray
+        See `CommonWindows`.
+    leases : ndarray of int64, shape (n_slots,)
+        In examples from the beginning of each window.
+    live : ndarray of int64
+        The occupied slots.
+    champion : int
+        Its slot.
+    at : int
+        Examples learned.
+    critical : ndarray of float64, shape (n_slots,)
+        See `critical_value`.
+    most : int
+        How many may be found worse; the first ones are.
+    verdicts : ndarray of int64, shape (n_slots,)
+        Written: sums of `WORSE`, `BELOW` and `ENDED`.
+    """
+    best, largest, worse, n = -1, 0.0, 0, 0
+    gains, ordered = np.empty(len(live)), np.empty(len(live))
+    for k in range(len(live)):
+        slot = live[k]
+        # The tests of the champion's loss minus the challenger's, and of its opposite.
+        seen, advantage = at - starts[slot], sums[slot, ADVANTAGE]
+        edge = critical[slot] * math.sqrt(sums[slot, SQUARES])
+        gains[k] = math.inf if slot in (champion, BASE) else advantage / seen
+        verdicts[slot] = ENDED if seen >= leases[slot] else 0
+        if slot != champion and advantage > edge and (best < 0 or advantage / seen > largest):
+            best, largest = slot, advantage / seen
+        if gains[k] < math.inf and -advantage > edge and worse < most:
+            verdicts[slot], gains[k], worse = WORSE, math.inf, worse + 1
+        # The others that may lose their slot, in the order of what they gained.
+        if gains[k] < math.inf:
+            place = n
+            while place > 0 and ordered[place - 1] > gains[k]:
+                ordered[place] = ordered[place - 1]
+                place -= 1
+            ordered[place] = gains[k]
+            n += 1
+    for k in range(len(live) if n > 0 else 0):
+        if gains[k] < (ordered[(n - 1) // 2] + ordered[n // 2]) / 2.0:
+            verdicts[live[k]] += BELOW
+    return best

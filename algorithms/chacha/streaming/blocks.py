@@ -1,7 +1,5 @@
 """Blocks of examples: taken apart into single ones, and answered as River answers them."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -12,12 +10,12 @@ from leaseboard.algorithms.tables.inputs import numeric_block, unique_names
 
 
 def is_frame(X: Any) -> bool:
-    """Whether `X` is a DataFrame, whose columns have names."""
+    """Return whether `X` is a DataFrame, whose columns have names."""
     return hasattr(X, "columns")
 
 
 def examples_of(X: Any) -> list[dict[Hashable, Any]]:
-    """The rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
+    """Return the rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
     if is_frame(X):
         from leaseboard.algorithms.tables.column_types import standard_types  # pandas is heavy
 
@@ -29,9 +27,9 @@ def examples_of(X: Any) -> list[dict[Hashable, Any]]:
 
 
 def in_kind(X: Any, answers: Sequence[Any] | NDArray[Any]) -> Any:
-    """One answer a row: for a DataFrame a Series with its index, for an array an array."""
+    """Return one answer a row: for a DataFrame a Series with its index, for an array an array."""
     if is_frame(X):
-        import pandas as pd  # heavy, and whoever has a DataFrame has it already
+        import pandas as pd  # heavy, and callers with a DataFrame have loaded it
 
         return pd.Series(answers, index=X.index)
     return np.asarray(answers)
@@ -40,7 +38,7 @@ def in_kind(X: Any, answers: Sequence[Any] | NDArray[Any]) -> Any:
 def shares_in_kind(
     X: Any, rows: Sequence[Mapping[Hashable, float]], classes: Sequence[Any]
 ) -> Any:
-    """A DataFrame with a row for each of `X` and a column for each class."""
+    """Return a DataFrame with a row for each of `X` and a column for each class."""
     import pandas as pd
 
     return pd.DataFrame(rows, index=getattr(X, "index", None), columns=list(classes))

@@ -1,22 +1,20 @@
 """Many independent streams in one call: a model each for shops, sensors or customers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any, Protocol
 
-from leaseboard.algorithms.benches.holdout import Nodes
 from leaseboard.algorithms.chacha.streaming.base import is_half_learned
+from leaseboard.algorithms.environments.holdout import Nodes
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
 from leaseboard.algorithms.locks import half_learned
 
-MOST_TOLD = 3
-"""How many streams an error tells of; its attributes have all."""
+MOST_NAMED = 3
+"""How many streams an error names; its attributes have all."""
 
 MESSAGES = 128
-"""So many go to the nodes at most, of more streams each has several."""
+"""Messages to the nodes, at most; of more streams a message has several."""
 
 
 class BlockLearner(Protocol):
@@ -27,30 +25,40 @@ class BlockLearner(Protocol):
 
 
 class StreamsError(LeaseboardError, ValueError):
-    """Some of many streams could not be learned; all others were.
+    """Error of some of many streams that could not be learned; all others were.
 
-    Attributes
+    Parameters
     ----------
     failed : dict of key to Exception
-        What the model of each such stream raised. Where it is one of ours, it is as it was.
-    forecasts : dict of key to ndarray
-        What `learn_many` would have returned of the others.
+        What the model of each such stream raised. Where it is one of ours, it is unchanged.
+    predictions : dict of key to ndarray
+        What `learn_streams` would have returned of the others.
+
+    Examples
+    --------
+    >>> from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+    >>> models = {"north": ChaChaRegressor(), "south": ChaChaRegressor()}
+    >>> try:
+    ...     learn_streams(models, {"north": ([[1.0]], [2.0]), "south": ([[1.0]], [math.nan])})
+    ... except StreamsError as error:
+    ...     print([*error.failed], [*error.predictions])
+    ['south'] ['north']
     """
 
-    def __init__(self, failed: dict[Any, Exception], forecasts: dict[Any, Any]) -> None:
-        told = [f"{key!r}: {short(str(why))}" for key, why in failed.items()]
-        more = [f"and {len(told) - MOST_TOLD} more, see .failed"] if told[MOST_TOLD:] else []
+    def __init__(self, failed: dict[Any, Exception], predictions: dict[Any, Any]) -> None:
+        named = [f"{key!r}: {short(str(why))}" for key, why in failed.items()]
+        more = [f"and {len(named) - MOST_NAMED} more, see .failed"] if named[MOST_NAMED:] else []
         super().__init__(
-            f"{len(failed)} of {len(failed) + len(forecasts)} streams were not learned, mend"
-            f" these and give them again: {'; '.join([*told[:MOST_TOLD], *more])}"
+            f"{len(failed)} of {len(failed) + len(predictions)} streams were not learned, fix"
+            f" these and give them again: {'; '.join([*named[:MOST_NAMED], *more])}"
         )
-        self.failed, self.forecasts = failed, forecasts
+        self.failed, self.predictions = failed, predictions
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.failed, self.forecasts)
+        return type(self), (self.failed, self.predictions)
 
 
-def learn_many(
+def learn_streams(
     models: Mapping[Any, BlockLearner] | Sequence[BlockLearner],
     blocks: Mapping[Any, tuple[Any, ...]] | Sequence[tuple[Any, ...]],
     *,
@@ -58,7 +66,7 @@ def learn_many(
 ) -> dict[Any, Any]:
     """Let each model learn a block of its own stream, on several cores if you say which.
 
-    Models, forecasts and errors are those of ``models[key].learn_many(*block)`` one after the
+    Models, predictions and errors are those of ``models[key].learn_many(*block)`` one after the
     other, bit for bit, wherever they learn.
 
     Parameters
@@ -78,16 +86,16 @@ def learn_many(
     Returns
     -------
     dict of key to ndarray
-        Progressive forecasts of each regressor; None of a classifier.
+        Progressive predictions of each regressor; None of a classifier.
 
     Raises
     ------
     UsageError
-        If a key has no model, or one that is half learned, or two have one model, or a block is no
-        tuple of two or three; nothing is learned. Nor is it where processes themselves break,
-        which raises their error.
+        If a key has no model, or one that is half learned, or two have one model, or a block is
+        not a tuple of two or three; nothing is learned. Nor is it where processes themselves
+        break, which raises their error.
     StreamsError
-        If a model raised: it names the stream and tells why. All others have learned.
+        If a model raised: it names the stream and says why. All others have learned.
 
     Notes
     -----
@@ -104,11 +112,11 @@ def learn_many(
     ...     {"shop": ["north", "south", "north"], "price": [3.5, 2.0, 3.0], "sold": [120, 80, 130]}
     ... )
     >>> models = defaultdict(ChaChaRegressor)
-    >>> forecasts = learn_many(
+    >>> predictions = learn_streams(
     ...     models,
     ...     {shop: (rows[["price"]], rows["sold"]) for shop, rows in sales.groupby("shop")},
     ... )
-    >>> [(shop, len(forecasts[shop]), models[shop].examples) for shop in models]
+    >>> [(shop, len(predictions[shop]), models[shop].examples) for shop in models]
     [('north', 2, 2), ('south', 1, 1)]
     """
     if isinstance(models, Mapping) != isinstance(blocks, Mapping) or not hasattr(
@@ -126,31 +134,32 @@ def learn_many(
     parts = [work[start : start + size] for start in range(0, len(work), size)]
     mapped = map if nodes is None else nodes.map
     done = [one for part in list(mapped(_learned, parts)) for one in part]
-    failed, forecasts = {}, {}
-    for (key, model, _), (learned, told, error) in zip(todo, done, strict=True):
-        forecasts[key] = told
+    failed, predictions = {}, {}
+    for (key, model, _), (learned, progressive, error) in zip(todo, done, strict=True):
+        predictions[key] = progressive
         if error is not None:
             failed[key] = error
         elif learned is not model:
             _become(model, learned)
     if failed:
-        learned_ones = {key: told for key, told in forecasts.items() if key not in failed}
+        learned_ones = {key: each for key, each in predictions.items() if key not in failed}
         raise StreamsError(failed, learned_ones) from next(iter(failed.values()))
-    return forecasts
+    return predictions
 
 
 Learned = tuple[BlockLearner | None, Any, Exception | None]
-"""The model after its block, its forecasts, and what went wrong, if anything did."""
+"""The model after its block, its predictions, and what went wrong, if anything did."""
 
 
 def _learned(part: Sequence[tuple[BlockLearner, tuple[Any, ...]]]) -> list[Learned]:
-    """What each model of a message learned of its block."""
+    """Let each model of a message learn its block; return what came of it."""
     return [_learned_one(model, block) for model, block in part]
 
 
 def _learned_one(model: BlockLearner, block: tuple[Any, ...]) -> Learned:
     try:
-        return model, model.learn_many(*block), None
+        learn = getattr(model, "predict_then_learn_many", model.learn_many)
+        return model, learn(*block), None
     except Exception as error:  # noqa: BLE001 - raised with those of the other streams
         if isinstance(error.__cause__, KeyboardInterrupt):  # it came in compiled code
             raise error.__cause__ from None

@@ -1,7 +1,7 @@
 """River's own base classes where River is installed, so that the models are its estimators.
 
-River stays optional: without it the models work the same, less what River gives its estimators
-(``clone``, ``mutate``, ``|`` and the like). Its base classes load in milliseconds.
+River stays optional: without it the models work the same, except for what River gives its
+estimators (``clone``, ``mutate``, ``|`` and others). Its base classes load in milliseconds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 
 def _is_river() -> bool:
-    """Whether River is installed, and is what is imported: anybody may have a river.py."""
+    """Return whether River is installed and is what is imported: users may have a river.py."""
     try:
         distribution("river")
     except PackageNotFoundError:

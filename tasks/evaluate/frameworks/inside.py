@@ -1,11 +1,9 @@
 """Program inside a framework's environment: ``python inside.py DESCRIPTOR PROGRAM ARGUMENTS…``.
 
-It imports nothing of Leaseboard. The files next to it are no package there, and nothing is
+It imports nothing of Leaseboard. The files next to it do not form a package there, and nothing is
 searched for in their folder, where they would hide libraries of the same name: each is loaded by
 its path. A program's ``main`` takes this module, the `Wire` to Leaseboard and the arguments.
 """
-
-from __future__ import annotations
 
 import importlib.util
 import json
@@ -19,14 +17,14 @@ from types import ModuleType
 from typing import Any
 
 _HEAD = struct.Struct("!Q")
-"""Length of a message, before it, as `leaseboard.tasks.processes.channel` has it."""
+"""Length of a message, before it, as `leaseboard.tasks.processes.subprocesses` has it."""
 _STATUS = Path("/proc/self/status")
 
 
 class Wire:
-    """End of the socket over which Leaseboard sends orders and hears answers.
+    """End of the socket over which Leaseboard sends orders and receives answers.
 
-    What a library prints is no answer. No child of this process inherits the socket.
+    The output of libraries does not reach it, and no child of this process inherits it.
     """
 
     def __init__(self, descriptor: int) -> None:
@@ -46,7 +44,7 @@ class Wire:
         self._file.flush()
 
     def read(self) -> Any:
-        """Return what the next message says in JSON."""
+        """Return the next message, read as JSON."""
         return json.loads(self.receive())
 
     def write(self, said: Any) -> None:
@@ -54,9 +52,10 @@ class Wire:
         self.send(json.dumps(said, default=lambda value: value.tolist()).encode())
 
 
-def beside(name: str) -> ModuleType:
-    """Load the module in the file `name` next to this one."""
-    spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
+def sibling(name: str) -> ModuleType:
+    """Load the module in the file `name` next to this one, or elsewhere by its whole path."""
+    place = Path(__file__).parent / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, place)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -91,4 +90,4 @@ def peak_memory_mb() -> float:
 
 
 if __name__ == "__main__":
-    beside(sys.argv[2]).main(sys.modules[__name__], Wire(int(sys.argv[1])), *sys.argv[3:])
+    sibling(sys.argv[2]).main(sys.modules[__name__], Wire(int(sys.argv[1])), *sys.argv[3:])

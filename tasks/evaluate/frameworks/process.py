@@ -1,6 +1,4 @@
-"""A framework's program in a process of its own: it answers orders, and ends when it must."""
-
-from __future__ import annotations
+"""Process of a framework's program, which answers orders and is ended when it must."""
 
 import json
 import os
@@ -18,10 +16,9 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.frameworks import inside
 from leaseboard.tasks.machine.environment import ONE_THREAD
-from leaseboard.tasks.processes.channel import Silence
-from leaseboard.tasks.processes.companion import Companion
 from leaseboard.tasks.processes.forks import over_wall, post_mortem
-from leaseboard.tasks.processes.leash import kill_tree
+from leaseboard.tasks.processes.subprocesses import Silence, Subprocess
+from leaseboard.tasks.processes.watchdog import kill_tree
 
 PATIENCE = 300.0
 """Wall seconds after which a program that does not answer is ended, and its job fails."""
@@ -32,25 +29,25 @@ _ERROR = re.compile(r"[\w.]*(Error|Exception)\b")
 
 
 class GoneError(LeaseboardError):
-    """The program ended before it answered; `word` is the last thing that it printed."""
+    """Error of a program that ended before it answered; `word` is its last message."""
 
     def __init__(self, reason: str, word: str) -> None:
         super().__init__(f"{reason}: {word}")
         self.word = word
 
 
-class FrameworkProcess(Companion):
-    """A program in a framework's environment, on one thread, in a folder of its own.
+class FrameworkProcess(Subprocess):
+    """Program in a framework's environment, on one thread, in a folder of its own.
 
     - `python`: the interpreter of the environment, see `venv`.
     - `*program`: what `inside` loads there, and its arguments.
     - `who`: its name in errors.
     - `patience`: wall seconds that an answer may take.
-    - `mend`: what a user can do where it takes longer.
-    - `arrays`: what it finds in its folder as ``data.npz``.
+    - `fix`: what a user can do where it takes longer.
+    - `arrays`: the content of ``data.npz`` in its folder.
     """
 
-    kept = False
+    reusable = False
 
     def __init__(
         self,
@@ -58,13 +55,13 @@ class FrameworkProcess(Companion):
         *program: str,
         who: str,
         patience: float = PATIENCE,
-        mend: str = "",
+        fix: str = "",
         arrays: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self._python = python
         self._who = who
         self._patience = patience
-        self._mend = mend
+        self._fix = fix
         self._folder = tempfile.TemporaryDirectory(prefix="framework-")
         if arrays is not None:
             np.savez(Path(self._folder.name) / "data.npz", **arrays)
@@ -87,20 +84,20 @@ class FrameworkProcess(Companion):
             raise GoneError(f"{reason}{when}", self._last_word())
         if isinstance(said, Silence):
             late = over_wall(self._patience).reason
-            raise LeaseboardError(f"{self._who}{when}: {late}{self._mend}")
+            raise LeaseboardError(f"{self._who}{when}: {late}{self._fix}")
         return said
 
     def finish(self) -> float:
         """Wait until it has ended; return its CPU seconds and those of the children it waited for.
 
-        Nothing is known of one that does not end by itself: LeaseboardError.
+        Raises LeaseboardError if it does not end by itself.
         """
         process = self._process
         assert isinstance(process, _Measured)
         deadline = time.monotonic() + self._patience
         while process.poll() is None:
             if time.monotonic() > deadline:
-                raise LeaseboardError(f"{self._who}: it answered and does not end{self._mend}")
+                raise LeaseboardError(f"{self._who}: it answered and does not end{self._fix}")
             time.sleep(_LOOK_SECONDS)
         return process.cpu_seconds
 
@@ -118,7 +115,7 @@ class FrameworkProcess(Companion):
         self.close()
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
-        """Start it without what steers Python here; nothing of its own folder is imported."""
+        """Start it without the variables of Python here; it imports nothing from its folder."""
         ours = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         with self._printed.open("wb") as printed:
             return _Measured(
@@ -142,7 +139,7 @@ class FrameworkProcess(Companion):
 
 
 class _Measured(subprocess.Popen[bytes]):
-    """A process of which is known what it cost when it has ended, with its children."""
+    """Process that knows its cost when it has ended, with that of its children."""
 
     cpu_seconds = 0.0
 
@@ -162,14 +159,14 @@ def run_once(
     arrays: Mapping[str, NDArray[Any]],
     patience: float,
 ) -> dict[str, Any]:
-    """Return the answer of a system to one order, with what its whole process cost.
+    """Return the answer of a system to one order, with the cost of its whole process.
 
     That is ``cpu_seconds`` and ``wall_seconds``, from its start to its end.
     """
     began = time.monotonic()
     with FrameworkProcess(
         python, "table_program", system, who=system, patience=patience,
-        mend=": lower the budget", arrays=arrays,
+        fix=": lower the budget", arrays=arrays,
     ) as process:  # fmt: skip
         process.write(order)
         answer: dict[str, Any] = json.loads(process.receive())

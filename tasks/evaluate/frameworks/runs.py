@@ -1,7 +1,6 @@
 """Runs of whole frameworks: each is run once by itself, stored, and replayed from then on."""
 
-from __future__ import annotations
-
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -10,30 +9,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.pulls import Trial, Unit
-from leaseboard.algorithms.benches.systems import SystemFit
+from leaseboard.algorithms.base import Cost
+from leaseboard.algorithms.environments.pulls import Trial, Trials, Unit
+from leaseboard.algorithms.environments.systems import SystemFit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
 from leaseboard.tasks.evaluate.frameworks.process import run_once
 from leaseboard.tasks.evaluate.trials.replay import TrialData
-from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
 from leaseboard.tasks.store.recorded import Record, Store
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
-"""What ``leaseboard`` is, in a room that uses this one; so it is known by its name alone."""
+"""Module of the system ``leaseboard``, which imports this one; so it is known by its name."""
 
 LEARNERS = ("lightgbm", "pandas")
-"""What the systems that run in our own environment depend on besides the usual."""
+"""More libraries of systems that run in our own environment."""
 
 PATIENCE = 300.0, 60.0
-"""Wall seconds, and as many times the budget, after which a system is ended and its job fails."""
+"""Time limit of a system: wall seconds, plus so many times the budget."""
 
 
 @dataclass(eq=False)
 class SystemFits:
-    """The fits of systems to the rows `train` of a data set, with predictions of the rows `test`.
+    """Fits of systems to the rows `train` of a dataset, with predictions of the rows `test`.
 
     - `split`: what the rows are, as values for the key.
     - `store`: where fits are kept.
@@ -57,31 +59,29 @@ class SystemFits:
         Raises
         ------
         SkipError
-            If the system is not installed, with the mend.
+            If the system is not installed, with the fix.
         LeaseboardError
             If it fails.
         """
         python = venv.python(library(system))
         own = library(system) in venv.names()
         modules = [inside.__name__, table_program.__name__, *programs(system)]
+        ours = system == "leaseboard"
         key = recorded_key(
-            code=[*modules, ESTIMATORS] if system == "leaseboard" else modules,
+            code=[*modules, ESTIMATORS] if ours else modules,
             libraries=() if own else LEARNERS,
             system=system,
             environment=venv.digest(library(system)) if own else "",
+            space=digest(load_space(SUITED[self.dataset.task])) if ours else "",
             data=self.dataset.digest,
             split=self.split,
             seed=seed,
             seconds=seconds,
         )
         found, ran = _once(self.store, key, lambda: self._run(python, system, seed, seconds))
-        return SystemFit(
-            np.array(found["predictions"], dtype=np.float64),
-            found["cpu_seconds"],
-            found["wall_seconds"],
-            found["cpu_seconds"] if ran else 0.0,
-            found["peak_memory_mb"],
-        )
+        cpu, wall = found["cpu_seconds"], found["wall_seconds"]
+        cost = Cost(cpu, wall, cpu if ran else 0.0, found["peak_memory_mb"])
+        return SystemFit(np.array(found["predictions"], dtype=np.float64), cost)
 
     def _run(self, python: Path, system: str, seed: int, seconds: float) -> Record:
         order = {
@@ -96,8 +96,8 @@ class SystemFits:
         least, times = PATIENCE
         patience = least + times * seconds
         answer = run_once(python, system, order, self._arrays(), patience)
-        cpu = answer["cpu_seconds"] - answer.pop("cpu_besides")
-        wall = answer["wall_seconds"] - answer.pop("wall_besides")
+        cpu = answer["cpu_seconds"] - answer.pop("other_cpu_seconds")
+        wall = answer["wall_seconds"] - answer.pop("other_wall_seconds")
         return answer | {"cpu_seconds": max(0.0, cpu), "wall_seconds": max(0.0, wall)}
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -111,7 +111,7 @@ class SystemFits:
 
 
 def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tuple[Record, bool]:
-    """Return the record of `key`, which `run` gives if there is none; and whether it did."""
+    """Return the record of `key`, which `run` makes if it is missing; and whether it did."""
     records, ran = store.records(key), False
     records.refresh()
     while not len(records):
@@ -151,7 +151,7 @@ def _categories(dataset: Dataset) -> list[list[Any] | None]:
             raise UsageError(
                 f"{dataset.reference}: column {str(name)!r} holds {kind}, which not every system"
                 " that is compared takes: leave it out of the table; for a model of your own that"
-                " takes it, fit PolicyClassifier or PolicyRegressor"
+                " takes it, fit AutoMLClassifier or AutoMLRegressor"
             )
     return [
         list(column.cat.categories) if columns.is_nominal(column) else None
@@ -160,16 +160,16 @@ def _categories(dataset: Dataset) -> list[list[Any] | None]:
 
 
 @dataclass(eq=False)
-class FrameworkTrials:
-    """The trials of one run of a framework, as of a single arm that is named after it.
+class FrameworkTrials(Trials):
+    """Trials of one run of a framework, as of a single arm that is named after it.
 
-    A framework knows only wall time. The CPU time of its process is shared among its trials by
-    their wall time, and that is what it is charged; on a busy machine it gets less of it than a
+    A framework knows only wall time. The CPU time of its process is divided among its trials by
+    their wall time, and that is their cost; on a busy machine it gets less CPU time than a
     budget in CPU seconds would allow.
 
-    - `system`: a framework with pins in ``conf/peers``; SkipError where it is not installed.
+    - `system`: a framework with pins in ``conf/frameworks``; SkipError where it is not installed.
     - `data`: what it searches on.
-    - `budget`: in `unit`; the framework is told it.
+    - `budget`: in `unit`, and of the framework too.
     - `trial_seconds`: the limit of one trial, for frameworks that have such a limit.
     - `patience`: wall seconds after which it is ended, and the job fails.
     """
@@ -188,7 +188,6 @@ class FrameworkTrials:
         self._python = venv.python(self.system)
         self.arms = (self.system,)
         self.tunable = (True,)
-        self.spent_cpu_seconds = 0.0
         self._order = {
             "mode": "search",
             "task": "classification",
@@ -199,21 +198,17 @@ class FrameworkTrials:
         }
         self._key = recorded_key(
             code=(__name__, *programs(self.system), *self.data.code),
-            peer=self.system,
+            system=self.system,
             environment=venv.digest(self.system),
             data=self.data.identity,
             request=self._order,
         )
         self._trials: list[Trial] = []
 
-    def trial(self, arm: int, n: int) -> Trial:
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
         """Return trial number `n` of the framework."""
         self.n_trials(arm)
         return self._trials[n]
-
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
-        """Raise UsageError: a framework chooses by itself."""
-        raise UsageError(f"{self.system} has no trial {n} of {optimiser}: it searches by itself")
 
     def n_trials(self, arm: int) -> int:
         """Return how many trials the framework made before it ended."""

@@ -5,7 +5,7 @@ JSON: how many configurations there are, the rows of a full training and of a fi
 and the settings of the search. Then it sends what it wants to know, and reads the accuracy, null
 for what could not be trained; at last it sends what it chose and why not another. The library
 decides all of that. What it would fit, Leaseboard fits and records, so that a fit costs the same
-whoever asks for it.
+for every search.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 Answer = dict[str, Any]
 Ask = Callable[..., float]
-"""From a configuration, rows and a fold to the accuracy; CannotTrainError if there is none."""
+"""From a configuration, rows and a fold to the accuracy; CannotTrainError if training fails."""
 
 CONFIGURATION = "configuration"
 
@@ -29,15 +29,15 @@ FEWEST, MOST_BRACKETS = 3, 6
 
 
 class CannotTrainError(Exception):
-    """A configuration could not be trained on a sample."""
+    """Error of a configuration that could not be trained on a sample."""
 
 
 def sklearn_halving(order: Answer, ask: Ask) -> Answer:
-    """``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` with rows as the resource.
+    """Search by ``HalvingGridSearchCV`` or ``HalvingRandomSearchCV`` with rows as the resource.
 
     The class decides; of its estimator only the score is asked for, and only on rows to be tested
-    on: the score on training rows, which it would tell by default, decides nothing. Every fold is
-    one row here, by which the estimator knows it. The random search is given as many candidates
+    on: the score on training rows, which it would report by default, decides nothing. Every fold
+    is one row here, by which the estimator knows it. The random search is given as many candidates
     as there are, because `exhaust`, its default, draws from distributions until the rows are
     used up, and `smallest`, its default first round, is some 20 rows.
     """
@@ -46,16 +46,12 @@ def sklearn_halving(order: Answer, ask: Ask) -> Answer:
     import numpy as np
     from sklearn.base import BaseEstimator
     from sklearn.experimental import enable_halving_search_cv  # noqa: F401
-    from sklearn.model_selection import (
-        HalvingGridSearchCV,
-        HalvingRandomSearchCV,
-        PredefinedSplit,
-    )
+    from sklearn.model_selection import HalvingGridSearchCV, HalvingRandomSearchCV, PredefinedSplit
 
     settings, folds = order["settings"], order["settings"]["folds"]
 
     class Asking(BaseEstimator):
-        """Its score is asked for elsewhere."""
+        """Estimator whose score Leaseboard computes."""
 
         def __init__(self, configuration: int = 0, rows: int = 1) -> None:
             self.configuration = configuration
@@ -85,18 +81,18 @@ def sklearn_halving(order: Answer, ask: Ask) -> Answer:
     else:
         search = HalvingGridSearchCV(Asking(), grid, **given)
     with warnings.catch_warnings():
-        # A configuration that cannot be trained has no score: `told` has NaN for it, and `dropped`
-        # says that it failed.
+        # A configuration that cannot be trained has no score: `results` has NaN for it, and
+        # `dropped` says that it failed.
         for known in ("Scoring failed", "One or more of the test scores are non-finite"):
             warnings.filterwarnings("ignore", known, UserWarning)
         search.fit(np.arange(max(2, folds)).reshape(-1, 1))
-    told = search.cv_results_
-    # Its choice is of the last round, also where nobody there could be trained.
-    trained = np.isfinite(told["mean_test_score"]).any()
+    results = search.cv_results_
+    # Its choice is of the last round, also where none of that could be trained.
+    trained = np.isfinite(results["mean_test_score"]).any()
     best = int(search.best_params_[CONFIGURATION]) if trained else None
     dropped = {}
     for candidate, found, rows in zip(
-        told["params"], told["mean_test_score"], told["n_resources"], strict=True
+        results["params"], results["mean_test_score"], results["n_resources"], strict=True
     ):  # in the order of the rounds, so that the last word stays
         why = f"{found:.4f} at {rows} rows is not enough" if np.isfinite(found) else "it failed"
         dropped[int(candidate[CONFIGURATION])] = why
@@ -104,7 +100,7 @@ def sklearn_halving(order: Answer, ask: Ask) -> Answer:
 
 
 def optuna_study(order: Answer, ask: Ask) -> Answer:
-    """Optuna's study with a pruner, as its tutorial on pruning has it: report, then ask."""
+    """Search by Optuna's study with a pruner, as its tutorial does: report, then ask."""
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -128,7 +124,7 @@ def optuna_study(order: Answer, ask: Ask) -> Answer:
                 raise optuna.TrialPruned
         return accuracy
 
-    # A bracket of Hyperband is drawn by the study's name, which its page tells to fix.
+    # A bracket of Hyperband is drawn by the study's name, which its page says to fix.
     study = optuna.create_study(
         direction="maximize", study_name=f"selection-{seed}", sampler=sampler, pruner=pruner
     )
@@ -150,6 +146,8 @@ def samples(unit: int, rows: int, growth: int) -> list[int]:
 
     >>> samples(1000, 20_000, 4)
     [1000, 4000, 16000, 20000]
+    >>> samples(1000, 16_000, 4), samples(1000, 300, 4)
+    ([1000, 4000, 16000], [300])
     """
     found = []
     while unit < rows:

@@ -1,18 +1,15 @@
 """Sessions with frameworks: learners on a stream, row by row, and searches that ask for probes."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.samples import Decided, OutsideDecider, ProbeAsked
-from leaseboard.algorithms.benches.stream import Origin, OutsideForecasts, Stream, StreamToll
+from leaseboard.algorithms.base import Cost
+from leaseboard.algorithms.environments.samples import Decided, OutsideDecider, ProbeAsked
+from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.tasks.evaluate.frameworks import venv
@@ -26,23 +23,25 @@ _OVERFLOWS = "OverflowError", "FloatingPointError"
 
 
 class StreamSession:
-    """One learner of a framework in its process; see `Outside` and `OutsideSession`.
+    """Learner of a framework in its process, see `OutsideSession`; SkipError where it is missing.
 
-    The process is sent a row, and its label when its prediction has come: the label goes with the
-    next row, which saves half of the exchanges.
+    The label of a row is sent with the next row, when its prediction has come, which saves half of
+    the exchanges.
     """
 
     def __init__(
-        self, which: OutsideForecasts, stream: Stream, seed: int, patience: float = PATIENCE
+        self, system: str, learner: str, stream: Stream, seed: int, patience: float = PATIENCE
     ) -> None:
         self._n_classes = len(stream.classes)
         self._at = 0
         self._owed = bytes(4)  # no label, before the first row
-        self._columns = _columns(stream, with_categories=which.system not in ONE_HOT)
+        self._columns = _columns(stream, with_categories=system not in ONE_HOT)
         binary = "regression" if stream.task == "regression" else "binary"
+        added = venv.plugin(system)
+        program = str(added.file.with_suffix("")) if added else f"stream_{system}"
         self._process = FrameworkProcess(
-            venv.python(which.system), "stream_program", which.system, which.learner,
-            who=f"{which.system}'s {which.learner}", patience=patience,
+            venv.python(system), "stream_program", program, learner,
+            who=f"{system}'s {learner}", patience=patience,
         )  # fmt: skip
         self._process.write(
             {
@@ -51,14 +50,9 @@ class StreamSession:
                 "n_classes": self._n_classes,
                 "n_features": len(self._columns),
                 "nominal": [place for place, own in enumerate(self._columns) if own[1]],
-                "namespaces": stream_schema(stream).columns if which.system in ONE_HOT else (),
+                "namespaces": stream_schema(stream).columns if system in ONE_HOT else (),
             }
         )
-
-    @classmethod
-    def start(cls, which: OutsideForecasts, stream: Stream, seed: int) -> Self:
-        """See `Outside.start`; SkipError, with the mend, where the framework is missing."""
-        return cls(which, stream, seed)
 
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
@@ -68,33 +62,28 @@ class StreamSession:
         values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
                   for own, _ in self._columns]  # fmt: skip
         rows, answers = np.stack(values, axis=1).astype("<f4"), labels.astype("<f4")
-        with self._overflows_diverge():
-            for i in range(len(labels)):
-                self._process.send(self._owed + rows[i].tobytes())
-                predictions[i] = np.frombuffer(self._process.receive(self._where), dtype="<f8")
-                self._owed = answers[i].tobytes()
-                self._at += 1
+        for i in range(len(labels)):
+            predictions[i] = np.frombuffer(self._answer(rows[i].tobytes()), dtype="<f8")
+            self._owed = answers[i].tobytes()
+            self._at += 1
         return predictions if self._n_classes else predictions[:, 0]
 
-    def finish(self) -> StreamToll:
+    def finish(self) -> Cost:
         """See `OutsideSession.finish`."""
-        self._process.send(self._owed)
-        with self._overflows_diverge():
-            return StreamToll(**json.loads(self._process.receive(self._where)))
+        return Cost(**json.loads(self._answer(b"")))
 
     def close(self) -> None:
         """See `OutsideSession.close`."""
         self._process.close()
 
-    @property
-    def _where(self) -> str:
-        return f" at example {self._at}"
+    def _answer(self, row: bytes) -> bytearray:
+        """Send the last label and a row; return the answer.
 
-    @contextmanager
-    def _overflows_diverge(self) -> Iterator[None]:
-        """Raise DivergedError for a learner that ended because its numbers left the range."""
+        Raises DivergedError for a learner that ended because its numbers left the range.
+        """
+        self._process.send(self._owed + row)
         try:
-            yield
+            return self._process.receive(f" at example {self._at}")
         except GoneError as error:
             if error.word.startswith(_OVERFLOWS):
                 raise DivergedError(str(error)) from error
@@ -116,7 +105,7 @@ def _columns(stream: Stream, *, with_categories: bool) -> list[tuple[list[int], 
 
 
 class SearchSession:
-    """One search in its process, which asks for probes; see `Deciders`, `DecidingSession`."""
+    """Search in its process, see `DecidingSession`; SkipError where its library is missing."""
 
     def __init__(self, which: OutsideDecider, seed: int, patience: float = PATIENCE) -> None:
         self._which = which
@@ -125,11 +114,6 @@ class SearchSession:
             who=which.system, patience=patience,
         )  # fmt: skip
         self._process.write(asdict(which) | {"seed": seed % 2**31})
-
-    @classmethod
-    def start(cls, which: OutsideDecider, seed: int) -> Self:
-        """See `Deciders.start`; SkipError, with the mend, where the library is missing."""
-        return cls(which, seed)
 
     def hear(self) -> ProbeAsked | Decided:
         """See `DecidingSession.hear`."""
@@ -140,8 +124,8 @@ class SearchSession:
             shown = said[:200].decode(errors="replace")
             raise LeaseboardError(f"{self._which.system} asked for {shown!r}: {error}") from error
 
-    def tell(self, accuracy: float | None) -> None:
-        """See `DecidingSession.tell`."""
+    def report(self, accuracy: float | None) -> None:
+        """See `DecidingSession.report`."""
         self._process.write(accuracy)
 
     def close(self) -> None:
@@ -149,7 +133,7 @@ class SearchSession:
         self._process.close()
 
     def _checked(self, said: dict[str, Any]) -> ProbeAsked | Decided:
-        """Return what it said, if it speaks of what there is."""
+        """Return the request or the decision, if its numbers are in their ranges."""
         numbers = range(self._which.configurations)
         if "chosen" in said:
             dropped = {int(number): str(why) for number, why in said["dropped"].items()}

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Lines:
-    """AutoVW between rows and the lines of text that it takes, one namespace for each group.
+    """AutoVW behind the lines of text that it takes, with one namespace for each group.
 
     As ChaCha's authors wrote their data: features are named by their column, values have six
-    decimals, namespaces one letter. No blank stands before a bar, which FLAML would count as one
-    more feature. A line that is forecast has no label.
+    decimals, namespaces one letter. A blank before a bar is left out: FLAML would count it as a
+    feature. A line that is predicted has no label.
     """
 
     def __init__(self, model: Any, asked: Asked) -> None:
@@ -27,7 +27,7 @@ class Lines:
         self._text = ""
 
     def predict_one(self, example: Row) -> float:
-        """Its forecast."""
+        """Return its prediction."""
         self._text = "".join(
             "|" + " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
             for letter, group in self._groups
@@ -35,16 +35,16 @@ class Lines:
         return float(self._model.predict(self._text))
 
     def learn_one(self, _example: Row, label: float) -> None:
-        """Learn the line that was forecast: each is, before its label comes."""
+        """Learn the line that was predicted last: each is, before its label comes."""
         self._model.learn(f"{label!r} {self._text}")
 
 
-def stock(asked: Asked, **told: str) -> Any:
-    """ChaCha over interactions of namespaces with five live models, as its notebook has it.
+def stock(asked: Asked, **more: str) -> Any:
+    """Make ChaCha over interactions of namespaces with five live models, as its notebook does.
 
     Vowpal Wabbit 9 takes its option ``quiet`` as a flag alone, so it is True here.
 
-    `told`: what it is told besides.
+    `**more`: further options.
     """
     from flaml import AutoVW
 
@@ -53,30 +53,28 @@ def stock(asked: Asked, **told: str) -> Any:
         search_space={"interactions": AutoVW.AUTOMATIC, "quiet": True},
         init_config={"quiet": True},
         random_seed=asked.seed,
-        **told,
+        **more,
     )
     return Lines(model, asked)
 
 
-def patched(asked: Asked, **told: str) -> Any:
+def patched(asked: Asked, **more: str) -> Any:
     """Make the same with the error of one number computed without scikit-learn.
 
     The number is the same one; scikit-learn's checks of its input are most of what `stock` takes.
     """
     from flaml.onlineml import trial
 
-    trial.mean_absolute_error = lambda labels, forecasts: abs(labels[0] - forecasts[0])
-    trial.mean_squared_error = lambda labels, forecasts: (labels[0] - forecasts[0]) ** 2
-    return stock(asked, **told)
+    trial.mean_absolute_error = lambda labels, predicted: abs(labels[0] - predicted[0])
+    trial.mean_squared_error = lambda labels, predicted: (labels[0] - predicted[0]) ** 2
+    return stock(asked, **more)
 
 
 def squared(asked: Asked) -> Any:
-    """Make the same, told to choose by the squared error, which is what the bench scores."""
+    """Make the same, which chooses by the squared error, as the environment scores."""
     return patched(asked, metric="mse")
 
 
 LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    "stock": stock,
-    "patched": patched,
-    "squared": squared,
+    each.__name__: each for each in (stock, patched, squared)
 }

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.frameworks.stream_program import Asked, Row
 
 JVM = "-Xmx4g -Xss10M -XX:+UseSerialGC"
-"""CapyMOA's own flags with half of its heap, so that a job's limit tells before the machine does,
-and garbage collected by one thread: all peers have one."""
+"""CapyMOA's own flags with half of its heap, so that a job's limit is reached before that of the
+machine, and garbage collected by one thread: all frameworks have one."""
 
 TARGET = "y"
 
 CATEGORIES = 1000
-"""A column of categories is declared with so many: how many there are, the rows alone tell."""
+"""Declared number of categories of a column, of which the rows alone show the true one."""
 
 WHOLE, PART = "integer", "float"
 SPACE = {
@@ -28,7 +28,7 @@ SPACE = {
     "trees.HoeffdingTree": [("g", WHOLE, 200, [10, 200]), ("c", PART, 0.01, [0, 1])],
     "trees.HoeffdingAdaptiveTree": [("g", WHOLE, 200, [10, 200]), ("c", PART, 0.01, [0, 1])],
 }
-"""What AutoClass searches in CapyMOA's notebook: option, type, first value, range."""
+"""Space of AutoClass in CapyMOA's notebook: option, type, first value, range."""
 
 SEARCH = {
     "windowSize": 1000,
@@ -37,15 +37,11 @@ SEARCH = {
     "lambda": 0.05,
     "resetProbability": 0.01,
     "numberOfCores": 1,
-    "keepCurrentModel": True,
-    "preventAlgorithmDeath": True,
-    "keepGlobalIncumbent": True,
-    "keepAlgorithmIncumbents": True,
-    "keepInitialConfigurations": True,
-    "useTestEnsemble": True,
-    "performanceMeasureMaximisation": True,
-}
-"""How it searches there."""
+} | dict.fromkeys(
+    ("keepCurrentModel", "preventAlgorithmDeath", "keepGlobalIncumbent", "keepAlgorithmIncumbents",
+     "keepInitialConfigurations", "useTestEnsemble", "performanceMeasureMaximisation"), True
+)  # fmt: skip
+"""Settings of that search."""
 
 
 def schema(asked: Asked) -> Any:
@@ -64,7 +60,7 @@ def schema(asked: Asked) -> Any:
 
 
 class Instances:
-    """A learner of CapyMOA between rows and its instances, of which those to forecast are bare."""
+    """Learner of CapyMOA behind its instances, of which those to predict have no label."""
 
     def __init__(self, model: Any, columns: Any) -> None:
         from capymoa import core
@@ -75,11 +71,11 @@ class Instances:
 
     def predict_one(self, example: Row) -> float:
         """Return a number."""
-        return float(self._model.predict(self._bare(example)))
+        return float(self._model.predict(self._unlabelled(example)))
 
     def predict_proba_one(self, example: Row) -> dict[int, float]:
-        """Chances by class; none before it can tell any."""
-        found = self._model.predict_proba(self._bare(example))
+        """Return probabilities by class; none before it gives any."""
+        found = self._model.predict_proba(self._unlabelled(example))
         return {} if found is None else dict(enumerate(map(float, found)))
 
     def learn_one(self, example: Row, label: float) -> None:
@@ -89,7 +85,7 @@ class Instances:
             kind, label = self._core.LabeledInstance, int(label)
         self._model.train(kind.from_array(self._columns, self._values(example), label))
 
-    def _bare(self, example: Row) -> Any:
+    def _unlabelled(self, example: Row) -> Any:
         return self._core.Instance.from_array(self._columns, self._values(example))
 
     @staticmethod
@@ -125,7 +121,7 @@ def learner(name: str, asked: Asked) -> Any:
 
 
 def autoclass(asked: Asked) -> Any:
-    """AutoClass over neighbours and Hoeffding trees, searched as in CapyMOA's notebook."""
+    """Make AutoClass over neighbours and Hoeffding trees, as in CapyMOA's notebook."""
     columns = schema(asked)
     from capymoa import automl
 

@@ -1,14 +1,12 @@
-"""Learner on a stream inside its framework's environment: ``stream_program SYSTEM LEARNER``.
+"""Learner on a stream inside its framework's environment: ``stream_program MODULE LEARNER``.
 
-It imports nothing of Leaseboard; the learners of a system are in the file next to it that is
-named for the system. The first message that it reads is the order in JSON: seed, task, classes,
+It imports nothing of Leaseboard; the learners of a system are in the module, a file next to it or
+of a plugin. The first message that it reads is the order in JSON: seed, task, classes,
 features, which of them are numbers of categories, and which belong together. Each message after
 that holds the label of the row before and a row, whose prediction it answers: so no label comes
 before the prediction. Rows and labels are float32, predictions float64. After a message without
-a row it answers in JSON what predicting and learning took, and the memory of its process.
+a row it answers in JSON the seconds of predicting and learning, and the memory of its process.
 """
-
-from __future__ import annotations
 
 import math
 import struct
@@ -33,7 +31,7 @@ class Asked:
     names: tuple[str, ...]
     nominal: tuple[str, ...]
     namespaces: tuple[tuple[str, ...], ...] = ()
-    """The names of the features in groups, as the bench has them."""
+    """Names of the features in groups, as the environment has them."""
 
 
 def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
@@ -65,26 +63,26 @@ def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
 
 
 def _predicted(model: Any, example: Row, asked: Asked) -> list[float]:
-    """Return a number; for two classes log odds; for more a probability for each."""
+    """Return a number; for two classes the log odds; for more the probability of each."""
     if asked.task == "regression":
-        return [float(model.predict_one(example))]
-    chances = model.predict_proba_one(example)
+        return [float(model.predict_one(example) or 0.0)]  # None before its first example
+    known = model.predict_proba_one(example)
     if asked.task == "binary":
-        yes, no = chances.get(True, 0.0), chances.get(False, 0.0)
+        yes, no = known.get(True, 0.0), known.get(False, 0.0)
         return [math.log(max(yes, LEAST)) - math.log(max(no, LEAST))]
-    found = [float(chances.get(number, 0.0)) for number in range(asked.n_classes)]
+    found = [float(known.get(number, 0.0)) for number in range(asked.n_classes)]
     total = sum(found)
     return [each / total for each in found] if total > 1 else found
 
 
 def main(inside: ModuleType, wire: Any, system: str, learner: str) -> None:
-    """Take the order, play, answer what it took."""
+    """Read the order, learn the stream, and answer the time and memory that it took."""
     order = wire.read()
     names = tuple(f"x{place}" for place in range(order["n_features"]))
     nominal = tuple(names[place] for place in order["nominal"])
     groups = tuple(tuple(names[place] for place in group) for group in order["namespaces"])
     asked = Asked(order["task"], order["seed"], order["n_classes"], names, nominal, groups)
-    model = inside.beside(f"stream_{system}").LEARNERS[learner](asked)
+    model = inside.sibling(system).LEARNERS[learner](asked)
     cpu, wall = play(wire, model, asked)
     took = {"cpu_seconds": cpu, "wall_seconds": wall}
     wire.write(took | {"peak_memory_mb": inside.peak_memory_mb()})

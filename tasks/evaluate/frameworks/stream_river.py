@@ -9,16 +9,16 @@ if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.frameworks.stream_program import Asked
 
 RATES = 1e-5, 1e-4, 1e-3, 1e-2
-"""The learning rates that a bandit chooses from for numbers, those of the documentation."""
+"""Learning rates that a bandit chooses from for numbers, those of the documentation."""
 
 RATES_OF_CLASSES = 1e-4, 1e-3, 1e-2, 1e-1
 """Those for classes: a logistic loss bears a larger step than a squared one."""
 
 
 def scaled(asked: Asked, *, sparse: bool = False) -> Any:
-    """Numbers behind ``StandardScaler``, categories behind ``OneHotEncoder``.
+    """Put numbers behind ``StandardScaler``, categories behind ``OneHotEncoder``.
 
-    River's documentation puts the scaler before whatever descends a gradient and before the
+    River's documentation puts the scaler before models that descend a gradient and before the
     regressors whose leaves hold linear models. `sparse`: categories that an example does not
     have are left out of it, which linear models do not notice and trees would take for gaps.
     """
@@ -33,10 +33,10 @@ def scaled(asked: Asked, *, sparse: bool = False) -> Any:
 
 
 def linear(asked: Asked, *, clipped: bool = True) -> Any:
-    """Linear, logistic or one-against-the-rest logistic regression, otherwise at its defaults.
+    """Make a linear, logistic or one-against-the-rest logistic regression, else at its defaults.
 
     Features are scaled; the target of a regression is too, as the page of
-    ``TargetStandardScaler`` shows, so that the step fits whatever the unit is. The gradient of a
+    ``TargetStandardScaler`` shows, so that the step fits any unit. The gradient of a
     squared loss is cut off at 1, an option of the class: a feature that hardly varied so far is
     scaled to a huge number when it does, and without that most of our streams throw it out for
     good.
@@ -54,14 +54,14 @@ def linear(asked: Asked, *, clipped: bool = True) -> Any:
 
 
 def linear_plain(asked: Asked) -> Any:
-    """`linear` with scalers and nothing else, as the documentation has it: a warning."""
+    """Make `linear` with scalers and nothing else, as the documentation has it: a warning."""
     return linear(asked, clipped=False)
 
 
 def hat(asked: Asked) -> Any:
-    """Hoeffding adaptive tree at its defaults, scaled for numbers, as River's benchmark has it.
+    """Make a Hoeffding adaptive tree at its defaults, scaled for numbers, as River's benchmark.
 
-    A tree of classes splits on any scale, and is told which features are categories; the leaves
+    A tree of classes splits on any scale, and knows which features are categories; the leaves
     of one of numbers hold linear models, which need a scale.
     """
     from river import tree
@@ -74,7 +74,7 @@ def hat(asked: Asked) -> Any:
 
 
 def arf(asked: Asked) -> Any:
-    """Adaptive random forest at its defaults, ten trees, scaled for numbers; see `hat`."""
+    """Make an adaptive random forest at its defaults, ten trees, scaled for numbers; see `hat`."""
     from river import forest
 
     if asked.task == "regression":
@@ -83,9 +83,9 @@ def arf(asked: Asked) -> Any:
 
 
 def srp(asked: Asked) -> Any:
-    """Streaming random patches at its defaults, ten Hoeffding trees, scaled for numbers.
+    """Make streaming random patches at its defaults, ten Hoeffding trees, scaled for numbers.
 
-    The tree of classes is the default one that is told which features are categories.
+    The tree of classes is the default one that knows which features are categories.
     """
     from river import ensemble, tree
 
@@ -97,8 +97,21 @@ def srp(asked: Asked) -> Any:
     return ensemble.SRPClassifier(model=grown, seed=asked.seed)
 
 
+def amf(asked: Asked) -> Any:
+    """Make an aggregated Mondrian forest at its defaults, ten trees, on scaled features.
+
+    Its trees split at random, where features vary most: unscaled ones err more on Bananas.
+    """
+    from river import forest
+
+    numbers = asked.task == "regression"
+    return scaled(asked) | (forest.AMFRegressor if numbers else forest.AMFClassifier)(
+        seed=asked.seed
+    )
+
+
 def amrules(asked: Asked) -> Any:
-    """Adaptive model rules, scaled, with the settings of the page of ``AMRules``.
+    """Make adaptive model rules, scaled, with the settings of the page of ``AMRules``.
 
     Its own page tests rules every 50 examples at delta = 0.01 with ADWIN against drift; the
     defaults of the class, 200 and 1e-7, hardly grow a rule in ten thousand examples.
@@ -110,20 +123,20 @@ def amrules(asked: Asked) -> Any:
 
 
 def alma(asked: Asked) -> Any:
-    """ALMA at its defaults on scaled features, as its page shows: the best of River on Elec2."""
+    """Make ALMA at its defaults on scaled features, as its page shows: River's best on Elec2."""
     from river import linear_model
 
     return scaled(asked, sparse=True) | linear_model.ALMAClassifier()
 
 
 def bandit(asked: Asked) -> Any:
-    """River's choice among models by a bandit: linear ones that differ in their learning rate.
+    """Make River's choice by a bandit among linear models that differ in their learning rate.
 
     As the pages of ``BanditRegressor`` and ``BanditClassifier`` show it: epsilon-greedy with a
     decay and a hundred examples for each, behind a scaler; numbers by the absolute error, classes
     by the accuracy. The target is scaled. Larger steps with a clipped gradient were tried on
     eight of the mirror's regressions and were worse on five of them. River 0.26.1 prefers the
-    model with the largest metric, also of errors: it is run as it is.
+    model with the largest metric, also of errors: it is run unchanged.
     """
     from river import bandit as bandits
     from river import linear_model, metrics, model_selection, optim, preprocessing
@@ -144,12 +157,6 @@ def bandit(asked: Asked) -> Any:
 
 
 LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    "linear": linear,
-    "linear-plain": linear_plain,
-    "hat": hat,
-    "arf": arf,
-    "srp": srp,
-    "amrules": amrules,
-    "alma": alma,
-    "bandit": bandit,
+    each.__name__.replace("_", "-"): each
+    for each in (linear, linear_plain, hat, arf, srp, amf, amrules, alma, bandit)
 }

@@ -11,16 +11,17 @@ if TYPE_CHECKING:
 
 
 class Voting:
-    """SAMLB's classifiers take numbers as labels, and most tell a class and no chances.
+    """Classifier of SAMLB, which takes numbers as labels, and mostly gives no probabilities.
 
-    What they tell has all chance, so their log loss means nothing; before they tell any, none has.
+    The class that it predicts has the probability 1, so its log loss means nothing; before its
+    first prediction none has any.
     """
 
     def __init__(self, model: Any) -> None:
         self._model = model
 
     def predict_proba_one(self, example: Row) -> dict[int, float]:
-        """Chances by class."""
+        """Return probabilities by class."""
         if hasattr(self._model, "predict_proba_one"):
             return dict(self._model.predict_proba_one(example))
         found = self._model.predict_one(example)
@@ -53,7 +54,7 @@ NAMES = {
 def learner(name: str, asked: Asked) -> Any:
     """Make a system of SAMLB at its defaults; its pipelines scale by themselves.
 
-    Categories are their numbers, as in the data sets that it brings along.
+    Categories are their numbers, as in the datasets that it brings along.
     """
     from samlb import framework
 

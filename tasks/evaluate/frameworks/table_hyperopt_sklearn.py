@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,24 +19,23 @@ LONGEST_TRIAL = 1 / 3
 
 
 def make(order: Order, clock: Callable[[], float]) -> Made:
-    """hyperopt-sklearn's TPE over any learner and any preprocessing, as its first page has it."""
+    """Make hyperopt-sklearn's TPE over any learner and preprocessing, as on its first page."""
     hpsklearn, suggest = _library()
     from hpsklearn.estimator import estimator
 
     estimator.Process = process = process_of_trials()
-    if order["task"] == "classification":
-        learner = {"classifier": hpsklearn.any_classifier("learner")}
-    else:
-        learner = {"regressor": hpsklearn.any_regressor("learner")}
-    preprocessing = hpsklearn.any_preprocessing("preprocessing")
+    kind = "classifier" if order["task"] == "classification" else "regressor"
     search = hpsklearn.HyperoptEstimator(
-        **learner, preprocessing=preprocessing, algo=suggest, n_jobs=1
+        **{kind: getattr(hpsklearn, f"any_{kind}")("learner")},
+        preprocessing=hpsklearn.any_preprocessing("preprocessing"),
+        algo=suggest,
+        n_jobs=1,
     )
     return TrialsInTime(search, process, clock, order["seconds"], order["seed"]), {}
 
 
 def search(order: Order, data: Data) -> tuple[Tried, Any]:
-    """hyperopt-sklearn's TPE over all its classifiers; its validation rows are the last ones."""
+    """Search by hyperopt-sklearn's TPE over its classifiers; the last rows are for validation."""
     import numpy as np
     from sklearn.base import clone
 
@@ -78,7 +78,7 @@ def search(order: Order, data: Data) -> tuple[Tried, Any]:
 
 
 class TrialByTrial:
-    """A search of hyperopt-sklearn that goes on after a trial that raises.
+    """Search of hyperopt-sklearn that goes on after a trial that raises.
 
     Such a trial, as some settings make for three classes, would end the whole search. Here it has
     failed, and the search goes on from the trials before. The seed that the search takes does not
@@ -112,8 +112,7 @@ class TrialByTrial:
             for child in active_children():
                 child.join()  # its seconds count once it has been waited for
             self._steps = self._begun(warm_start=True)
-        found: dict[str, Any] = self._documents[-1]
-        return found
+        return self._documents[-1]
 
     def _begun(self, *, warm_start: bool) -> Any:
         steps = self._begin(warm_start=warm_start)
@@ -123,12 +122,12 @@ class TrialByTrial:
     @property
     def _documents(self) -> list[Any]:
         """All trials, those that raised too, which the search's own list leaves out."""
-        found: list[Any] = self._search.trials._dynamic_trials  # noqa: SLF001
-        return found
+        return self._search.trials._dynamic_trials  # noqa: SLF001
 
 
+@dataclass(eq=False)
 class TrialsInTime:
-    """A search of hyperopt-sklearn until its CPU seconds are over, as an estimator.
+    """Search of hyperopt-sklearn until its CPU seconds are over, as an estimator.
 
     It knows a number of trials and the wall seconds of one, no budget. Each trial is a process
     that it waits for, so the seconds are those of all its processes; see `process_of_trials`.
@@ -140,14 +139,11 @@ class TrialsInTime:
     - The best pipeline is fitted to all rows at the end, as by default.
     """
 
-    def __init__(
-        self, search: Any, process: Any, clock: Callable[[], float], seconds: float, seed: int
-    ) -> None:
-        self.search = search
-        self.process = process
-        self.clock = clock
-        self.seconds = seconds
-        self.seed = seed
+    search: Any
+    process: Any
+    clock: Callable[[], float]
+    seconds: float
+    seed: int
 
     def fit(self, frame: Any, labels: Any) -> None:
         """Search, and fit the best again."""

@@ -14,8 +14,6 @@ answers what it tried, in order, and the test score of the best, fitted on the t
 as those of all others are.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
@@ -29,18 +27,18 @@ from typing import Any
 Order = dict[str, Any]
 Data = dict[str, Any]
 Made = tuple[Any, dict[str, Any]]
-"""An estimator, and the options of its `fit` besides the frame and the labels."""
+"""Estimator, and more options of its `fit` than the frame and the labels."""
 
 Tried = list[dict[str, Any]]
 """Of each trial ``reward`` (None if it failed), ``end`` (seconds since the start), ``parameters``
 and ``reason``."""
 
 _PATIENCE = 1e6
-"""Seconds or trials that a budget without either may take; Leaseboard has a limit."""
+"""Seconds or trials of a budget without either; Leaseboard has a limit."""
 
 
 def lightgbm(order: Order) -> Made:
-    """LightGBM's estimator: it takes pandas' nominal columns and gaps by itself."""
+    """Make LightGBM's estimator, which takes pandas' nominal columns and gaps by itself."""
     from lightgbm import LGBMClassifier, LGBMRegressor
 
     cls = LGBMClassifier if _classifies(order) else LGBMRegressor
@@ -48,7 +46,7 @@ def lightgbm(order: Order) -> Made:
 
 
 def forest(order: Order) -> Made:
-    """scikit-learn's forest: it takes gaps by itself, and the codes of nominal columns."""
+    """Make scikit-learn's forest, which takes gaps by itself, and codes of nominal columns."""
     from sklearn.compose import make_column_selector, make_column_transformer
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
     from sklearn.pipeline import make_pipeline
@@ -63,16 +61,16 @@ def forest(order: Order) -> Made:
 
 
 def leaseboard(order: Order) -> Made:
-    """Our own estimator, whose budget counts CPU seconds."""
+    """Make our own estimator, whose budget counts CPU seconds."""
     sys.path.insert(0, order["root"])  # this program is alone in its process
     ours = import_module(order["estimators"])
-    cls = ours.PolicyClassifier if _classifies(order) else ours.PolicyRegressor
+    cls = ours.AutoMLClassifier if _classifies(order) else ours.AutoMLRegressor
     seconds, seed = order["seconds"], order["seed"]
-    return cls(budget=seconds, unit="cpu_seconds", random_state=seed), {}
+    return cls(time_budget=seconds, random_state=seed), {}
 
 
 def autogluon(order: Order) -> Made:
-    """AutoGluon's predictor at its default preset, on one CPU."""
+    """Make AutoGluon's predictor at its default preset, on one CPU."""
     options = {"time_limit": order["seconds"], "num_cpus": 1, "num_gpus": 0}
     return AutoGluon(_classifies(order)), options
 
@@ -109,7 +107,7 @@ class AutoGluon:
 
 
 def flaml(order: Order) -> Made:
-    """FLAML's AutoML in one thread."""
+    """Make FLAML's AutoML in one thread."""
     from flaml import AutoML
 
     return AutoML(), {
@@ -124,7 +122,7 @@ def flaml(order: Order) -> Made:
 
 
 def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
-    """FLAML's AutoML with the validation rows as its hold-out."""
+    """Search by FLAML's AutoML with the validation rows as its hold-out."""
     search, options = flaml(order)
     search.fit(
         data["train_x"],
@@ -152,7 +150,7 @@ def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
 
 
 def tpot(order: Order, space: str = "linear", share: float = 1 / 3) -> Made:
-    """TPOT's genetic search in one process, with its own preprocessing of nominal columns.
+    """Make TPOT's genetic search in one process, with its own encoding of nominal columns.
 
     A pipeline of its default space may take a third of the seconds.
     """
@@ -172,12 +170,12 @@ def tpot(order: Order, space: str = "linear", share: float = 1 / 3) -> Made:
 
 
 def tpot_light(order: Order) -> Made:
-    """TPOT over its space of fast pipelines, each of which may take all the seconds."""
+    """Make TPOT over its space of fast pipelines, each of which may take all the seconds."""
     return tpot(order, "linear-light", 1)
 
 
 def search_tpot(order: Order, data: Data) -> tuple[Tried, Any]:
-    """TPOT's genetic search with the validation rows as its only fold."""
+    """Search by TPOT's genetic search with the validation rows as its only fold."""
     import numpy as np
     from sklearn.base import clone
     from sklearn.model_selection import PredefinedSplit
@@ -204,7 +202,11 @@ def search_tpot(order: Order, data: Data) -> tuple[Tried, Any]:
         {
             "reward": None if np.isnan(score) else float(score),
             "end": float(end) - began,
-            "parameters": {"pipeline": _steps(pipeline)},
+            "parameters": {
+                "pipeline": " > ".join(
+                    type(step).__name__ for _, step in getattr(pipeline, "steps", [("", pipeline)])
+                )
+            },
             "reason": "" if error is None else str(error),
         }
         for score, end, pipeline, error in zip(
@@ -228,12 +230,6 @@ def _tpot(cls: Any, order: Order, **options: Any) -> Any:
         random_state=order["seed"],
         **options,
     )
-
-
-def _steps(pipeline: Any) -> str:
-    """Name the classes of a pipeline's steps, in order."""
-    steps = getattr(pipeline, "steps", [("", pipeline)])
-    return " > ".join(type(step).__name__ for _, step in steps)
 
 
 SYSTEMS: dict[str, Callable[[Order], Made]] = {
@@ -274,9 +270,9 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     with np.load("data.npz") as stored:
         data = dict(stored)
     name = module_of(system)
-    beside = None if name is None else inside.beside(name)
+    own = None if name is None else inside.sibling(name)
     if order["mode"] == "search":
-        search = SEARCHES[system] if beside is None else beside.search
+        search = SEARCHES[system] if own is None else own.search
         tried, model = search(order, data)
         right = model.predict(data["test_x"]) == data["test_y"]
         wire.write({"tried": tried, "test": np.mean(right)})
@@ -284,7 +280,7 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
     clock = inside.spent_seconds
-    make = SYSTEMS[system] if beside is None else lambda order: beside.make(order, clock)
+    make = SYSTEMS[system] if own is None else lambda order: own.make(order, clock)
     model, options = make(order)
     train, test = _frame(order, data, "train"), _frame(order, data, "test")
     setup_cpu, setup_wall = clock(), time.monotonic() - began
@@ -294,8 +290,8 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     wire.write(
         {
             "predictions": predictions,
-            "cpu_besides": setup_cpu + clock() - fitted_cpu,
-            "wall_besides": setup_wall + time.monotonic() - fitted_wall,
+            "other_cpu_seconds": setup_cpu + clock() - fitted_cpu,
+            "other_wall_seconds": setup_wall + time.monotonic() - fitted_wall,
             "peak_memory_mb": inside.peak_memory_mb(),
         }
     )
@@ -314,13 +310,12 @@ def _frame(order: Order, data: Data, part: str) -> Any:
 
 
 def _named(order: Order) -> list[tuple[str, list[str] | None]]:
-    """Name the columns for systems, with the categories of a nominal one."""
+    """Return the names of the columns for systems, with the categories of a nominal one."""
     return [(f"column{number}", own) for number, own in enumerate(order["columns"])]
 
 
 def _classifies(order: Order) -> bool:
-    found: bool = order["task"] == "classification"
-    return found
+    return order["task"] == "classification"
 
 
 def _count_cpu_time() -> None:

@@ -1,11 +1,10 @@
-"""A framework's own Python environment: made on demand, with exact pins, apart from ours.
+"""Python environments of frameworks: made on demand, with exact pins, apart from ours.
 
 A framework brings versions of libraries that ours need not agree with, so it is never imported
 here. `leaseboard.tasks.evaluate.frameworks.inside` runs in its environment, which is found by the
-hash of its pins in ``conf/peers``: other pins are another environment, and other stored results.
+hash of its pins in ``conf/frameworks``: other pins are another environment, and other stored
+results.
 """
-
-from __future__ import annotations
 
 import hashlib
 import shutil
@@ -13,24 +12,39 @@ import subprocess
 import sys
 from pathlib import Path
 
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
+from leaseboard.algorithms.plugins import Plugin
 from leaseboard.tasks.machine.paths import shipped_conf
 
 _COMPLETE = "complete"
-"""Written last, so that an environment whose installation was interrupted does not count."""
+"""Written last: an environment whose installation was interrupted does not count."""
+
+
+def shipped() -> list[str]:
+    """Return the frameworks that have pins in ``conf/frameworks``."""
+    return sorted(path.stem for path in (shipped_conf() / "frameworks").glob("*.txt"))
 
 
 def names() -> list[str]:
-    """Return the frameworks that have pins."""
-    return sorted(path.stem for path in (shipped_conf() / "peers").glob("*.txt"))
+    """Return the frameworks that have pins: shipped ones, and those of plugins."""
+    ours = shipped()
+    return [*ours, *(each for each in plugins.names("frameworks") if each not in ours)]
+
+
+def plugin(name: str) -> Plugin | None:
+    """Return the plugin that adds a framework; None for ours and for what has no pins."""
+    return None if name in shipped() else plugins.find("frameworks", name)
 
 
 def pins(name: str) -> Path:
-    """The requirements file of a framework; UsageError with the nearest name if there is none."""
+    """Return the requirements file of a framework; UsageError with the nearest name for others."""
     if name not in names():
-        raise unknown("peer", name, names())
-    return shipped_conf() / "peers" / f"{name}.txt"
+        raise unknown("framework", name, names(), "leaseboard frameworks list")
+    if added := plugin(name):
+        return added.file.with_suffix(".txt")
+    return shipped_conf() / "frameworks" / f"{name}.txt"
 
 
 def digest(name: str) -> str:
@@ -40,8 +54,8 @@ def digest(name: str) -> str:
 
 
 def folder(name: str) -> Path:
-    """Where the peer's environment is, or would be."""
-    return cache_dir() / "peers" / f"{name}-{digest(name)}"
+    """Return the folder of the framework's environment, which may not exist."""
+    return cache_dir() / "frameworks" / f"{name}-{digest(name)}"
 
 
 def is_installed(name: str) -> bool:
@@ -52,14 +66,14 @@ def is_installed(name: str) -> bool:
 def python(name: str) -> Path:
     """Return the interpreter of a framework, ours for what has no pins.
 
-    Raises SkipError, with the mend, where the framework is not installed.
+    Raises SkipError, with the fix, where the framework is not installed.
     """
     if name not in names():
         return Path(sys.executable)
     if not is_installed(name):
         raise SkipError(
             f"{name} is not installed: it needs an environment of its own, which"
-            f" 'leaseboard peers install {name}' makes"
+            f" 'leaseboard frameworks install {name}' makes"
         )
     return folder(name) / "bin" / "python"
 

@@ -1,14 +1,15 @@
-"""The classifiers that are chosen from, untrained, each on one thread; and ordinary ones.
+"""Classifiers of a selection, untrained, each on one thread; and ordinary ones.
 
-Where no one names any, `ORDINARY` are chosen from. Each predicts probabilities, and is at home on
-some tables of mixed columns: linear ones where rows are few, forests and boosted trees where
-columns act together, a network where they do so smoothly. They are few, for a choice among many
-that are alike costs samples and gains nothing.
+`ORDINARY` are the candidates by default. Each predicts probabilities, and suits some tables of
+mixed columns: linear ones where rows are few, forests and boosted trees where columns act
+together, a network where they do so smoothly. They are few, because a choice among many similar
+ones costs samples and gains nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
@@ -17,8 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.naive_bayes import GaussianNB
 from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from leaseboard.algorithms.errors import UsageError, short, unknown
@@ -54,7 +59,11 @@ def build(parameters: Parameters, seed: int) -> Any:
     learner = str(parameters["learner"])
     if learner not in _LEARNERS:
         raise unknown("learner", learner, _LEARNERS)
-    return _LEARNERS[learner](**hyperparameters, random_state=seed)
+    model = _LEARNERS[learner](**hyperparameters)
+    for name in model.get_params():  # of a pipeline, those of its steps
+        if name.rpartition("__")[2] == "random_state":
+            model.set_params(**{name: seed})
+    return model
 
 
 def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[str, Any]:
@@ -80,18 +89,19 @@ def classifiers(configurations: Sequence[Mapping[str, Any]], seed: int) -> dict[
         settings = {name: value for name, value in each.items() if name != "learner"}
         name = " ".join([str(each["learner"]), *(f"{n}={v}" for n, v in settings.items())])
         if name in found:
-            raise UsageError(f"the configuration {name!r} stands there twice: remove one")
+            raise UsageError(f"the configuration {name!r} is given twice: remove one")
         try:
             found[name] = build(dict(each), seed)
         except TypeError as error:  # of a parameter that it does not have
             raise UsageError(f"the configuration {name!r}: {error}") from error
     if len(found) < 2:
         raise UsageError(
-            f"{len(found)} configurations are nothing to choose from: name two or more"
+            f"{len(found)} configurations are too few to choose from: name two or more"
         )
     return found
 
 
+@dataclass(eq=False, repr=False)
 class FixedStepNetwork(ClassifierMixin, BaseEstimator):
     """scikit-learn's `MLPClassifier`, trained by Adam for `steps` batches.
 
@@ -103,25 +113,14 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
     - `batch_size`: rows of a gradient step.
     """
 
-    def __init__(
-        self,
-        width: int = 16,
-        depth: int = 1,
-        activation: str = "relu",
-        alpha: float = 1e-4,
-        learning_rate_init: float = 1e-3,
-        batch_size: int = 128,
-        steps: int = 1500,
-        random_state: int = 0,
-    ) -> None:
-        self.width = width
-        self.depth = depth
-        self.activation = activation
-        self.alpha = alpha
-        self.learning_rate_init = learning_rate_init
-        self.batch_size = batch_size
-        self.steps = steps
-        self.random_state = random_state
+    width: int = 16
+    depth: int = 1
+    activation: str = "relu"
+    alpha: float = 1e-4
+    learning_rate_init: float = 1e-3
+    batch_size: int = 128
+    steps: int = 1500
+    random_state: int = 0
 
     def fit(self, X: NDArray[np.float32], y: NDArray[Any]) -> Self:
         """Take `steps` gradient steps over the rows of `X`."""
@@ -150,6 +149,14 @@ class FixedStepNetwork(ClassifierMixin, BaseEstimator):
         return np.asarray(self.network_.predict(X))
 
 
+def _sigmoid_svm(gamma: float, coef0: float, alpha: float) -> Any:
+    """Return an SVM on 50 landmarks of a sigmoid kernel, trained by SGD for three epochs."""
+    kernel = Nystroem("sigmoid", gamma=gamma, coef0=coef0, n_components=50)
+    return make_pipeline(
+        kernel, StandardScaler(), SGDClassifier(alpha=alpha, max_iter=3, tol=None)
+    )
+
+
 _LEARNERS: dict[str, Callable[..., Any]] = {
     "LogisticRegression": LogisticRegression,
     "LinearSVM": partial(LinearSVC, dual=False),
@@ -161,17 +168,20 @@ _LEARNERS: dict[str, Callable[..., Any]] = {
         deterministic=True,
         force_row_wise=True,
     ),
+    "EpochsNetwork": MLPClassifier,
+    "NaiveBayes": GaussianNB,
     "NeuralNetwork": FixedStepNetwork,
     "RandomForest": partial(RandomForestClassifier, n_jobs=1),
+    "SigmoidSVM": _sigmoid_svm,
 }
 
 
 class SharedBins:
-    """The bins of all training rows; labels are given with each fit.
+    """Bins of all training rows; labels are given with each fit.
 
     Bins come from the features of all training rows, so a model on a small sample differs from
     one that bins its sample alone. The bounds of ABC stay valid, because no label is used; the
-    comparison stays fair, because every algorithm on the bench gets the same models.
+    comparison stays fair, because every algorithm in the environment gets the same models.
 
     - `features`, shape (train_rows, n_features)
     - `labels`, shape (train_rows,)
@@ -188,23 +198,17 @@ class SharedBins:
         return SharedBinsClassifier(self._data, self._classes, own, seed)
 
 
+@dataclass(eq=False, repr=False)
 class SharedBinsClassifier(ClassifierMixin, BaseEstimator):
-    """A LightGBM classifier whose training rows are a prefix of the shared data set."""
+    """LightGBM classifier whose training rows are a prefix of the shared dataset."""
 
-    def __init__(
-        self,
-        data: lightgbm.Dataset | None,
-        classes: NDArray[np.int32],
-        hyperparameters: dict[str, Any],
-        seed: int,
-    ) -> None:
-        self.data = data
-        self.classes = classes
-        self.hyperparameters = hyperparameters
-        self.seed = seed
+    data: lightgbm.Dataset | None
+    classes: NDArray[np.int32]
+    hyperparameters: dict[str, Any]
+    seed: int
 
     def fit(self, X: NDArray[np.float32], y: NDArray[np.int32]) -> Self:
-        """Train on the first ``len(y)`` rows of the shared data set, which `X` is a view of."""
+        """Train on the first ``len(y)`` rows of the shared dataset, which `X` is a view of."""
         rows = len(y)
         if len(X) != rows:
             raise ValueError(f"{len(X)} rows of features, {rows} labels")

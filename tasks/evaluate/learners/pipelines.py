@@ -1,7 +1,5 @@
 """A user's own list of scikit-learn classifiers or pipelines as the configurations."""
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,16 +19,20 @@ NAME = "PIPELINES"
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """Estimators by name, as configurations and as what builds them."""
+    """Estimators by name, as configurations and as their builder."""
 
     estimators: Mapping[str, Any]
     digest: str = ""
 
     def configurations(self) -> list[Parameters]:
         """Return one configuration for each, with the parameters of the estimator as text."""
+        simple = bool, int, float, str, type(None)
         return [
             {"name": name, "learner": type(estimator).__name__}
-            | {key: _plain(value) for key, value in sorted(estimator.get_params().items())}
+            | {
+                key: value if isinstance(value, simple) else repr(value)
+                for key, value in sorted(estimator.get_params().items())
+            }
             | ({"file": self.digest} if self.digest else {})
             for name, estimator in self.estimators.items()
         ]
@@ -58,9 +60,9 @@ class Pipelines:
 
 
 def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pipelines:
-    """`pipelines` by name; those of a list are numbered after their class.
+    """Return `pipelines` by name; those of a list are numbered after their class.
 
-    Raises UsageError if there is none, or one is no classifier.
+    Raises UsageError if the list is empty, or one is not a classifier.
     """
     if not isinstance(pipelines, Mapping):
         pipelines = {
@@ -73,7 +75,7 @@ def named(pipelines: Sequence[Any] | Mapping[str, Any], digest: str = "") -> Pip
         # Only an estimator has the tags that is_classifier reads.
         if not (isinstance(pipeline, BaseEstimator) and is_classifier(pipeline)):
             raise UsageError(
-                f"pipeline {name!r} is no classifier ({type(pipeline).__name__}):"
+                f"pipeline {name!r} is not a classifier ({type(pipeline).__name__}):"
                 " give scikit-learn classifiers or pipelines that end in one"
             )
     return Pipelines(dict(pipelines), digest)
@@ -93,8 +95,4 @@ def read(path: Path) -> Pipelines:
     if not isinstance(found, (list, tuple, Mapping)):
         raise UsageError(f"{str(path)!r} defines no list or mapping called {NAME}")
     file = path.resolve()
-    return named(found, hash_of(reachable([file], beside=frozenset([file.parent]))))
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, (bool, int, float, str, type(None))) else repr(value)
+    return named(found, hash_of(reachable([file], folders=frozenset([file.parent]))))

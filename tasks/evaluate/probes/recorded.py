@@ -1,6 +1,4 @@
-"""Probes: fits that are run once, each in a process of its own, and replayed from then on."""
-
-from __future__ import annotations
+"""Probes: fits that are run once, each in a process of its own, and then replayed."""
 
 import math
 import warnings
@@ -15,8 +13,9 @@ import numpy as np
 import threadpoolctl
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.folds import FoldProbe
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.folds import FoldProbe, Folds
+from leaseboard.algorithms.environments.samples import Probes
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
@@ -34,7 +33,7 @@ class Classifier(Protocol):
         """Train."""
 
     def predict(self, X: Any) -> Any:
-        """Classes of rows."""
+        """Return the classes of rows."""
 
 
 Build = Callable[[Parameters], Classifier]
@@ -43,7 +42,7 @@ Build = Callable[[Parameters], Classifier]
 
 @dataclass(frozen=True, slots=True)
 class OnPrefix:
-    """A fit on the first `rows` training rows, tested on the first `test_rows` test rows."""
+    """Fit on the first `rows` training rows, tested on the first `test_rows` test rows."""
 
     rows: int
     test_rows: int
@@ -51,7 +50,7 @@ class OnPrefix:
 
 @dataclass(frozen=True, slots=True)
 class OnFolds:
-    """A fit on the first `rows` training rows but those of a fold, tested on that fold.
+    """Fit on the first `rows` training rows but those of a fold, tested on that fold.
 
     `verdicts`: keep which rows it classifies correctly.
     """
@@ -73,15 +72,15 @@ class RecordedFits:
     - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
       process, without a limit.
     - `variant`: what else the probes depend on, such as shared bins.
-    - `prepare`: called before a probe is run, for what the children shall find made.
+    - `prepare`: called before a probe is run, to make what its subprocess needs.
 
     Notes
     -----
     A recorded failure is replayed like a success: the same fit crashes again. A time-out is
     replayed only for limits that are no longer than the one it met, and a recorded success that
     took longer than `probe_seconds` counts as a time-out, as it would be if it were run now.
-    Want of memory, and being killed, say more of the machine than of the probe, so they are never
-    recorded.
+    Running out of memory, and being killed, say more about the machine than about the probe, so
+    they are never recorded.
     """
 
     split: Shuffled
@@ -102,7 +101,7 @@ class RecordedFits:
         self._dealt: dict[tuple[int, int], NDArray[np.intp]] = {}
 
     def key(self, configuration: int, asked: OnPrefix | OnFolds) -> dict[str, Any]:
-        """Return what a probe is filed under: all that its accuracies and costs depend on."""
+        """Return the key of a probe: all that its accuracies and costs depend on."""
         return recorded_key(
             code=(__name__, self.code),
             libraries=("lightgbm",),
@@ -166,10 +165,11 @@ class RecordedFits:
     def _run(self, configuration: int, asked: OnPrefix | OnFolds) -> tuple[Probe, bool]:
         """Return the probe, and whether it would end so again."""
         parameters = self.configurations[configuration]
-        # What is made here the child finds made.
+        # The forked process inherits what is made here.
         samples, tested = self.split.samples, self._fold(asked)
         self.prepare()
         if isinstance(asked, OnPrefix):
+            _ = samples.firsts  # which would be made again in every process
             blank = Probe(rows=asked.rows, test_rows=asked.test_rows)
         else:
             n_tested = int(np.count_nonzero(tested))
@@ -178,7 +178,8 @@ class RecordedFits:
         def run() -> dict[str, Any]:
             model = self.build(parameters)
             if isinstance(asked, OnPrefix):
-                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
+                every = not self.variant  # shared bins know samples of the first rows alone
+                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows, every))
             features, labels = samples.train(asked.rows)
             return asdict(fit_and_test_fold(model, features, labels, tested, asked.verdicts))
 
@@ -208,13 +209,12 @@ class RecordedFits:
         return np.asarray(self._dealt[asked.rows, asked.folds] == asked.fold)
 
 
-class RecordedProbes(RecordedFits):
-    """The samples bench's environment: learners on nested samples, see `RecordedFits`."""
+class RecordedProbes(RecordedFits, Probes):
+    """Probes of learners on nested samples, see `RecordedFits`."""
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
         """Return the probe of a sample, recorded."""
-        probe: Probe = self._known(configuration, OnPrefix(rows, test_rows))
-        return probe
+        return self._known(configuration, OnPrefix(rows, test_rows))
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
         """Return that of one fold of the first `rows` training rows, without any test row.
@@ -227,13 +227,12 @@ class RecordedProbes(RecordedFits):
                 " them out"
             )
         # Counts alone: a large sample has many rows.
-        probe: FoldProbe = self._known(configuration, OnFolds(rows, folds, fold, verdicts=False))
-        return probe
+        return self._known(configuration, OnFolds(rows, folds, fold, verdicts=False))
 
 
 @dataclass(eq=False, kw_only=True)
-class RecordedFolds(RecordedFits):
-    """The folds bench's environment: learners on all folds but one, see `RecordedFits`.
+class RecordedFolds(RecordedFits, Folds):
+    """Probes of learners on all folds but one, see `RecordedFits`.
 
     - `folds`: how many; each has each class in its share, give or take one row.
     - `n_jobs`: how many may be measured at once, in processes of their own.
@@ -244,23 +243,21 @@ class RecordedFolds(RecordedFits):
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
         """Return the probe of a fold, recorded."""
-        probe: FoldProbe = self._known(configuration, self._asked(fold))
-        return probe
+        return self._known(configuration, self._asked(fold))
 
     def held_out(self, configuration: int) -> Probe | None:
         """Return the probe on all folds; None if the split holds no rows out."""
         asked = OnPrefix(self.train_rows, self.test_rows)
-        probe: Probe | None = self._known(configuration, asked) if self.test_rows else None
-        return probe
+        return self._known(configuration, asked) if self.test_rows else None
 
-    def foresee(self, wanted: Sequence[tuple[int, int]]) -> None:
+    def prefetch(self, wanted: Sequence[tuple[int, int]]) -> None:
         """Measure those that were not yet, `n_jobs` at once."""
         missing = [(configuration, self._asked(fold)) for configuration, fold in wanted]
         missing = [asked for asked in missing if asked not in self._seen]
         if self.n_jobs < 2 or len(missing) < 2:
             return
         self._fold(missing[0][1])
-        # What each fork sets and resets is of the whole process, so it is set here once.
+        # Each fork sets and resets it for the whole process, so it is set here once.
         with (
             warnings.catch_warnings(),
             threadpoolctl.threadpool_limits(1),
@@ -276,52 +273,63 @@ class RecordedFolds(RecordedFits):
         return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
 
 
-def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
-    """Train on a prefix, test, and time the parts."""
+def fit_and_test(
+    model: Classifier, samples: Samples, rows: int, test_rows: int, every_class: bool = True
+) -> Probe:
+    """Return the probe of a model trained on a prefix and tested, with the cost of each part.
+
+    `every_class`: fit it on a row of each class that the prefix does not have, too.
+    """
     features, labels = samples.train(rows)
-    model = able(model, labels)
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
-    right, train_cpu, train_wall = None, 0.0, 0.0
-    if rows < samples.train_rows:
-        right, train_cpu, train_wall = _timed(lambda: verdicts(model, features, labels))
-    tested, test_cpu, test_wall = _timed(lambda: verdicts(model, *samples.test(test_rows)))
-    return Probe(
+    fitted_on = samples.fitted_on(rows) if every_class else (features, labels)
+    model, tested, costs = _tested(model, *fitted_on, *samples.test(test_rows))
+    found = Probe(
         rows=rows,
         test_rows=test_rows,
-        train_correct=None if right is None else int(right.sum()),
-        half_correct=None if right is None else int(right[: rows // 2].sum()),
-        common=None if right is None else Counter(labels.tolist()).most_common(1)[0][1],
         test_correct=int(tested.sum()),
         half_test_correct=int(tested[: test_rows // 2].sum()),
-        fit_cpu=fit_cpu,
-        fit_wall=fit_wall,
+        **costs,
+    )
+    if rows == samples.train_rows:  # at full size the training accuracy is not asked for
+        return found
+    right, train_cpu, train_wall = _timed(lambda: verdicts(model, features, labels))
+    return replace(
+        found,
+        train_correct=int(right.sum()),
+        half_correct=int(right[: rows // 2].sum()),
+        common=Counter(labels.tolist()).most_common(1)[0][1],
         train_cpu=train_cpu,
         train_wall=train_wall,
-        test_cpu=test_cpu,
-        test_wall=test_wall,
     )
 
 
 def fit_and_test_fold(
     model: Classifier, features: Any, labels: NDArray[Any], tested: NDArray[np.bool_], keep: bool
 ) -> FoldProbe:
-    """Train on the rows that are not `tested`, test on those that are, and time the parts."""
-    rows, others = np.flatnonzero(~tested), np.flatnonzero(tested)
-    train_x, train_y = _taken(features, rows), labels[rows]
-    test_x, test_y = _taken(features, others), labels[others]
-    model = able(model, train_y)
-    _, fit_cpu, fit_wall = _timed(lambda: model.fit(train_x, train_y))
-    right, test_cpu, test_wall = _timed(lambda: verdicts(model, test_x, test_y))
+    """Return the probe of a model trained on the rows that are not `tested`, tested on those."""
+    parts = [
+        (features.iloc[rows] if hasattr(features, "iloc") else features[rows], labels[rows])
+        for rows in (np.flatnonzero(~tested), np.flatnonzero(tested))
+    ]
+    _, right, costs = _tested(model, *parts[0], *parts[1])
     return FoldProbe(
-        rows=len(rows),
-        test_rows=len(others),
+        rows=len(parts[0][1]),
+        test_rows=len(right),
         test_correct=int(right.sum()),
-        fit_cpu=fit_cpu,
-        fit_wall=fit_wall,
-        test_cpu=test_cpu,
-        test_wall=test_wall,
         right="".join("01"[each] for each in right.astype(int)) if keep else "",
+        **costs,
     )
+
+
+def _tested(
+    model: Classifier, features: Any, labels: NDArray[Any], test_x: Any, test_y: NDArray[Any]
+) -> tuple[Classifier, NDArray[np.bool_], dict[str, Any]]:
+    """Return the trained model, its verdicts on the test rows, and the cost of both."""
+    model = able(model, labels)
+    _, fit_cpu, fit_wall = _timed(lambda: model.fit(features, labels))
+    right, test_cpu, test_wall = _timed(lambda: verdicts(model, test_x, test_y))
+    costs = {"fit_cpu": fit_cpu, "fit_wall": fit_wall}
+    return model, right, costs | {"test_cpu": test_cpu, "test_wall": test_wall}
 
 
 def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
@@ -333,8 +341,7 @@ def able(model: Classifier, labels: NDArray[Any]) -> Classifier:
         return model
     from sklearn.dummy import DummyClassifier
 
-    constant: Classifier = DummyClassifier(strategy="most_frequent")
-    return constant
+    return DummyClassifier(strategy="most_frequent")
 
 
 def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[np.bool_]:
@@ -353,9 +360,4 @@ def verdicts(model: Classifier, features: Any, labels: NDArray[Any]) -> NDArray[
 def _timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
     """Return what `work` returns, and its CPU and wall seconds."""
     cpu, wall = process_time(), perf_counter()
-    value = work()
-    return value, process_time() - cpu, perf_counter() - wall
-
-
-def _taken(features: Any, rows: NDArray[np.intp]) -> Any:
-    return features.iloc[rows] if hasattr(features, "iloc") else features[rows]
+    return work(), process_time() - cpu, perf_counter() - wall

@@ -1,6 +1,4 @@
-"""From a data set to the array whose prefixes are samples: training rows, then test rows."""
-
-from __future__ import annotations
+"""From a dataset to the array whose prefixes are samples: training rows, then test rows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,33 +6,55 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.fetch import Dataset, columns
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 Rows = NDArray[np.int32]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Samples:
-    """Training rows, then test rows, in random order: every sample of an array is a view."""
+    """Training rows, then test rows, in random order: every sample of an array is a view.
+
+    A sample may have no row of a rare class. A model is then fitted on the first training row of
+    that class, too, so that it knows every class from the first sample on. Such a row is not
+    counted: the sample remains a prefix of a random order, as the bounds need it, and samples
+    with these rows are nested as samples are.
+    """
 
     features: Any
     """Shape (n_rows, n_features): an array in C order, a sparse matrix, a DataFrame."""
     labels: NDArray[Any]
-    """Classes, of a data set their codes, shape (n_rows,)."""
+    """Classes, of a dataset their codes, shape (n_rows,)."""
     train_rows: int
 
     def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
-        """S_tr: the first `rows` training rows, and their labels."""
+        """Return S_tr: the first `rows` training rows, and their labels."""
         return between(self.features, 0, rows), self.labels[:rows]
 
+    def fitted_on(self, rows: int) -> tuple[Any, NDArray[Any]]:
+        """Return S_tr, and the first row of each class that it does not have."""
+        added = self.firsts[self.firsts >= rows]
+        if not len(added):
+            return self.train(rows)
+        chosen = np.concatenate([np.arange(rows), added])
+        by_place = getattr(self.features, "iloc", self.features)
+        return by_place[chosen], self.labels[chosen]
+
+    @cached_property
+    def firsts(self) -> NDArray[np.intp]:
+        """Numbers of the first training row of each class, ascending."""
+        return np.flatnonzero(~pd.Series(self.labels[: self.train_rows]).duplicated().to_numpy())
+
     def test(self, rows: int) -> tuple[Any, NDArray[Any]]:
-        """S_te: the first `rows` test rows, and their labels."""
+        """Return S_te: the first `rows` test rows, and their labels."""
         start, end = self.train_rows, self.train_rows + rows
         return between(self.features, start, end), self.labels[start:end]
 
@@ -46,19 +66,19 @@ def between(features: Any, start: int, end: int) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Shuffled:
-    """The rows of a data set in a random order: first those to train on, then those to test on.
+    """Rows of a dataset in a random order: first those to train on, then those to test on.
 
-    The order and the array are made when they are asked for: a run whose probes are all stored
-    never asks.
+    The order and the array are made at their first use: a run whose probes are all stored has
+    none.
     """
 
     digest: str
     n_rows: int
     seed: int
     test_fraction: float
-    """The share of rows to test on; at least one row is, unless it is 0."""
+    """Share of the rows to test on; at least one row is, unless it is 0."""
     make: Callable[[], Samples]
-    """What is made of `rows`."""
+    """Makes the samples of `rows`."""
 
     @property
     def train_rows(self) -> int:
@@ -76,7 +96,7 @@ class Shuffled:
         return f"{self.digest}/{self.seed}/{self.test_fraction:g}"
 
     def rows(self) -> tuple[Rows, Rows]:
-        """The numbers of the rows to train on and of those to test on, each in random order."""
+        """Return the numbers of the rows to train on and to test on, each in random order."""
         order = np.arange(self.n_rows, dtype=np.int32)
         generator(self.seed, "samples", "order").shuffle(order)
         return order[: self.train_rows], order[self.train_rows :]
@@ -92,19 +112,25 @@ def split(
 ) -> Shuffled:
     """Divide `dataset` into training and test rows by a random order.
 
-    `made` are the samples of the same data set, seed and fraction, if somebody has made them.
+    `made`: the samples of the same dataset, seed and fraction, if they exist already.
 
     Raises DataError: a regression, a text column, a single class, or too few rows; and when the
     array is made, an infinite value.
     """
     _check(dataset)
     n_rows = len(dataset.target)
+
+    def make() -> Samples:
+        if made is not None:
+            return made
+        train, test = divided.rows()
+        order = np.concatenate([train, test])
+        features = encoder(dataset, train).transform(dataset.features, rows=order)
+        labels = labels_of(dataset)[order]
+        return Samples(features=features, labels=labels, train_rows=len(train))
+
     divided = Shuffled(
-        digest=dataset.digest,
-        n_rows=n_rows,
-        seed=seed,
-        test_fraction=test_fraction,
-        make=lambda: made or _samples(dataset, *divided.rows()),
+        digest=dataset.digest, n_rows=n_rows, seed=seed, test_fraction=test_fraction, make=make
     )
     if divided.train_rows < 2:
         raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
@@ -122,18 +148,11 @@ def labels_of(dataset: Dataset) -> NDArray[np.int32]:
     return dataset.target.cat.codes.to_numpy().astype(np.int32)
 
 
-def _samples(dataset: Dataset, train: Rows, test: Rows) -> Samples:
-    order = np.concatenate([train, test])
-    features = encoder(dataset, train).transform(dataset.features, rows=order)
-    labels = labels_of(dataset)[order]
-    return Samples(features=features, labels=labels, train_rows=len(train))
-
-
 def _check(dataset: Dataset) -> None:
     if dataset.task != "classification":
         raise DataError(
             f"{dataset.reference}: configurations are selected by accuracy, which needs classes:"
-            " make the numeric target two with ?threshold=, or each of its values one with"
+            " binarize the numeric target with ?threshold=10, or make each value a class with"
             " ?task=classification"
         )
     labels = dataset.target.cat.codes.to_numpy()

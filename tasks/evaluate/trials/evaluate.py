@@ -1,4 +1,4 @@
-"""One trial's work: fit on the training rows, score the validation rows, test beside it."""
+"""Work of a trial: fit on the training rows, score the validation rows, and test."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ import pickle
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
+from leaseboard.tasks.preprocess import CODE, INDICATOR
 
 if TYPE_CHECKING:
     from leaseboard.tasks.evaluate.trials.scoring import Judge
@@ -27,7 +29,7 @@ Matrix = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The encoded arrays of one fit; the test arrays are None where `test` is not scored."""
+    """Encoded arrays of one fit; without test arrays where `test` is not scored."""
 
     train_x: Matrix
     train_y: NDArray[Any]
@@ -40,10 +42,10 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """Everything that the trials of one data set and one split need.
+    """Arrays of the trials of one dataset and one split.
 
-    With a `judge` the reward is that of its score on the forecasts of all folds' validation rows,
-    one after the other, and the forecasts are a part of the outcome.
+    With a `judge` the reward is that of its score on the predictions for all folds' validation
+    rows, one after the other, and the predictions are a part of the outcome.
     """
 
     task: Task
@@ -51,12 +53,20 @@ class Arrays:
     refit: Fold | None = None
     judge: Judge | None = None
     probabilistic: bool = False
-    """Whether the judge needs probabilities, so that a learner without them fails."""
+    """The judge needs probabilities, so that a learner without them fails."""
+    kinds: NDArray[np.int8] | None = None
+    """Of features, see `leaseboard.tasks.preprocess.tables.TableEncoder`; None: all are alike."""
+
+    def seen_by(self, order: Order) -> NDArray[np.intp] | None:
+        """Return the features that the learner of an order gets; None: all."""
+        if self.kinds is None or not self.kinds.any():
+            return None
+        return np.flatnonzero(self.kinds != (INDICATOR if order.codes else CODE))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialData:
-    """Data that trials learn from, and the part of their key that says so."""
+    """Data of trials, and the part of their key that names them."""
 
     identity: Mapping[str, Any]
     """The digest of the data, how rows are divided, and how columns become numbers."""
@@ -67,12 +77,12 @@ class TrialData:
 
 
 class Stopped(BaseException):
-    """The seconds of the order are over; no learner is to catch it."""
+    """End of the seconds of the order; no learner is to catch it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A trial to run: which estimator with which values, on which share of the training rows.
+    """Trial to run: an estimator with its values, on a share of the training rows.
 
     A share below 1 is fitted on the first fold alone.
     """
@@ -85,10 +95,12 @@ class Order:
     """After which it is stopped, in `clock`."""
     clock: Literal["cpu", "wall"] = "cpu"
     keep: str = ""
-    """The file of the fitted folds, see `fitted_in`; those in it are not fitted again. No file if
+    """File of the fitted folds, see `fitted_in`; those in it are not fitted again. No file if
     empty."""
     refit: bool = False
-    """Fit on the rows of `Arrays.refit` instead, and forecast its validation rows."""
+    """Fit on the rows of `Arrays.refit` instead, and predict its validation rows."""
+    codes: bool = False
+    """Of a nominal column that has both, the learner gets its codes and not its indicators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +108,7 @@ class TrialOutcome:
     """Outcome of an `Order`; `reward` is 0 unless `status` is ``ok``.
 
     The status ``stopped`` says that the order's seconds ended first. Of several folds it then has
-    the score and the forecasts of those that were fitted; without any, nothing is known of it.
+    the score and the predictions of those that were fitted; without any, nothing is known of it.
     """
 
     reward: float = 0.0
@@ -106,13 +118,13 @@ class TrialOutcome:
     status: str = "ok"
     reason: str = ""
     score: float | None = None
-    """As the judge has it."""
-    killed: bool = False
-    """Whether its process ended with it."""
-    forecasts: NDArray[Any] | None = None
-    """Of all validation rows; none of a fit on a share of the rows of one fold of several."""
+    """Score by the judge."""
+    predictions: NDArray[Any] | None = None
+    """Predictions for all validation rows; none of a fit on a share of one fold of several."""
     folds: int = 0
-    """How many were fitted, where it was stopped."""
+    """Number of fitted folds, where it was stopped."""
+    measures: Measures = field(default_factory=dict)
+    """Measures of the test rows."""
 
 
 def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> TrialOutcome:
@@ -127,26 +139,26 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            _new(order, arrays.folds[0])  # imports its library before the clock starts
+            _new(order, arrays)  # imports its library before the clock starts
             begin()
             clock.start()
             outcome = _fitted(order, arrays, clock)
             judged = arrays.judge is not None
             if not math.isfinite(outcome.reward if outcome.score is None else outcome.score):
-                reason = f"the {'score is no number' if judged else 'predictions are not finite'}"
-                outcome = TrialOutcome(status="diverged", reason=reason)
+                why = "score is not a number" if judged else "predictions are not finite"
+                outcome = TrialOutcome(status="diverged", reason=f"the {why}")
     except Stopped:
         outcome = TrialOutcome(status="stopped")
     except MemoryError:
         outcome = TrialOutcome(status="memout", reason="out of memory")
-    except Exception as error:  # noqa: BLE001 - whatever a learner raises is its trial's outcome
+    except Exception as error:  # noqa: BLE001 - any error of a learner is its trial's outcome
         outcome = TrialOutcome(status="crash", reason=one_line(error))
     cpu_seconds, wall_seconds = clock.stop()
     return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:
-    """Accuracy, or a squared error mapped into [0, 1].
+    """Return the accuracy, or the squared error mapped into [0, 1].
 
     A regression's reward is 1 / (1 + MSE / Var y): 1 without error, 1/2 for the mean as the
     prediction, falling towards 0. It is monotone in the error, as Rising Bandits asks.
@@ -186,10 +198,10 @@ class _Clock:
 
 
 def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
-    """Return the outcome, but for its cost, which the test is no part of."""
+    """Return the outcome without its cost, which the test does not belong to."""
     if arrays.judge is not None:
         return _judged(order, arrays, arrays.judge, clock)
-    models = [_fit(order, fold) for fold in arrays.folds]
+    models = [_fit(order, arrays, fold) for fold in arrays.folds]
     rewards = [
         reward_of(arrays.task, fold.validation_y, model.predict(fold.validation_x))
         for fold, model in zip(arrays.folds, models, strict=True)
@@ -197,11 +209,30 @@ def _fitted(order: Order, arrays: Arrays, clock: _Clock) -> TrialOutcome:
     clock.stop()
     tested, model = arrays.folds[0], models[0]
     if arrays.refit is not None:
-        tested, model = arrays.refit, _fit(order, arrays.refit)
-    test = None
+        tested, model = arrays.refit, _fit(order, arrays, arrays.refit)
+    test, measures = None, {}
     if tested.test_x is not None and tested.test_y is not None:
-        test = reward_of(arrays.task, tested.test_y, model.predict(tested.test_x))
-    return TrialOutcome(float(np.mean(rewards)), test)
+        said = model.predict(tested.test_x)
+        test = reward_of(arrays.task, tested.test_y, said)
+        measures = _measures(arrays.task, tested, model, said)
+    return TrialOutcome(float(np.mean(rewards)), test, measures=measures)
+
+
+def _measures(task: Task, tested: Fold, model: Any, said: NDArray[Any]) -> Measures:
+    """Return the measures of the test rows, for which a model predicts `said`."""
+    assert tested.test_x is not None
+    assert tested.test_y is not None
+    if not np.isfinite(said).all():
+        return {}
+    if task == "regression":
+        return of_test(task, tested.test_y, said)
+    n_classes = 1 + int(max(tested.train_y.max(), tested.test_y.max()))
+    scored = any(hasattr(model, name) for name in ("predict_proba", "decision_function"))
+    scores = predict(model, tested.test_x, n_classes) if scored else None
+    measures = of_test(task, tested.test_y, said, scores, n_classes=n_classes)
+    if not hasattr(model, "predict_proba"):
+        measures.pop("log_loss", None)  # `predict` makes the scores sum to 1
+    return measures
 
 
 def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialOutcome:
@@ -209,7 +240,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     if order.refit:
         assert arrays.refit is not None
         folds = (arrays.refit,)
-    if arrays.probabilistic and not hasattr(_new(order, folds[0]), "predict_proba"):
+    if arrays.probabilistic and not hasattr(_new(order, arrays), "predict_proba"):
         raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
     n_classes = 0 if judge.classes is None else len(judge.classes)
     done = fitted_in(order.keep)
@@ -219,8 +250,8 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
             new = len(done) - before
             if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
                 break  # the next one would be stopped
-            model = _fit(order, fold)
-            part = forecast(model, fold.validation_x, n_classes)
+            model = _fit(order, arrays, fold)
+            part = predict(model, fold.validation_x, n_classes)
             if not np.isfinite(part).all():
                 raise FloatingPointError("the predictions are not finite")
             if order.keep:
@@ -230,23 +261,28 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     except Stopped:
         if not done:
             raise
-    forecasts = np.concatenate([part for _, part in done])
-    if len(forecasts) < len(judge.targets):
-        judge = judge.first(len(forecasts))
-    score = judge.score(forecasts)
+    predictions = np.concatenate([part for _, part in done])
+    if len(predictions) < len(judge.targets):
+        judge = judge.first(len(predictions))
+    score = judge.score(predictions)
     if len(done) == len(folds) or not math.isfinite(score):
-        kept = forecasts if order.refit or len(folds) == len(arrays.folds) else None
-        return TrialOutcome(judge.reward(score), score=score, forecasts=kept)
+        kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
+        return TrialOutcome(judge.reward(score), score=score, predictions=kept)
     # Of fewer rows a score is less certain: its lower bound counts.
-    reward = judge.reward(score - judge.noise(forecasts, order.seed))
+    reward = judge.reward(score - judge.noise(predictions, order.seed))
     reason = f"{len(done)} of {len(folds)} folds"
     return TrialOutcome(
-        reward, status="stopped", reason=reason, score=score, forecasts=forecasts, folds=len(done)
+        reward,
+        status="stopped",
+        reason=reason,
+        score=score,
+        predictions=predictions,
+        folds=len(done),
     )
 
 
 def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
-    """Return the model and the forecasts of each fold in a file; remove one that is not whole."""
+    """Return model and predictions of each fold in a file; remove a fold that is not whole."""
     found: list[tuple[Any, NDArray[Any]]] = []
     if not path or not Path(path).is_file():
         return found
@@ -260,10 +296,10 @@ def fitted_in(path: Path | str) -> list[tuple[Any, NDArray[Any]]]:
     return found
 
 
-def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
-    """Probabilities of codes of classes, shape (n_rows, n_classes), or values, shape (n_rows,).
+def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
+    """Return probabilities, shape (n_rows, n_classes), or values, shape (n_rows,).
 
-    A class that the model has not met has the probability 0. A classifier without probabilities
+    A class that the model does not know has the probability 0. A classifier without probabilities
     has the softmax of its decision function, which is not calibrated.
     """
     if not n_classes:
@@ -280,19 +316,27 @@ def forecast(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
 
 
 def softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of decision functions, shape (n_rows, n_classes), or (n_rows,) for two classes."""
+    """Return the softmax of scores, shape (n_rows, n_classes), or (n_rows,) for two classes."""
     if scores.ndim == 1:
         scores = np.column_stack([np.zeros(len(scores)), scores])
     weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
-def _new(order: Order, fold: Fold) -> Any:
-    return recipes.build(order.estimator, order.values, fold.train_x.shape[1], order.seed)
+def _new(order: Order, arrays: Arrays) -> Any:
+    seen = arrays.seen_by(order)
+    if seen is None:
+        n_features = arrays.folds[0].train_x.shape[1]
+        return recipes.build(order.estimator, order.values, n_features, order.seed)
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    model = recipes.build(order.estimator, order.values, len(seen), order.seed)
+    return make_pipeline(ColumnTransformer([("seen", "passthrough", seen)]), model)
 
 
-def _fit(order: Order, fold: Fold) -> Any:
-    model = _new(order, fold)
+def _fit(order: Order, arrays: Arrays, fold: Fold) -> Any:
+    model = _new(order, arrays)
     if order.fidelity == 1:
         return model.fit(fold.train_x, fold.train_y, **_weighted(model, fold.train_weight))
     n_rows = len(fold.train_x)
@@ -303,7 +347,7 @@ def _fit(order: Order, fold: Fold) -> Any:
 
 
 def _weighted(model: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
-    """The arguments of a fit that gives rows their weights; of a pipeline, to its last step."""
+    """Return the arguments of a weighted fit; those of a pipeline are for its last step."""
     if weight is None:
         return {}
     steps = getattr(model, "steps", None)

@@ -1,11 +1,9 @@
 """Optimisers: random search, hyperopt's TPE, known good configurations first; all by name.
 
-An optimiser is asked for trial n when it has been told the trials 0 to n - 1. What it suggests
-depends on these and on its seed alone, so another process that has read the record continues
-exactly where the first one stopped.
+An optimiser is asked for trial n when it knows the trials 0 to n - 1. Its suggestion depends on
+these and on its seed alone, so another process that has read the record continues exactly where
+the first one stopped.
 """
-
-from __future__ import annotations
 
 import importlib.util
 import math
@@ -16,14 +14,14 @@ from functools import partial
 from typing import Any
 
 from leaseboard.algorithms.errors import SkipError, UsageError
-from leaseboard.algorithms.parts import mend
+from leaseboard.algorithms.parts import command_for
 from leaseboard.algorithms.seeds import derive_seed, generator
 from leaseboard.tasks.evaluate.trials.spaces import Arm, Hyperparameter, Space
 
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Which arm to try with which active hyperparameters, on which share of the rows."""
+    """Arm to try, with its active hyperparameters and a share of the rows."""
 
     arm: str
     parameters: Mapping[str, Any]
@@ -31,7 +29,7 @@ class Suggestion:
 
 
 class Optimiser(ABC):
-    """Suggests trial after trial over the arms of a space; a space of one arm tunes that arm."""
+    """Optimiser over the arms of a space; a space of one arm tunes that arm."""
 
     def __init__(self, space: Space, seed: int) -> None:
         self.space = space
@@ -40,11 +38,11 @@ class Optimiser(ABC):
 
     @abstractmethod
     def suggest(self, n: int) -> Suggestion:
-        """Trial number `n`, from 0, after it was told all before."""
+        """Return trial number `n`, from 0, when all before are known."""
 
     @abstractmethod
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """Trial `n` and what it gave; a failed trial gave 0."""
+        """Learn the reward of trial `n`; that of a failed one is 0."""
 
 
 ETA = 3
@@ -53,7 +51,7 @@ ETA = 3
 
 @dataclass(slots=True)
 class _Tried:
-    """A configuration, and what it came to on each rung that it has reached."""
+    """Configuration, and its reward on each rung that it has reached."""
 
     suggestion: Suggestion
     default: bool
@@ -61,7 +59,7 @@ class _Tried:
 
 
 class Guided(Optimiser):
-    """Defaults, then known good configurations, then those of another optimiser; by halving.
+    """Optimiser by halving: defaults, known good configurations, then those of another optimiser.
 
     The first trials are the leads of the arms, see
     `leaseboard.tasks.evaluate.trials.spaces.Arm.leads`: the defaults of every arm before all
@@ -69,14 +67,14 @@ class Guided(Optimiser):
     first, and goes on to the next one if it is in the best third of those that came as far
     (asynchronous successive halving: Li et al. 2020, "A System for Massively Parallel
     Hyperparameter Tuning", Algorithm 2); defaults always go on, unless they failed. The other
-    optimiser is told what configurations came to on the first rung.
+    optimiser learns the rewards of the first rung.
 
     Parameters
     ----------
     space, seed
         As of every optimiser.
     then : Optimiser
-        What suggests when the leads are through.
+        Optimiser after the leads.
     shares : sequence of float
         Of the training rows, in each rung, rising to 1.
     """
@@ -87,17 +85,17 @@ class Guided(Optimiser):
         super().__init__(space, seed)
         leads = {name: arm.leads() for name, arm in space.arms.items()}
         self._leads = [
-            Suggestion(name, every[turn])
-            for turn in range(max(map(len, leads.values())))
+            Suggestion(name, every[number])
+            for number in range(max(map(len, leads.values())))
             for name, every in leads.items()
-            if turn < len(every)
+            if number < len(every)
         ]
         self._then = then
         self._shares = shares
         self._tried: list[_Tried] = []
 
     def suggest(self, n: int) -> Suggestion:
-        """A configuration that goes on to more rows if one deserves it, else the next new one."""
+        """Return a configuration that goes on to more rows, if there is one, else a new one."""
         chosen = self._deserving()
         if chosen is not None:
             return replace(chosen.suggestion, fidelity=self._shares[len(chosen.rewards)])
@@ -116,7 +114,7 @@ class Guided(Optimiser):
         chosen.rewards.append(reward)
 
     def _deserving(self) -> _Tried | None:
-        """Who goes on: from the highest rung down, a default, else one of the best third."""
+        """Return who goes on, from the highest rung down: a default, or one of the best third."""
         for reached in range(len(self._shares) - 1, 0, -1):
             there = [each for each in self._tried if len(each.rewards) >= reached]
             ranked = sorted(there, key=lambda each: -each.rewards[reached - 1])
@@ -132,7 +130,7 @@ STARTUP = 5
 
 
 class RandomSearch(Optimiser):
-    """An arm drawn uniformly, then its hyperparameters."""
+    """Uniform draws of an arm, then of its hyperparameters."""
 
     def suggest(self, n: int) -> Suggestion:
         """Return a draw of its own generator, independent of all others."""
@@ -141,7 +139,7 @@ class RandomSearch(Optimiser):
         return Suggestion(name, self.space.arms[name].draw(rng))
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """Nothing is learned."""
+        """Learn nothing."""
 
 
 class TreeParzen(Optimiser):
@@ -197,17 +195,15 @@ KINDS = ("bohb", "guided", "random", "smac", "tpe")
 
 
 def check(kind: str) -> None:
-    """UsageError if there is no optimiser `kind`."""
+    """Raise UsageError for an unknown optimiser."""
     if kind not in KINDS:
         raise UsageError(f"unknown optimiser {kind!r}: known are {', '.join(KINDS)}")
 
 
 def require(kind: str) -> None:
-    """SkipError if the optimiser `kind` needs an extra that is not installed."""
+    """Raise SkipError if the optimiser `kind` needs an extra that is not installed."""
     if kind in ("smac", "bohb") and importlib.util.find_spec("smac") is None:
-        raise SkipError(
-            f"{kind} needs smac, which is not installed: install the extra with {mend('smac')}"
-        )
+        raise SkipError(f"{kind} needs smac, which is not installed: {command_for('smac')}")
 
 
 def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -> Optimiser:

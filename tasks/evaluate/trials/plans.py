@@ -1,6 +1,4 @@
-"""Which rows a trial trains on, validates on and tests on, and the arrays of them."""
-
-from __future__ import annotations
+"""Rows that a trial trains on, validates on and tests on, and their arrays."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
-from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.splits import split, split_by_column
 from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
@@ -19,12 +17,12 @@ Rows = NDArray[np.int64]
 TRAIN_SHARE = 0.8
 """Of the rows, for cross-validation where the data bring no split of their own."""
 
-_NOBODY = np.empty(0, dtype=np.int64)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class FitRows:
-    """The rows of one fit; `test` is empty where another fit is tested instead."""
+    """Rows of one fit; `test` is empty where another fit is tested instead."""
 
     train: Rows
     validation: Rows
@@ -34,7 +32,7 @@ class FitRows:
 def scored(
     dataset: Dataset, seed: int, protocol: str, column: str | None = None
 ) -> tuple[Dataset, FitRows]:
-    """The data and the rows of the fit whose test score is recorded, which a winner repeats.
+    """Return data and rows of the fit whose test score is recorded, which a winner repeats.
 
     - `seed`: of the split.
     - `protocol`, {"holdout", "cv"}: ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising
@@ -47,13 +45,13 @@ def scored(
         return dataset, FitRows(rows.train, rows.validation, rows.test)
     if column is None:
         rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
-        return dataset, FitRows(rows.train, _NOBODY, rows.test)
+        return dataset, FitRows(rows.train, _NO_ROWS, rows.test)
     dataset, train, test = split_by_column(dataset, column)
-    return dataset, FitRows(train, _NOBODY, test)
+    return dataset, FitRows(train, _NO_ROWS, test)
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
-    """Return one fit, validated and tested, as Rising Bandits does."""
+    """Return the arrays of one fit, validated and tested, as Rising Bandits does."""
     dataset, part = scored(dataset, seed, "holdout")
     return Arrays(_task(dataset), (_fold(dataset, part, scale),))
 
@@ -61,7 +59,7 @@ def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
 def cross_validation(
     dataset: Dataset, seed: int, folds: int, column: str | None = None, scale: Scale = "none"
 ) -> Arrays:
-    """The mean of stratified folds, and the test score of a fit on all of them, as ER-UCB does.
+    """Return the arrays of stratified folds and of a tested fit on all of them, as ER-UCB does.
 
     - `dataset`: of a classification.
     - `seed`, `column`: as in `scored`.
@@ -70,13 +68,16 @@ def cross_validation(
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train
     fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
-    parts = [FitRows(train[fold_of != f], train[fold_of == f], _NOBODY) for f in range(folds)]
+    parts = [FitRows(train[fold_of != f], train[fold_of == f], _NO_ROWS) for f in range(folds)]
     refit = _fold(dataset, every, scale)
     return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
 
 
 def encoder(dataset: Dataset, train: Rows, scale: Scale) -> TableEncoder:
-    """The encoder of the features, fitted on the rows `train`; DataError for a text column."""
+    """Return the encoder of the features, fitted on the rows `train`.
+
+    Raises DataError for a text column.
+    """
     refuse_text(dataset)
     return TableEncoder(scale).fit(dataset.features.iloc[train])
 

@@ -1,11 +1,9 @@
 """From an arm's hyperparameters to an unfitted estimator.
 
-A recipe turns values whose meaning depends on the data (an exponent of the number of features)
-or which stand for several arguments at once into what scikit-learn takes. An arm that needs no
+A recipe makes values whose meaning depends on the data (an exponent of the number of features)
+or which set several arguments at once into what scikit-learn takes. An arm that needs no
 recipe names its class.
 """
-
-from __future__ import annotations
 
 import importlib
 import inspect
@@ -34,14 +32,14 @@ def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int)
 
 
 def import_class(path: str) -> type[Any]:
-    """Return the class ``package.module:Class``; UsageError if there is none."""
+    """Return the class ``package.module:Class``; raise UsageError if it does not exist."""
     module, _, name = path.partition(":")
     try:
         found = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"no estimator {path!r} can be imported: {error}") from error
     if not inspect.isclass(found) or not hasattr(found, "fit"):
-        raise UsageError(f"{path!r} is no estimator class: it has no fit")
+        raise UsageError(f"{path!r} is not an estimator class: it has no fit")
     return found
 
 
@@ -61,7 +59,7 @@ def _adaboost(values: Values, n_features: int, seed: int) -> Any:
 
 
 def _forest(path: str) -> Recipe:
-    """max_features is an exponent: 0.5 gives the square root of the number of features."""
+    """Return a recipe for which max_features is an exponent: 0.5 gives the square root."""
 
     def recipe(values: Values, n_features: int, seed: int) -> Any:
         values["max_features"] = max(1, int(n_features ** values["max_features"]))
@@ -91,7 +89,7 @@ def _lda(values: Values, n_features: int, seed: int) -> Any:
 
 
 def _liblinear_svc(values: Values, n_features: int, seed: int) -> Any:
-    """Liblinear knows l1 only with squared_hinge and in the primal, hinge only in the dual."""
+    """Return liblinear's SVC, which has l1 only with squared_hinge and in the primal form."""
     if values["penalty"] == "l1":
         values["loss"] = "squared_hinge"
     values["dual"] = values["loss"] == "hinge"
@@ -117,14 +115,14 @@ def _multinomial_nb(values: Values, n_features: int, seed: int) -> Any:
 
 
 def _passive_aggressive(values: Values, n_features: int, seed: int) -> Any:
-    """PA-I for the hinge loss and PA-II for its square, with C as the step's bound."""
+    """Return PA-I for the hinge loss and PA-II for its square, with C as the step's bound."""
     rate = "pa1" if values.pop("loss") == "hinge" else "pa2"
     values |= {"loss": "hinge", "penalty": None, "learning_rate": rate, "eta0": values.pop("C")}
     return _made("sklearn.linear_model:SGDClassifier", values, seed)
 
 
 def _with_scaled_target(path: str, make: Callable[[str, Values, int], Any]) -> Recipe:
-    """For learners whose steps and losses mean a target of variance 1."""
+    """Return a recipe for learners whose steps and losses need a target of variance 1."""
 
     def scaled(values: Values, n_features: int, seed: int) -> Any:
         from sklearn.compose import TransformedTargetRegressor

@@ -1,7 +1,7 @@
-"""Trials of one data set, split and space: replayed from the store, or run when asked for.
+"""Trials of one dataset, split and space: replayed from the store, or run when asked for.
 
-`BudgetedTrials` are those under a budget in seconds: stopped at its end, with models and forecasts
-kept.
+`BudgetedTrials` are those under a budget in seconds: stopped at its end, with models and
+predictions kept.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import base64
 import math
 import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
@@ -20,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.benches.pulls import UNAFFORDABLE, Trial
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import (
@@ -32,7 +33,12 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
 )
 from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Space
-from leaseboard.tasks.evaluate.trials.worker import TrialLimits, close_resting, resting
+from leaseboard.tasks.evaluate.trials.worker import (
+    TrialLimits,
+    TrialWorker,
+    close_resting,
+    resting,
+)
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.store.recorded import Record, Records, Store
 
@@ -44,15 +50,17 @@ _LIBRARIES = {
     "random": (),
 }
 
+FOR_STARTS = 0.1
+"""Share of the seconds that are left for which further workers are started."""
 RECENT = 3
 """Trials of an arm whose median cost says what its next one will take."""
 
 
 @dataclass(eq=False)
-class StoredTrials:
+class StoredTrials(Trials):
     """Trials from the store; those that were never run are run in a worker and stored.
 
-    - `data`: what they learn from.
+    - `data`: the data of all trials.
     - `optimiser`: tunes each arm alone; ``guided`` on these `shares` of the training rows.
     - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
     - `limits`: of each trial; without them trials run in this process, one after the other.
@@ -70,24 +78,25 @@ class StoredTrials:
     def __post_init__(self) -> None:
         self.arms = tuple(self.space.arms)
         self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
-        self.spent_cpu_seconds = 0.0
         self._streams: dict[tuple[str, str], _TrialStream] = {}
         self._arrays: Arrays | None = None
         self._lock = threading.Lock()
+        self._of_workers = 0.0
+        """CPU seconds of the workers."""
 
-    def trial(self, arm: int, n: int) -> Trial:
-        """Return trial number `n` of the optimiser of `arm` alone."""
-        return self._get(self._stream_of(arm), n)
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
+        """See `Trials.trial`; `BudgetedTrials` can be stopped."""
+        return self._get(self._stream_of(arm), n, seconds)
 
-    def joint_trial(self, optimiser: str, n: int) -> Trial:
-        """Return trial number `n` of `optimiser` over the whole space."""
-        return self._get(self._stream(optimiser, self.space), n)
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        """See `Trials.joint_trial`."""
+        return self._get(self._stream(optimiser, self.space), n, seconds)
 
     def close(self) -> None:
         """End the workers, which otherwise wait for the next trials of this process."""
         close_resting()
 
-    def _get(self, stream: _TrialStream, n: int) -> Trial:
+    def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
         with stream.lock:
             while not stream.has(n):
                 stream.records.extend(lambda number: self._compute(stream, number))
@@ -99,26 +108,26 @@ class StoredTrials:
     def _stream(self, optimiser: str, space: Space) -> _TrialStream:
         name = (optimiser, next(iter(space.arms)) if len(space.arms) == 1 else "")
         with self._lock:
-            if name not in self._streams:
-                self._streams[name] = self._new_stream(optimiser, space)
-            return self._streams[name]
-
-    def _new_stream(self, optimiser: str, space: Space) -> _TrialStream:
-        optimisers.require(optimiser)
-        learners = {arm.estimator for arm in space.arms.values()}
-        seed = derive_seed(self.seed, optimiser, *space.arms)
-        key = recorded_key(
-            code=(__name__, *self.data.code),
-            libraries=(*_LIBRARIES[optimiser], *(["lightgbm"] if "lightgbm" in learners else [])),
-            classes=[name for name in learners if ":" in name],
-            data=self.data.identity,
-            arms={name: arm.model_dump() for name, arm in space.arms.items()},
-            optimiser=optimiser,
-            seed=seed,
-            limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
-            **({"shares": list(self.shares)} if optimiser == "guided" else {}),
-        )
-        return _TrialStream(self.store.records(key), optimiser, space, seed, self.shares)
+            if name in self._streams:
+                return self._streams[name]
+            optimisers.require(optimiser)
+            learners = {arm.estimator for arm in space.arms.values()}
+            more = ["lightgbm"] if "lightgbm" in learners else []
+            seed = derive_seed(self.seed, optimiser, *space.arms)
+            key = recorded_key(
+                code=(__name__, *self.data.code),
+                libraries=(*_LIBRARIES[optimiser], *more),
+                classes=[name for name in learners if ":" in name],
+                data=self.data.identity,
+                arms={name: arm.model_dump() for name, arm in space.arms.items()},
+                optimiser=optimiser,
+                seed=seed,
+                limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
+                **({"shares": list(self.shares)} if optimiser == "guided" else {}),
+            )
+            records = self.store.records(key)
+            made = _TrialStream(records, optimiser, space, seed, self.shares)
+            return self._streams.setdefault(name, made)
 
     def _compute(self, stream: _TrialStream, n: int) -> Record:
         suggestion, thought = stream.suggest(n)
@@ -130,7 +139,7 @@ class StoredTrials:
     def _order(self, suggestion: Suggestion, seed: int) -> Order:
         arm = self.space.arms[suggestion.arm]
         values = {**arm.constants, **suggestion.parameters}
-        return Order(arm.estimator, values, seed, suggestion.fidelity)
+        return Order(arm.estimator, values, seed, suggestion.fidelity, codes=arm.codes)
 
     def _run(self, order: Order) -> TrialOutcome:
         """Run `order` in this process, or in a worker."""
@@ -139,11 +148,19 @@ class StoredTrials:
                 self._arrays = self.data.arrays()
         if self.limits is None:
             return evaluate.run(order, self._arrays)
-        with resting(self.limits) as worker:
+        with resting(self.limits) as worker, self._counting(worker):
             return worker.run(order, self._arrays)
 
+    @contextmanager
+    def _counting(self, worker: TrialWorker) -> Iterator[None]:
+        """Count the CPU seconds of a worker, those of its start included."""
+        before = worker.cpu_seconds
+        yield
+        with self._lock:
+            self._of_workers += worker.cpu_seconds - before
+
     def _as_trial(self, record: Record, seed: int) -> Trial:
-        same = ("parameters", "reward", "test", "status", "reason", "fidelity")
+        same = ("parameters", "reward", "test", "status", "reason", "fidelity", "measures")
         return Trial(
             arm=self.arms.index(record["arm"]),
             cpu_seconds=record["cpu_seconds"] + record["suggest_cpu_seconds"],
@@ -154,7 +171,7 @@ class StoredTrials:
 
 
 class _TrialStream:
-    """The trials of one optimiser on its arms, and what continues them."""
+    """Trials of one optimiser on its arms, and the optimiser that continues them."""
 
     def __init__(
         self, records: Records, optimiser: str, space: Space, seed: int, shares: Sequence[float]
@@ -164,10 +181,11 @@ class _TrialStream:
         self._seed = seed
         self._make = lambda: optimisers.make(optimiser, space, seed, shares)
         self._optimiser: Optimiser | None = None
-        self._told = 0
+        self._known = 0
+        """Number of trials that the optimiser knows."""
 
     def has(self, n: int) -> bool:
-        """Return whether trial `n` is on record; what others appended is read if it was not."""
+        """Return whether trial `n` is on record, also by another process."""
         if len(self.records) <= n:
             self.records.refresh()
         return len(self.records) > n
@@ -177,50 +195,75 @@ class _TrialStream:
         return derive_seed(self._seed, "learner", n)
 
     def suggest(self, n: int) -> tuple[Suggestion, tuple[float, float]]:
-        """Return what trial `n` shall be, and the CPU and wall seconds of that decision."""
-        if self._optimiser is None or n < self._told:  # a damaged record is made again
-            self._optimiser, self._told = self._make(), 0
-        for past in range(self._told, n):
+        """Return the configuration of trial `n`, and the CPU and wall seconds of the decision."""
+        if self._optimiser is None or n < self._known:  # a damaged record is made again
+            self._optimiser, self._known = self._make(), 0
+        for past in range(self._known, n):
             record = self.records[past]
-            made = Suggestion(record["arm"], record["parameters"], record["fidelity"])
-            self._optimiser.tell(past, made, record["reward"])
-        self._told = n
+            self._optimiser.tell(past, _suggestion(record), record["reward"])
+        self._known = n
         cpu, wall = thread_time(), perf_counter()
         suggestion = self._optimiser.suggest(n)
         return suggestion, (thread_time() - cpu, perf_counter() - wall)
 
 
-def _record(suggestion: Suggestion, outcome: TrialOutcome, beside: tuple[float, float]) -> Record:
-    """Return what is kept of a trial; `beside`: the seconds that it took outside of its run."""
-    came_of = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason")
-    return asdict(suggestion) | {name: getattr(outcome, name) for name in came_of} | {
-        "suggest_cpu_seconds": beside[0],
-        "suggest_wall_seconds": beside[1],
+def _suggestion(record: Record) -> Suggestion:
+    return Suggestion(record["arm"], record["parameters"], record["fidelity"])
+
+
+def _record(suggestion: Suggestion, outcome: TrialOutcome, more: tuple[float, float]) -> Record:
+    """Return the record of a trial; `more`: the seconds that it took outside of its run."""
+    names = ("reward", "test", "cpu_seconds", "wall_seconds", "status", "reason", "measures")
+    return asdict(suggestion) | {name: getattr(outcome, name) for name in names} | {
+        "suggest_cpu_seconds": more[0],
+        "suggest_wall_seconds": more[1],
     }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A trial that was judged: its forecasts, and where its models are."""
+    """Trial that was judged: its predictions, and where its models are."""
 
     order: Order
     score: float
-    forecasts: NDArray[Any]
+    predictions: NDArray[Any]
     cpu_seconds: float
     wall_seconds: float
     file: Path | None
     """Its pickled models, fold by fold; None if another process ran it."""
 
 
+@dataclass(slots=True)
+class _BudgetedTrial:
+    """Progress of a trial that was asked for."""
+
+    stream: _TrialStream
+    n: int
+    """The number of the trial in its stream."""
+    stopped: Trial | None = None
+    """The trial when it was stopped last."""
+    took: float = 0.0
+    """Seconds that it took without an end."""
+    folds: int = 0
+    """Folds that were fitted before it was stopped; these seconds were charged for them."""
+    cpu: float = 0.0
+    wall: float = 0.0
+    a_fold: float = 0.0
+    """Seconds that one of them took."""
+    judged: Judged | None = None
+    """Its predictions on these folds."""
+
+
 @dataclass(eq=False, kw_only=True)
 class BudgetedTrials(StoredTrials):
     """Stored trials that a budget in seconds can stop, and that are charged with all they cost.
 
-    A trial is charged with what this process did since the one before, too. One that would take
-    longer than what is left, by those of its arm before it, is not begun; one that does is
-    stopped: before a fold that would end too late, and within one if trials have limits. Neither
-    is stored. It can be asked for again, and then goes on after the folds that were fitted. Until
-    then these are what it is judged by.
+    A trial is charged with all time of this process and its workers since the one before, so that
+    what was spent is charged, with several workers, too. One that would take longer than what is
+    left, by those of its arm before it, is not begun; one that does is stopped: before a fold that
+    would end too late, and within one if trials have limits. Neither is stored. It can be asked
+    for again, and then goes on after the folds that were fitted. Until then these are what it is
+    judged by.
 
     - `keep`: the folder that gets the fitted models of trials that are run here.
     - `n_folds`: fits of a trial on all rows, where one on a share of them is a single fit.
@@ -237,55 +280,65 @@ class BudgetedTrials(StoredTrials):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._numbers: dict[int, tuple[_TrialStream, int]] = {}
-        """By the seed of a trial that was asked for, its stream and its number there."""
-        self._stopped: dict[int, Trial] = {}
-        self._took: dict[int, float] = {}
-        self._begun: dict[int, tuple[int, float, float]] = {}
-        self._partly: dict[int, Judged] = {}
-        """By its seed a trial that was stopped, the seconds that it took without an end, the folds
-        that were fitted with the CPU and wall seconds charged for them, and their forecasts."""
-        self._since = process_time(), perf_counter()
-        self._warmed = 0.0
-        """What a worker costs before its first trial."""
+        self._progress: dict[int, _BudgetedTrial] = {}
+        """By the seed of the trial."""
+        self._charged = self._spent()
+        self._start = 0.0
+        """Seconds that a worker takes before its first trial."""
 
-    def trial_within(self, arm: int, n: int, seconds: float) -> Trial:
-        """Return `trial`, which is stopped after `seconds`, or not begun."""
-        return self._get(self._stream_of(arm), n, seconds)
+    def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
+        """Run the missing ones of these trials (arm, n) at once, each within `seconds`.
 
-    def joint_trial_within(self, optimiser: str, n: int, seconds: float) -> Trial:
-        """Return `joint_trial`, which is stopped as `trial_within` is."""
-        return self._get(self._stream(optimiser, self.space), n, seconds)
-
-    def foresee(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
-        """Run the missing ones of these trials (arm, n) at once, each within `seconds`."""
-        if self.n_jobs > 1 and self.limits:
-            streams = [(self._stream_of(arm), n) for arm, n in wanted]
-            missing = [(stream, n) for stream, n in streams if not stream.has(n)]
-            with ThreadPoolExecutor(self.n_jobs) as pool:
-                list(pool.map(lambda each: self._get(*each, seconds), missing))
+        Only as many run at once as could be started for a share of these seconds.
+        """
+        streams = [(self._stream_of(arm), n) for arm, n in wanted]
+        missing = [(stream, n) for stream, n in streams if not stream.has(n)]
+        pays = FOR_STARTS * seconds * len(missing) / (self._start or 1.0)
+        at_once = int(min(self.n_jobs, len(missing), 1 + pays))
+        if at_once > 1 and self.limits is not None:
+            with ThreadPoolExecutor(at_once) as pool:
+                for trial in pool.map(lambda each: self._get(*each, seconds), missing):
+                    if not trial.ended:  # the next one is charged with what it took
+                        self._charged -= trial.cpu_seconds, trial.wall_seconds
 
     def warm(self) -> float:
         """Start the worker and import what the arms need; return the CPU seconds that took."""
-        self._since = process_time(), perf_counter()
+        before = self._spent()
         if self.limits is not None:
-            arms = self.space.arms.values()
             with resting(self.limits) as worker:
-                self._warmed = worker.warm(
-                    [(arm.estimator, {**arm.constants, **arm.defaults()}) for arm in arms]
-                )
-        return self._warmed
+                self._warm(worker)
+        self._charged = self._spent()
+        self._start = float((self._charged - before)[self._counted])
+        return self._of_workers
+
+    def _warm(self, worker: TrialWorker) -> None:
+        """Have a worker import what the arms need, unless it has."""
+        if not worker.warmed:
+            arms = self.space.arms.values()
+            with self._counting(worker):
+                worker.warm([(arm.estimator, {**arm.constants, **arm.defaults()}) for arm in arms])
+
+    def _spent(self) -> NDArray[np.float64]:
+        """Return the CPU seconds of this process and its workers, and the wall time."""
+        return np.array([process_time() + self._of_workers, perf_counter()])
+
+    @property
+    def _counted(self) -> int:
+        return 1 if self.clock == "wall" else 0
 
     def judged(self, seed: int) -> Judged | None:
-        """Return what was kept of the trial with this seed; None if it has no forecasts.
+        """Return the predictions of the trial with this seed; None if it has none.
 
         Of one that was stopped between folds they are those of the first rows.
         """
-        stream, n = self._numbers[seed]
-        if len(stream.records) > n and "forecasts" in stream.records[n]:
-            record = stream.records[n]
-            return self._judged(stream, n, record, _array(record["forecasts"]))
-        return self._partly.get(seed)
+        known = self._progress[seed]
+        records = known.stream.records
+        if len(records) > known.n and "predictions" in records[known.n]:
+            record = records[known.n]
+            *shape, kind, content = record["predictions"]
+            array = np.frombuffer(base64.b64decode(content), dtype=kind).reshape(shape)
+            return self._judged(known.stream, known.n, record, array)
+        return known.judged
 
     def fit_again(
         self, judged: Judged, *, refit: bool = False, seconds: float = math.inf
@@ -302,115 +355,106 @@ class BudgetedTrials(StoredTrials):
             models = [model for model, _ in fitted_in(file.name)]
             return (models if outcome.status == "ok" else None), outcome
 
-    def _get(self, stream: _TrialStream, n: int, seconds: float = math.inf) -> Trial:
+    def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
         with stream.lock:
-            self._numbers[stream.learner_seed(n)] = stream, n
             while not stream.has(n):
                 number = len(stream.records)
                 stream.records.extend(lambda number: self._within(stream, number, seconds))
-                if len(stream.records) == number:
-                    return self._stopped[stream.learner_seed(number)]
-            seed = stream.learner_seed(n)
-            trial = self._as_trial(stream.records[n], seed)
-            _, cpu, wall = self._begun.pop(seed, (0, 0.0, 0.0))
-            return replace(
-                trial,
-                cpu_seconds=trial.cpu_seconds - cpu,
-                wall_seconds=trial.wall_seconds - wall,
-            )
+                stopped = self._at(stream, number).stopped
+                if len(stream.records) == number and stopped is not None:
+                    return stopped
+            known = self._at(stream, n)
+            trial = self._as_trial(stream.records[n], stream.learner_seed(n))
+            cpu, wall = trial.cpu_seconds - known.cpu, trial.wall_seconds - known.wall
+            known.folds, known.cpu, known.wall = 0, 0.0, 0.0
+            return replace(trial, cpu_seconds=cpu, wall_seconds=wall)
+
+    def _at(self, stream: _TrialStream, n: int) -> _BudgetedTrial:
+        return self._progress.setdefault(stream.learner_seed(n), _BudgetedTrial(stream, n))
 
     def _within(self, stream: _TrialStream, n: int, seconds: float) -> Record | None:
         """Run trial `n` if `seconds` can be enough; return its record if they were."""
-        seed, (suggestion, _) = stream.learner_seed(n), stream.suggest(n)
-        if self._predicted(stream, n, suggestion) > seconds:
+        known, (suggestion, _) = self._at(stream, n), stream.suggest(n)
+        seed = stream.learner_seed(n)
+        if self._predicted(known, suggestion) > seconds:
             outcome = TrialOutcome(status="timeout", reason=UNAFFORDABLE)
-            return self._unfinished(_record(suggestion, outcome, (0.0, 0.0)), seed)
-        begin, begin_wall = process_time(), perf_counter()
-        since = begin - self._since[0], begin_wall - self._since[1]
+            record = _record(suggestion, outcome, (0.0, 0.0))
+            known.stopped = replace(self._as_trial(record, seed), ended=False)
+            return None
+        if self.limits is not None:
+            with resting(self.limits) as worker:  # it may be new: a further one, or one was killed
+                self._warm(worker)
+        with self._lock:
+            left = seconds - (self._spent() - self._charged)[self._counted]
         order = replace(
             self._order(suggestion, seed),
             keep=str(self._file(stream, n)),
-            seconds=seconds - since[self.clock == "wall"],
+            seconds=left,
             clock=self.clock,
         )
         outcome = self._run(order)
-        end = perf_counter()
-        beside = since[0], end - self._since[1] - outcome.wall_seconds
-        if outcome.killed:
-            beside = beside[0] + self._warmed, beside[1]
-        # What this process did while a worker ran the trial counts for the next one.
-        self._since = process_time() if self.limits is None else begin, end
-        self.spent_cpu_seconds += outcome.cpu_seconds + beside[0]
-        record = _record(suggestion, outcome, beside)
-        folds, cpu, wall = self._begun.get(seed, (0, 0.0, 0.0))
+        with self._lock:
+            now = self._spent()
+            charge, self._charged = now - self._charged, now
+            self.spent_cpu_seconds += float(charge[0])
+        more = float(charge[0]) - outcome.cpu_seconds, float(charge[1]) - outcome.wall_seconds
+        record = _record(suggestion, outcome, more)
         if outcome.status == "stopped":
-            if outcome.folds > folds:
-                cpu, wall = cpu + outcome.cpu_seconds, wall + outcome.wall_seconds
-                self._begun[seed] = outcome.folds, cpu + beside[0], wall + beside[1]
+            if outcome.folds > known.folds:
+                took = outcome.wall_seconds if self._counted else outcome.cpu_seconds
+                known.a_fold = took / (outcome.folds - known.folds)
+                known.folds = outcome.folds
+                known.cpu += outcome.cpu_seconds + more[0]
+                known.wall += outcome.wall_seconds + more[1]
             else:
-                self._took[seed] = record[f"{self.clock}_seconds"]
-            if outcome.forecasts is not None:
+                known.took = record[f"{self.clock}_seconds"]
+            if outcome.predictions is not None:
                 share = suggestion.fidelity * outcome.folds / self.n_folds
                 record |= {"status": "ok", "score": outcome.score, "fidelity": share}
-                self._partly[seed] = self._judged(stream, n, record, outcome.forecasts)
-            return self._unfinished(record, seed)
-        record["cpu_seconds"] += cpu
-        record["wall_seconds"] += wall
+                known.judged = self._judged(stream, n, record, outcome.predictions)
+            known.stopped = replace(self._as_trial(record, seed), ended=False)
+            return None
+        record["cpu_seconds"] += known.cpu
+        record["wall_seconds"] += known.wall
         if outcome.score is not None:
             record["score"] = outcome.score
-        if outcome.forecasts is not None:
-            record["forecasts"] = _text(outcome.forecasts)
+        if (array := outcome.predictions) is not None:  # in JSON: its shape, its type, its bytes
+            content = base64.b64encode(np.ascontiguousarray(array)).decode("ascii")
+            record["predictions"] = [*array.shape, str(array.dtype), content]
         return record
 
-    def _unfinished(self, record: Record, seed: int) -> None:
-        self._stopped[seed] = replace(self._as_trial(record, seed), ended=False)
+    def _predicted(self, known: _BudgetedTrial, suggestion: Suggestion) -> float:
+        """Return the seconds that a trial takes if it costs as the arm's last ones, by row.
 
-    def _predicted(self, stream: _TrialStream, n: int, suggestion: Suggestion) -> float:
-        """Return the seconds that trial `n` takes if it costs as the arm's last ones, a row.
-
-        At least what it has taken without an end; 0 if nothing is known. If it has begun, its next
-        fold as its others.
+        At least the seconds that it has taken without an end; 0 if nothing is known. If it has
+        begun, its next fold takes as long as its others.
         """
 
         def fits(fidelity: float) -> float:
             return fidelity * (self.n_folds if fidelity == 1 else 1)
 
-        seed = stream.learner_seed(n)
         before = [
             record[f"{self.clock}_seconds"] / fits(record["fidelity"])
-            for record in map(stream.records.__getitem__, range(n))
+            for record in map(known.stream.records.__getitem__, range(known.n))
             if record["arm"] == suggestion.arm and record["status"] == "ok"
         ]
         usual = float(np.median(before[-RECENT:])) * fits(suggestion.fidelity) if before else 0.0
-        if seed in self._begun:
-            folds, *spent = self._begun[seed]
-            usual = spent[self.clock == "wall"] / folds
-        return max(usual, self._took.get(seed, 0.0))
+        if known.folds:
+            usual = known.a_fold
+        return max(usual, known.took)
 
     def _file(self, stream: _TrialStream, n: int) -> Path:
         return self.keep / f"{stream.records.name[:16]}-{n}.pickle"
 
     def _judged(
-        self, stream: _TrialStream, n: int, record: Record, forecasts: NDArray[Any]
+        self, stream: _TrialStream, n: int, record: Record, predictions: NDArray[Any]
     ) -> Judged:
         file = self._file(stream, n)
-        suggestion = Suggestion(record["arm"], record["parameters"], record["fidelity"])
         return Judged(
-            order=self._order(suggestion, stream.learner_seed(n)),
+            order=self._order(_suggestion(record), stream.learner_seed(n)),
             score=record["score"],
-            forecasts=forecasts,
+            predictions=predictions,
             cpu_seconds=record["cpu_seconds"],
             wall_seconds=record["wall_seconds"],
             file=file if file.is_file() else None,
         )
-
-
-def _text(array: NDArray[Any]) -> list[Any]:
-    """Return an array in JSON: its shape, its type, its bytes."""
-    content = base64.b64encode(np.ascontiguousarray(array)).decode("ascii")
-    return [*array.shape, str(array.dtype), content]
-
-
-def _array(text: list[Any]) -> NDArray[Any]:
-    *shape, kind, content = text
-    return np.frombuffer(base64.b64decode(content), dtype=kind).reshape(shape)

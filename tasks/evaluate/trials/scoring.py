@@ -1,4 +1,4 @@
-"""What a trial is judged by: any scorer of scikit-learn, on forecasts that are already made."""
+"""Judge of a trial: any scorer of scikit-learn, on predictions that are already made."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from leaseboard.algorithms.seeds import generator
 Floats = NDArray[Any]
 
 FASTEST = {"classification": "accuracy", "regression": "r2"}
-"""What scikit-learn's own estimators are judged by."""
+"""Default metrics of scikit-learn's own estimators."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """The score of forecasts by a scorer, and the same as a reward in [0, 1].
+    """Score of predictions by a scorer, and the same as a reward in [0, 1].
 
     A class may have no row among these: a scorer of probabilities that takes ``labels`` gets all
     classes; another one, as of ranks, gets the columns of the classes that have rows. Of two
@@ -33,7 +33,7 @@ class Judge:
 
     A reward rises with the score. Where the score is one of classes, whose best is 1 and which is
     never negative, it is the reward. Any other score s is mapped by those of perfect
-    forecasts, s₁, and of the best constant one, s₀, to 1 / (1 + (s₁ - s) / (s₁ - s₀)):
+    predictions, s₁, and of the best constant one, s₀, to 1 / (1 + (s₁ - s) / (s₁ - s₀)):
     1 for perfect ones, 1/2 for the constant.
 
     Parameters
@@ -42,7 +42,7 @@ class Judge:
         The name of a scorer of scikit-learn, or one as ``make_scorer`` gives it:
         ``scoring(estimator, X, y)``.
     targets : ndarray of shape (n_rows,)
-        Of the rows on which forecasts are judged: classes by name, or numbers.
+        Of the rows on which predictions are judged: classes by name, or numbers.
     classes : ndarray of shape (n_classes,), optional
         All classes, in the order of the columns of probabilities; None for a regression.
     weights : ndarray of shape (n_rows,), optional
@@ -59,12 +59,12 @@ class Judge:
     classes: Floats | None = None
     weights: Floats | None = None
 
-    def score(self, forecasts: Floats) -> float:
-        """Score `forecasts`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
-        return self._of(forecasts, self.targets, self.weights)
+    def score(self, predictions: Floats) -> float:
+        """Score `predictions`, shape (n_rows, n_classes) for probabilities, or (n_rows,)."""
+        return self._of(predictions, self.targets, self.weights)
 
     def reward(self, score: float) -> float:
-        """`score` in [0, 1]; NaN stays NaN."""
+        """Return `score` in [0, 1]; NaN stays NaN."""
         best, constant = self.ends
         if math.isnan(score):
             return math.nan
@@ -74,14 +74,14 @@ class Judge:
             return float(score >= best)
         return min(1.0, 1 / (1 + max(0.0, best - score) / (best - constant)))
 
-    def noise(self, forecasts: Floats, seed: int, draws: int = 30) -> float:
+    def noise(self, predictions: Floats, seed: int, draws: int = 30) -> float:
         """Return the standard error of their score, by `draws` bootstrap samples of the rows."""
         rng, scores = generator(seed, "noise"), []
         for _ in range(draws):
             rows = rng.integers(len(self.targets), size=len(self.targets))
             weights = None if self.weights is None else self.weights[rows]
-            # A sample may lack a class without which a score is not defined.
-            scores.append(self._of(forecasts[rows], self.targets[rows], weights))
+            # A class may be missing in a sample, without which a score is not defined.
+            scores.append(self._of(predictions[rows], self.targets[rows], weights))
         return float(np.nanstd(scores))
 
     def first(self, n_rows: int) -> Judge:
@@ -93,7 +93,7 @@ class Judge:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """Scores of perfect forecasts and of the best constant one."""
+        """Scores of perfect predictions and of the best constant one."""
         targets, classes = self.targets, self.classes
         if classes is None:
             perfect = targets.astype(np.float64)
@@ -106,20 +106,20 @@ class Judge:
         constant = max(self.score(each) for each in constants)
         if not math.isfinite(best):
             raise ValueError(
-                f"scoring={self.scoring!r} gives {best} even for perfect forecasts of these"
+                f"scoring={self.scoring!r} gives {best} even for perfect predictions of these"
                 f" {len(targets)} rows: name another scorer or give more rows"
             )
         return best, constant
 
     def fingerprint(self) -> list[float]:
-        """Return what the scorer says of these rows, by which two of one name are told apart."""
+        """Return scores of these rows, by which two scorers of one name differ."""
         rng = generator(0, "fingerprint")
         n_rows = len(self.targets)
         if self.classes is None:
-            forecasts = rng.permutation(self.targets.astype(np.float64))
+            predictions = rng.permutation(self.targets.astype(np.float64))
         else:
-            forecasts = rng.dirichlet(np.ones(len(self.classes)), n_rows)
-        return [*self.ends, self.score(forecasts)]
+            predictions = rng.dirichlet(np.ones(len(self.classes)), n_rows)
+        return [*self.ends, self.score(predictions)]
 
     @cached_property
     def _is_a_share(self) -> bool:
@@ -150,18 +150,18 @@ class Judge:
             scorer, pos_label=two[1] if given.get("average", "binary") == "binary" else None
         )
 
-    def _of(self, forecasts: Floats, targets: Floats, weights: Floats | None) -> float:
+    def _of(self, predictions: Floats, targets: Floats, weights: Floats | None) -> float:
         if self.scoring == "accuracy":  # most searches; the scorer takes ten times as long
             assert self.classes is not None
-            hits = self.classes[forecasts.argmax(axis=1)] == targets
+            hits = self.classes[predictions.argmax(axis=1)] == targets
             return float(np.average(hits, weights=weights))
         rows, scorers = np.arange(len(targets))[:, None], [self._scorer]
         if self.classes is None:
-            made: Any = _Regression(forecasts)
+            made: Any = _Regression(predictions)
         else:
             known = np.isin(self.classes, targets)
-            told = getattr(self._scorer, "_response_method", "predict")
-            if known.all() or told == "predict":
+            asked = getattr(self._scorer, "_response_method", "predict")
+            if known.all() or asked == "predict":
                 known[:] = True
             elif "labels" in self._parameters and "multi_class" not in self._parameters:
                 known[:], scorers = True, [_with(self._scorer, labels=self.classes)]
@@ -169,7 +169,7 @@ class Judge:
                 scorers = [_with(self._scorer, pos_label=each) for each in self.classes[known]]
             elif known.sum() < 2:  # which ranks nothing, as the scorer says
                 known[:] = True
-            made = _Classification(forecasts[:, known], self.classes[known])
+            made = _Classification(predictions[:, known], self.classes[known])
         given = {} if weights is None else {"sample_weight": weights}
         if given and not self._weighs:
             raise ValueError(
@@ -186,10 +186,10 @@ def _with(scorer: Any, **options: Any) -> Any:
 
 
 class _Made(BaseEstimator):
-    """An estimator whose forecasts are made; its X are their row numbers."""
+    """Estimator whose predictions are made already; its X are their row numbers."""
 
-    def __init__(self, forecasts: Floats) -> None:
-        self.forecasts = forecasts
+    def __init__(self, predictions: Floats) -> None:
+        self.predictions = predictions
 
     def fit(self, X: Any, y: Any = None) -> Any:  # scikit-learn asks whether there is one
         return self
@@ -198,8 +198,7 @@ class _Made(BaseEstimator):
         return True
 
     def _rows(self, X: Any) -> Floats:
-        found: Floats = self.forecasts[np.asarray(X)[:, 0]]
-        return found
+        return self.predictions[np.asarray(X)[:, 0]]
 
 
 class _Regression(RegressorMixin, _Made):
@@ -208,8 +207,8 @@ class _Regression(RegressorMixin, _Made):
 
 
 class _Classification(ClassifierMixin, _Made):
-    def __init__(self, forecasts: Floats, classes: Floats) -> None:
-        super().__init__(forecasts)
+    def __init__(self, predictions: Floats, classes: Floats) -> None:
+        super().__init__(predictions)
         self.classes_ = classes
 
     def predict_proba(self, X: Any) -> Floats:
@@ -218,5 +217,4 @@ class _Classification(ClassifierMixin, _Made):
         return np.divide(rows, total, out=np.full_like(rows, 1 / rows.shape[1]), where=total > 0)
 
     def predict(self, X: Any) -> Floats:
-        found: Floats = self.classes_[self._rows(X).argmax(axis=1)]
-        return found
+        return self.classes_[self._rows(X).argmax(axis=1)]

@@ -18,7 +18,7 @@ from leaseboard.tasks.evaluate.trials.optimisers import Optimiser, Suggestion
 from leaseboard.tasks.evaluate.trials.spaces import Hyperparameter, Space
 
 MOST_TRIALS = 100_000
-"""SMAC wants an end; ours is the bench's budget."""
+"""End that SMAC needs; ours is the environment's budget."""
 
 INITIAL_DESIGN = 5
 """Trials of the initial design; SMAC's default of 10 a hyperparameter would be all of an arm's."""
@@ -30,8 +30,8 @@ LEAST_FIDELITY = 1 / 9
 class Smac(Optimiser):
     """SMAC's hyperparameter-optimisation facade, or its multi-fidelity facade (BOHB's successor).
 
-    SMAC cannot be given a history that it did not ask for. So a process that continues a record
-    asks again for what was recorded: the seed makes the answers the same.
+    SMAC takes no history that it did not ask for. So a process that continues a record asks again
+    for the recorded trials: the seed makes the answers the same.
 
     `multi_fidelity`: Hyperband's brackets over the share of the training rows.
     """
@@ -59,7 +59,7 @@ class Smac(Optimiser):
         maximizer._local_search = _OrderedSearch(self._configspace, seed=seed)  # noqa: SLF001
         self._facade = facade(
             scenario,
-            _never_called_with_budget if multi_fidelity else _never_called,
+            _never_called_with_budget if multi_fidelity else _never_called,  # by their arguments
             model=_one_thread_forest(self._configspace, seed),
             initial_design=design,
             acquisition_maximizer=maximizer,
@@ -69,13 +69,13 @@ class Smac(Optimiser):
         self._asked: dict[int, Any] = {}
 
     def suggest(self, n: int) -> Suggestion:
-        """SMAC's next trial."""
+        """Return SMAC's next trial."""
         info = self._ask(n)
         fidelity = 1.0 if info.budget is None else min(1.0, float(info.budget))
         return self._decoded(dict(info.config), fidelity)
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
-        """Learn what trial `n` gave; SMAC asked for `suggestion`, here or in another process."""
+        """Learn the reward of trial `n`; SMAC asked for `suggestion`, perhaps elsewhere."""
         info = self._ask(n)
         again = self._decoded(dict(info.config), suggestion.fidelity)
         if again != suggestion:
@@ -147,7 +147,7 @@ def _node(label: str, spec: Hyperparameter) -> Any:
 
 
 def _one_thread_forest(space: Any, seed: int) -> Any:
-    """The facades' own forest on one thread: theirs opens a pool of threads a prediction."""
+    """Return the facades' own forest on one thread: theirs opens a pool for each prediction."""
     from smac.model.random_forest.random_forest import RandomForest
 
     return RandomForest(

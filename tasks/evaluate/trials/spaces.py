@@ -17,13 +17,13 @@ from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.tasks.machine.paths import conf_files
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
-SUITED = {"classification": "classifiers16", "regression": "regressors"}
-"""The space of each task, for a search that names none."""
+SUITED = {task: f"tables-{task}" for task in ("classification", "regression")}
+"""Default space of each task."""
 Choice = bool | int | float | str | None
 
 
 class Hyperparameter(Strict):
-    """One hyperparameter: a range of numbers, or choices."""
+    """Hyperparameter: a range of numbers, or choices."""
 
     type: Literal["int", "float", "choice"]
     low: float | int | None = None
@@ -34,7 +34,7 @@ class Hyperparameter(Strict):
     choices: list[Choice] | None = None
     """The values of a choice."""
     default: Choice = None
-    """What a library takes if nobody tunes it."""
+    """The library's own default."""
     when: dict[str, list[Choice]] = Field(default_factory=dict)
     """Active only if the named choice of the arm has one of the listed values."""
 
@@ -44,7 +44,7 @@ class Hyperparameter(Strict):
             if not self.choices or len(self.choices) < 2:
                 raise ValueError("a choice needs at least two choices")
             if self.default not in self.choices:
-                raise ValueError(f"default {self.default!r} is none of the choices")
+                raise ValueError(f"default {self.default!r} is not one of the choices")
             return self
         if self.low is None or self.high is None or not self.low < self.high:
             raise ValueError(f"a range needs low < high, not {self.low} and {self.high}")
@@ -80,7 +80,7 @@ class Hyperparameter(Strict):
         return self.clipped(value)
 
     def place(self, value: Choice) -> int:
-        """Return the number of `value` among the choices, with True told from 1."""
+        """Return the number of `value` among the choices, where True is not 1."""
         same = [choice == value and type(choice) is type(value) for choice in self.choices or ()]
         return same.index(True)
 
@@ -92,23 +92,26 @@ class Hyperparameter(Strict):
         return float(self.low), float(self.high)
 
     def clipped(self, value: float) -> int | float:
-        """`value` inside the range, rounded if the hyperparameter is whole."""
+        """Return `value` inside the range, rounded if the hyperparameter is whole."""
         low, high = self.range
         inside = min(max(float(value), low), high)
         return round(inside) if self.type == "int" else inside
 
 
 class Arm(Strict):
-    """A learning algorithm and what may be tuned of it."""
+    """Learning algorithm and its hyperparameters."""
 
     estimator: str
     """A recipe of `leaseboard.tasks.evaluate.trials.recipes`, or ``package.module:Class``."""
     hyperparameters: dict[str, Hyperparameter] = Field(default_factory=dict)
     constants: dict[str, Choice] = Field(default_factory=dict)
-    """Passed on as they are."""
+    """Passed on unchanged."""
     first: list[dict[str, Choice]] = Field(default_factory=list)
     """Configurations that are known to be good, in the order in which the optimiser ``guided``
-    tries them after the defaults; what one does not name has its default."""
+    tries them after the defaults; other hyperparameters have their defaults."""
+    codes: bool = False
+    """Of nominal columns it gets the codes and not an indicator for each category, if there are
+    both, as in the estimators."""
     most_rows: int | None = None
     """Rows beyond which the arm, whose cost grows faster than they do, is left out."""
 
@@ -120,7 +123,7 @@ class Arm(Strict):
             for parent, values in spec.when.items():
                 choices = getattr(self.hyperparameters.get(parent), "choices", None)
                 if choices is None:
-                    raise ValueError(f"{name} depends on {parent!r}, which is no choice here")
+                    raise ValueError(f"{name} depends on {parent!r}, which is not a choice here")
                 if self.hyperparameters[parent].when:
                     raise ValueError(f"{name} depends on {parent!r}, which is conditional itself")
                 for value in values:
@@ -136,7 +139,7 @@ class Arm(Strict):
 
     @property
     def tunable(self) -> bool:
-        """There is something to tune."""
+        """The arm has hyperparameters."""
         return bool(self.hyperparameters)
 
     def active(self, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +151,7 @@ class Arm(Strict):
         }
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Active hyperparameters, drawn uniformly."""
+        """Return active hyperparameters, drawn uniformly."""
         drawn = {name: spec.draw(rng) for name, spec in self.hyperparameters.items()}
         return self.active(drawn)
 
@@ -157,7 +160,7 @@ class Arm(Strict):
         return self.active({name: spec.default for name, spec in self.hyperparameters.items()})
 
     def decoded(self, values: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-        """The hyperparameters whose numbers, or places among the choices, are in `values`."""
+        """Return hyperparameters whose numbers, or places among the choices, are in `values`."""
         return {
             name: spec.clipped(values[prefix + name])
             if spec.choices is None
@@ -167,13 +170,13 @@ class Arm(Strict):
         }
 
     def leads(self) -> list[dict[str, Any]]:
-        """The defaults, and the configurations of `first`: those that are active of each."""
+        """Return the defaults and the configurations of `first`, with what is active of each."""
         every = {name: spec.default for name, spec in self.hyperparameters.items()}
         return [self.active({**every, **given}) for given in ({}, *self.first)]
 
 
 class Space(Strict):
-    """A search space over arms."""
+    """Search space over arms."""
 
     title: str
     source: str
@@ -181,7 +184,7 @@ class Space(Strict):
     arms: dict[str, Arm] = Field(min_length=1)
 
     def restricted(self, names: list[str]) -> Space:
-        """The space of only the arms in `names`, in that order; UsageError for an unknown one."""
+        """Return the space of the arms `names`, in that order; UsageError for an unknown one."""
         for name in names:
             if name not in self.arms:
                 raise unknown("arm", name, self.arms)

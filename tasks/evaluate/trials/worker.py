@@ -1,11 +1,9 @@
-"""A process of its own for trials, so that a limit can end a trial and nothing else.
+"""Subprocess for trials, so that a limit ends a trial and nothing else.
 
 It takes arrays and orders in pickles, and answers each order with `BEGUN`, when the learner is
 imported, and an outcome. Importing a learner takes longer than most trials. So no limit of a trial
 counts it, and a worker outlives the job that started it: `resting` lends it to the next one.
 """
-
-from __future__ import annotations
 
 import contextlib
 import importlib
@@ -16,17 +14,18 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
 from leaseboard.tasks.machine.environment import ONE_THREAD
-from leaseboard.tasks.processes.channel import Channel, Silence
-from leaseboard.tasks.processes.companion import Companion, to_parent
 from leaseboard.tasks.processes.forks import Ending, confine, no_answer
+from leaseboard.tasks.processes.subprocesses import Silence, Subprocess, to_parent
 
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0
@@ -35,7 +34,7 @@ IDLE = 0.02
 """Of its CPU seconds, which a trial uses at least in the time after which it is looked at."""
 GRACE_SECONDS = 0.5
 """After the seconds of an order a learner may finish what Python cannot interrupt; then its worker
-is killed, whose successor imports all anew."""
+is killed, and the next one imports all again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,59 +55,66 @@ Imports = list[tuple[str, Mapping[str, Any]]]
 
 
 class TrialWorker:
-    """The parent's side: orders go out, outcomes come back, limits are enforced.
+    """Worker process as its parent sees it, which enforces the limits.
 
     A worker that a limit killed is replaced at the next order.
     """
 
     def __init__(self, limits: TrialLimits) -> None:
         self._limits = limits
-        self._process = Companion(
+        self._process = Subprocess(
             "leaseboard.tasks.evaluate.trials.worker",
             *(str(limits.cpu_seconds), str(limits.memory_mb)),
             environment=_environment,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+        # Ends the process with this object, and before the interpreter clears its modules.
+        weakref.finalize(self, self._process.kill)
         self._sent: Arrays | None = None
+        self.warmed = False
+        """Whether its process has imported what trials need."""
+        self.cpu_seconds = self._seen = 0.0
+        """CPU seconds of all its processes, as far as they have answered; of this one."""
 
     @property
     def pid(self) -> int | None:
-        """Number of its process; None while there is none."""
+        """Number of its process; None while no process runs."""
         return self._process.pid
 
     def run(self, order: Order, arrays: Arrays) -> TrialOutcome:
-        """Return the outcome of `order`, whatever becomes of the process that runs it."""
+        """Return the outcome of `order`, also if the process that runs it dies."""
         begin, imported = time.perf_counter(), False
-        if self._process.start() or self._sent is not arrays:
-            # It is a new one also if it died while it rested, which is no trial's fault.
+        self._start()
+        if self._sent is not arrays:
+            # It is new also if it died between trials, for which no trial is to blame.
             self._process.send(pickle.dumps(arrays))
             self._sent = arrays
         self._process.send(pickle.dumps(order))
-        answer = _read(self._process.answer(IMPORT_SECONDS))
+        answer = self._answer(IMPORT_SECONDS)
         if answer == BEGUN:
             imported, begin = True, time.perf_counter()
             if order.clock == "wall":
-                answer = _read(self._process.answer(order.seconds + GRACE_SECONDS))
+                answer = self._answer(order.seconds + GRACE_SECONDS)
             else:
                 answer = self._patiently()
         if not isinstance(answer, TrialOutcome):
             wall, code = time.perf_counter() - begin, self._process.code
             self.close()
-            return self._post_mortem(wall, code, order, imported=imported)
+            outcome = self._post_mortem(wall, code, order, imported=imported)
+            self.cpu_seconds += outcome.cpu_seconds
+            return outcome
         if answer.status == "memout":
             self.close()
         return answer
 
     def _patiently(self) -> Any:
-        """The answer, however long the trial waits for a processor; None if it wants none."""
+        """Return the answer, however long the trial waits for a processor; None if it is idle."""
         import psutil
 
         used = 0.0
         while True:
-            answer = _read(
-                self._process.answer(self._limits.cpu_seconds * self._limits.wall_factor)
-            )
+            answer = self._answer(self._limits.cpu_seconds * self._limits.wall_factor)
             if answer is not None or self._process.code is not None:
                 return answer
             with contextlib.suppress(psutil.NoSuchProcess):  # it ended just now
@@ -117,23 +123,29 @@ class TrialWorker:
                     continue
             return None
 
-    def warm(self, imports: Imports) -> float:
-        """Have the process import what trials will need; return the CPU seconds that took.
-
-        Those of its start are among them if it had to be started.
-        """
-        if self._process.start():
-            self._sent = None
+    def warm(self, imports: Imports) -> None:
+        """Have the process import what trials will need; it is started if it does not run."""
+        self._start()
         self._process.send(pickle.dumps(imports))
-        spent = _read(self._process.answer(IMPORT_SECONDS))
-        return spent if isinstance(spent, float) else 0.0  # it died; the first order says why
+        self._answer(IMPORT_SECONDS)  # if it died, the first order says why
+        self.warmed = True
+
+    def _start(self) -> None:
+        """Start the process unless it runs."""
+        if self._process.start():
+            self._sent, self._seen, self.warmed = None, 0.0, False
+
+    def _answer(self, seconds: float) -> Any:
+        """Return the answer of the process, None if there is none, and count its CPU seconds."""
+        answer, now = _read(self._process.answer(seconds)) or (None, self._seen)
+        self.cpu_seconds += now - self._seen
+        self._seen = now
+        return answer
 
     def close(self) -> None:
         """End the process; the next order starts another."""
         self._process.kill()
-
-    def __del__(self) -> None:
-        self.close()
+        self.warmed = False
 
     def _post_mortem(
         self, wall: float, code: int | None, order: Order, *, imported: bool
@@ -156,11 +168,7 @@ class TrialWorker:
             if ending.status == "timeout":
                 cpu = limits.cpu_seconds
         return TrialOutcome(
-            cpu_seconds=cpu,
-            wall_seconds=wall,
-            status=ending.status,
-            reason=ending.reason,
-            killed=True,
+            cpu_seconds=cpu, wall_seconds=wall, status=ending.status, reason=ending.reason
         )
 
 
@@ -203,25 +211,30 @@ def main() -> None:
     confine(memory_mb=limits.memory_mb)
     arrays: Arrays | None = None
     signal.signal(signal.SIGALRM, _stop)
-    before = 0.0
+
+    def say(answer: Any) -> None:
+        parent.send(pickle.dumps((answer, time.process_time())))
+
     while (said := parent.receive()) is not None:
         order = _read(said)
         if isinstance(order, Arrays):
             arrays = order
+            if any(fold.test_x is not None for fold in arrays.folds):
+                importlib.import_module("sklearn.metrics")  # no trial is charged for it
             continue
         if isinstance(order, list):
             for estimator, values in order:
                 with contextlib.suppress(Exception):  # a trial will meet it again and say so
                     recipes.build(estimator, values, 1, 0)
-            answer: Any = time.process_time() - before
+            say(None)
         else:
             assert arrays is not None
-            answer = _answer(order, arrays, limits, parent)
-        parent.send(pickle.dumps(answer))
-        before = time.process_time()
+            say(_answer(order, arrays, limits, partial(say, BEGUN)))
 
 
-def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) -> TrialOutcome:
+def _answer(
+    order: Order, arrays: Arrays, limits: TrialLimits, say_begun: Callable[[], None]
+) -> TrialOutcome:
     """Return the outcome, unless a timer's signal ends this process: SIGPROF, SIGVTALRM."""
 
     def begin() -> None:
@@ -232,7 +245,7 @@ def _answer(order: Order, arrays: Arrays, limits: TrialLimits, parent: Channel) 
             signal.setitimer(signal.ITIMER_VIRTUAL, order.seconds + GRACE_SECONDS)
         elif order.clock == "wall" and order.seconds < math.inf:
             signal.setitimer(signal.ITIMER_REAL, max(order.seconds, 1e-3))
-        parent.send(pickle.dumps(BEGUN))
+        say_begun()
 
     signal.setitimer(signal.ITIMER_PROF, IMPORT_SECONDS)
     try:
@@ -254,7 +267,7 @@ def _stop(*_: object) -> None:
 
 
 def _read(said: bytearray | Silence) -> Any:
-    """Return what was said; None if nothing was."""
+    """Return the message; None if the process was silent."""
     return None if isinstance(said, Silence) else pickle.loads(said)  # noqa: S301 - our own process
 
 

@@ -1,1 +1,1 @@
-"""What people write: suites, collections, schedules, promises; and what a suite would do."""
+"""suites, suite groups, schedules and requirements, as people write them; and plans of suites."""

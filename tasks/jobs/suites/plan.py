@@ -1,15 +1,14 @@
-"""What a suite would do: each job with its key, whether it is done, or why it cannot run."""
-
-from __future__ import annotations
+"""Plans of suites: each job with its key, whether it is done, or why it cannot run."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from leaseboard.algorithms.benches.measures import OF_TASK, SKILL
+from leaseboard.algorithms import plugins
 from leaseboard.algorithms.errors import (
     DataError,
     DataUnavailableError,
@@ -17,11 +16,12 @@ from leaseboard.algorithms.errors import (
     UsageError,
     UserFileError,
 )
+from leaseboard.algorithms.measures import DIRECTIONS, SKILL
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs import benches
-from leaseboard.tasks.jobs.benches.kinds import MEASURED
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import Described, describe
+from leaseboard.tasks.jobs.environments.kinds import KINDS, ON_STREAMS
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.run import check, identify
 from leaseboard.tasks.jobs.suites.suite import Contender, Suite
@@ -29,17 +29,27 @@ from leaseboard.tasks.machine.yaml_files import where
 
 
 def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
-    """UsageError if none of the jobs can have the measure called `name`.
+    """Raise UsageError if none of the jobs can have the measure called `name`.
 
-    - `name`: see `leaseboard.algorithms.benches.measures`.
+    - `name`: see `leaseboard.algorithms.measures`.
     - `tasks`: of their data, by reference, where they are known; others may have any.
     """
-    on_streams = [job for job in jobs if _described(job.algorithm).bench in MEASURED]
-    if not on_streams:
-        raise UsageError(f"metric {name!r} is of streams, and no job is on one: leave it out")
-    if any(job.data not in tasks for job in on_streams):
+    kinds = [(job, KINDS.get(_described(job.algorithm).environment)) for job in jobs]
+    if name not in DIRECTIONS and plugins.find("metrics", name):
+        if not any(kind and kind.chooses == "model" for _, kind in kinds):
+            raise UsageError(
+                f"metric {name!r} ranks models of streams, and none of the jobs trains one:"
+                " leave it out"
+            )
         return
-    have = list(dict.fromkeys(each for job in on_streams for each in OF_TASK[tasks[job.data]]))
+    measured = [(job, kind.measured) for job, kind in kinds if kind and kind.measured]
+    if not measured:
+        raise UsageError(f"metric {name!r} is of streams and tables to learn: leave it out")
+    may = {each for _, found in measured for names in found.values() for each in names}
+    if name in may and any(job.data not in tasks for job, _ in measured):
+        return
+    known = ((job, found) for job, found in measured if job.data in tasks)
+    have = dict.fromkeys(each for job, found in known for each in found[tasks[job.data]]) or may
     if name not in have:
         raise UsageError(
             f"no job can have the metric {name!r} on these data: take one of {', '.join(have)}"
@@ -47,7 +57,7 @@ def require_measure(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) ->
 
 
 def require_ranking(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) -> None:
-    """`require_measure`, and for skill a job of a baseline, which it is over."""
+    """Raise UsageError if `name` cannot rank the jobs: skill needs a job of a baseline, too."""
     every = list(jobs)
     require_measure(name, every, tasks)
     if name == SKILL and not any(_described(job.algorithm).baseline for job in every):
@@ -59,38 +69,39 @@ def require_ranking(name: str, jobs: Iterable[Job], tasks: Mapping[str, str]) ->
 def with_baselines(suite: Suite) -> Suite:
     """Return the suite with the naive baselines of streams that it does not name.
 
-    They get the options of the bench of its first algorithm on a stream, so that one board can
-    compare them. A suite without one, or with ``baselines: false``, is returned unchanged.
+    They get the environment's options of its first algorithm on a stream, so that one
+    leaderboard can compare them. A suite without one, or with ``baselines: false``, is returned
+    unchanged.
 
     Raises UsageError if another algorithm has the name of a baseline.
     """
-    on_streams = [one for one in suite.algorithms if _described(one.name).bench in MEASURED]
+    on_streams = [x for x in suite.algorithms if _described(x.algorithm).environment in ON_STREAMS]
     if not (suite.baselines and on_streams):
         return suite
-    named = {one.name for one in suite.algorithms}
+    named = {one.algorithm for one in suite.algorithms}
     missing = [name for name in NAIVE_BASELINES if name not in named]
     for taken in (one for one in suite.algorithms if one.title in missing):
         raise UsageError(
-            f"label {taken.title!r} of {taken.name} is the name of a naive baseline: give it"
-            " another label, or leave the baselines out with baselines: false"
+            f"name {taken.title!r} of {taken.algorithm} is that of a naive baseline: give it"
+            " another name, or leave the baselines out with baselines: false"
         )
-    added = [Contender(name=name, bench=on_streams[0].bench) for name in missing]
+    added = [Contender(algorithm=name, environment=on_streams[0].environment) for name in missing]
     return suite.model_copy(update={"algorithms": [*suite.algorithms, *added]})
 
 
 def tasks_of(references: Iterable[str], mirrors: tuple[Path, ...] = ()) -> dict[str, str]:
-    """The tasks of the data that can be had, by reference."""
+    """Return the tasks of the data that are available, by reference."""
     found = {}
     for reference in dict.fromkeys(references):
         try:
-            found[reference] = fetch.load(reference, mirrors=mirrors).task
+            found[reference] = loading.load(reference, mirrors=mirrors).task
         except DataUnavailableError:
             continue  # its jobs are skipped, and say so
     return found
 
 
 def _described(algorithm: str) -> Described:
-    """What is known of an algorithm; of one that cannot be used, nothing."""
+    """Describe an algorithm; the description of one that cannot be used is empty."""
     try:
         return describe(algorithm, None)
     except (UsageError, UserFileError):
@@ -99,13 +110,13 @@ def _described(algorithm: str) -> Described:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A job of a suite before it runs."""
+    """Job of a suite before it runs."""
 
     job: Job
     key: str
-    """The name of its result; of the job alone where its data cannot be read."""
+    """Name of its result; of the job alone if its data cannot be read."""
     earlier: Result | None = None
-    """Of an earlier run, if it can be reused."""
+    """Result of an earlier run, if it can be reused."""
     obstacle: str = ""
     """Why the job cannot run, empty if it can."""
     digest: str = ""
@@ -117,41 +128,42 @@ class Planned:
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing left to do."""
+        """True if an earlier result is reused."""
         return self.earlier is not None
 
     @property
     def waits(self) -> bool:
-        """Whether it will run."""
+        """True if it will run."""
         return not (self.done or self.obstacle or self.fault)
 
 
 def check_suite(suite: Suite, path: Path | None = None) -> None:
-    """Look at every algorithm, setting and data reference of the suite, which `path` may hold.
+    """Check every algorithm, setting and data reference of the suite, which `path` may hold.
 
-    A user's file that cannot be used is no fault of the suite: its jobs alone fail.
+    A user's file that cannot be used is not an error of the suite: its jobs alone fail.
 
     Raises UsageError with file, line and key of what does not exist or cannot be.
     """
     kinds: dict[str, str] = {}
     for i, contender in enumerate(suite.algorithms):
-        with _located(path, "algorithms", i, "name"):
-            if _fault(contender.name, None):
+        with _located(path, "algorithms", i, "algorithm"):
+            if _fault(contender.algorithm, None):
                 continue
         with _located(path, "algorithms", i, "settings"):
-            if _fault(contender.name, contender.settings):
+            if _fault(contender.algorithm, contender.settings):
                 continue
-        kinds[contender.title] = bench = describe(contender.name, contender.settings).bench
-        with _located(path, "algorithms", i, "bench"):
-            benches.check_options(bench, contender.bench)
-        with _located(path, "bench"):
-            benches.check_options(bench, suite.bench)
+        kind = describe(contender.algorithm, contender.settings).environment
+        kinds[contender.title] = kind
+        with _located(path, "algorithms", i, "environment"):
+            environments.check_options(kind, contender.environment)
+        with _located(path, "environment"):
+            environments.check_options(kind, suite.environment)
         for j, entry in enumerate(suite.data):
-            with _located(path, "data", j, "bench"):
-                benches.check_options(bench, {**suite.bench, **entry.bench})
+            with _located(path, "data", j, "environment"):
+                environments.check_options(kind, {**suite.environment, **entry.environment})
     for j, entry in enumerate(suite.data):
         with _located(path, "data", j, "data"):
-            fetch.check_here(entry.data)
+            loading.check_here(entry.data)
     _check_measures(suite, kinds, path)
     if suite.metric is not None:
         with _located(path, "metric"):
@@ -159,23 +171,23 @@ def check_suite(suite: Suite, path: Path | None = None) -> None:
 
 
 def _check_measures(suite: Suite, kinds: dict[str, str], path: Path | None) -> None:
-    """UsageError for two algorithms on one data set whose scores no board can compare."""
+    """Raise UsageError for two algorithms on a dataset whose scores no leaderboard can compare."""
     titles = [contender.title for contender in suite.algorithms]
     first: dict[str, tuple[str, str]] = {}
-    for job in (job for job in suite.jobs() if job.label in kinds):
-        mine = benches.measure(kinds[job.label], job.bench)
-        label, measure = first.setdefault(job.data, (job.label, mine))
+    for job in (job for job in suite.jobs() if job.name in kinds):
+        mine = environments.measure(kinds[job.name], job.environment)
+        other, measure = first.setdefault(job.data, (job.name, mine))
         if measure != mine:
-            with _located(path, "algorithms", titles.index(job.label)):
+            with _located(path, "algorithms", titles.index(job.name)):
                 raise UsageError(
-                    f"on {job.data} {job.label} is scored by its {mine} and {label} by its"
-                    f" {measure}, which one board cannot compare: give {job.label} a suite or a"
-                    " data set of its own"
+                    f"on {job.data} {job.name} is scored by its {mine} and {other} by its"
+                    f" {measure}, which no leaderboard compares: give {job.name} a suite or a"
+                    " dataset of its own"
                 )
 
 
 def _fault(algorithm: str, settings: Mapping[str, Any] | None) -> str:
-    """Why the user's file cannot be used that holds an algorithm; empty if it can."""
+    """Return why the user's file of an algorithm cannot be used; empty if it can."""
     try:
         describe(algorithm, settings)
     except UserFileError as error:
@@ -197,13 +209,13 @@ def _located(path: Path | None, *location: str | int) -> Iterator[None]:
 def plan(
     jobs: list[Job], earlier: Callable[[str], Result | None], digest: Callable[[str], str]
 ) -> list[Planned]:
-    """Look at every job without running any; each data set is asked for once.
+    """Return every job with its state, without running any; each dataset is read once.
 
     Raises UsageError for an algorithm, setting or data reference that does not exist, before
     anything is read.
 
-    - `earlier`: the result of a key that can be reused, or None.
-    - `digest`: that of the data of a reference; a `DataError` says why there are none.
+    - `earlier`: returns the result of a key that can be reused, or None.
+    - `digest`: returns that of a reference's data; a `DataError` says why they are missing.
     """
     planned: dict[int, Planned] = {}
     waiting: dict[str, list[list[int]]] = {}
@@ -226,33 +238,30 @@ def plan(
         else:
             for alike in mine:
                 job = jobs[alike[0]]
-                bench = describe(job.algorithm, job.settings).bench
-                version, identity = identify(job, bench)
+                kind = describe(job.algorithm, job.settings).environment
+                version, identity = identify(job, kind)
                 for i in alike:
-                    key = jobs[i].key(found, identity)
-                    known = _as_asked(earlier(key), jobs[i])
-                    planned[i] = Planned(jobs[i], key, known, "", found, version)
+                    job = jobs[i]
+                    key = job.key(found, identity)
+                    known = earlier(key)
+                    # The log and the checksum of a result hold its place on leaderboards.
+                    if known is not None and _place(known) != _place(job):
+                        known = None
+                    planned[i] = Planned(job, key, known, "", found, version)
             continue
         for i in (i for alike in mine for i in alike):
             planned[i] = Planned(jobs[i], jobs[i].key("", reference), obstacle=obstacle)
     return [planned[i] for i in range(len(jobs))]
 
 
-def _as_asked(known: Result | None, job: Job) -> Result | None:
-    """An earlier result, unless a board would show it in another place than the job's.
-
-    Its log and its seal hold the place, so under another label it is made anew.
-    """
-    if known is None:
-        return None
-    there = known.label, known.data, known.repetition
-    return known if there == (job.label, job.data, job.repetition) else None
+_place = attrgetter("name", "data", "repetition")
+"""The place of a job, or of a result, on leaderboards."""
 
 
 def _repetitions(jobs: list[Job]) -> list[list[int]]:
-    """The places of jobs that differ in nothing but their seeds: a suite has thousands."""
+    """Return the indices of jobs that differ only in their seeds, of which suites have many."""
     alike: dict[str, list[int]] = {}
     for i, job in enumerate(jobs):
-        same = [job.algorithm, job.settings, job.bench, job.data]
+        same = [job.algorithm, job.settings, job.environment, job.data]
         alike.setdefault(json.dumps(same, sort_keys=True, default=str), []).append(i)
     return list(alike.values())

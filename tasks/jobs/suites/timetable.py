@@ -1,6 +1,4 @@
-"""What runs when: ``conf/schedule.yaml``, validated."""
-
-from __future__ import annotations
+"""Schedules: ``conf/schedule.yaml``, validated."""
 
 from datetime import datetime
 from pathlib import Path
@@ -11,26 +9,30 @@ from pydantic import Field, field_validator, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.tasks.jobs.job import Limits
-from leaseboard.tasks.jobs.suites.suite import load_suite
+from leaseboard.tasks.jobs.suites.suite import duplicate, load_suite, members
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
 
 class Scheduled(Strict):
-    """A suite that is run by the clock, or a keep that takes its turns by it."""
+    """Suite that runs, or live model that is updated, by the clock."""
 
     name: Annotated[str, Field(pattern=r"^[\w.-]+$")]
-    """Of the deployment in Prefect."""
+    """Name of the deployment in Prefect."""
     cron: str
     """Five fields: minute, hour, day of the month, month, day of the week."""
     timezone: str = "UTC"
     suite: str | None = None
     """A name of ``conf/suites``, or a YAML file."""
-    keep: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
-    """FILE.yaml of ``leaseboard keep``; a path is from where the schedule is started, as is that
-    of a suite's file."""
+    live: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    """FILE.yaml of ``leaseboard live update``; a path is from where the schedule is started, as is
+    that of a suite's file."""
+    gate: bool = False
+    """Compare the suite with its accepted scores, as `leaseboard gate` does."""
     out: str | None = None
-    """Where to write; ``runs/<suite>`` or ``runs/keep/<name>`` by default. What a suite has done
-    there is not run again, so a run that finds code and data unchanged has nothing to do."""
+    """Where to write; ``runs/<suite>`` or ``runs/live/<name>`` by default. Finished jobs there are
+    not run again, so a run with unchanged code and data has nothing to do."""
+    pause_after: Annotated[int, Field(ge=1)] | None = None
+    """Number of failed runs in succession after which it is paused."""
     workers: Annotated[int, Field(ge=1)] | None = None
     """Of a suite."""
     limits: Limits | None = None
@@ -38,8 +40,10 @@ class Scheduled(Strict):
 
     @property
     def what(self) -> str:
-        """What is run, in words."""
-        return f"suite {self.suite}" if self.keep is None else f"keep {self.keep}"
+        """Description of the suite or live model."""
+        if self.live is not None:
+            return f"live model {self.live}"
+        return f"{'gate of ' * self.gate}suite {self.suite}"
 
     @field_validator("cron")
     @classmethod
@@ -49,7 +53,7 @@ class Scheduled(Strict):
         try:
             CronSim(cron, datetime(2000, 1, 1))
         except CronSimError as error:
-            raise ValueError(f"{cron!r} is no cron expression: {error}") from error
+            raise ValueError(f"{cron!r} is not a cron expression: {error}") from error
         return cron
 
     @field_validator("timezone")
@@ -61,19 +65,24 @@ class Scheduled(Strict):
 
     @model_validator(mode="after")
     def _check_one(self) -> Self:
-        if self.suite is None and self.keep is None:
+        if self.suite is None and self.live is None:
             raise ValueError(
-                f"schedule {self.name!r} says nothing to run: add a suite or a keep, such as"
-                " suite: quick or keep: sales.yaml"
+                f"schedule {self.name!r} has nothing to run: add suite or live, such as"
+                " suite: quick or live: sales.yaml"
             )
-        if self.suite is not None and self.keep is not None:
+        if self.suite is not None and self.live is not None:
             raise ValueError(
-                f"schedule {self.name!r} has suite {self.suite!r} and keep {self.keep!r}: each"
+                f"schedule {self.name!r} has suite {self.suite!r} and live {self.live!r}: each"
                 " schedule runs one of them: make two schedules of it"
             )
-        if self.keep is not None and (self.workers is not None or self.limits is not None):
+        if self.gate and (self.live is not None or self.limits is not None):
             raise ValueError(
-                f"schedule {self.name!r} of keep {self.keep!r} has workers or limits, which are of"
+                f"schedule {self.name!r} has gate: true, which is of a suite without limits:"
+                " remove it, or live and limits"
+            )
+        if self.live is not None and (self.workers is not None or self.limits is not None):
+            raise ValueError(
+                f"schedule {self.name!r} of live {self.live!r} has workers or limits, which are of"
                 " a suite: remove them"
             )
         return self
@@ -86,7 +95,7 @@ class Schedule(Strict):
 
 
 def load_schedule(conf: Path) -> Schedule:
-    """The schedules of ``schedule.yaml`` in `conf`; every suite that they name exists.
+    """Return the schedules of ``schedule.yaml`` in `conf`; every suite that they name exists.
 
     Raises UsageError: naming what is wrong, and where.
     """
@@ -94,10 +103,10 @@ def load_schedule(conf: Path) -> Schedule:
     if not path.is_file():
         raise UsageError(f"{path} does not exist: write one, the operations page has an example")
     schedule = load_yaml(path, Schedule)
-    names = [entry.name for entry in schedule.schedules]
+    if name := duplicate(entry.name for entry in schedule.schedules):
+        raise UsageError(f"{path}: schedule {name!r} occurs twice: give it another name")
     for entry in schedule.schedules:
-        if names.count(entry.name) > 1:
-            raise UsageError(f"{path}: schedule {entry.name!r} stands twice: give it another name")
         if entry.suite is not None:
-            load_suite(entry.suite, conf)
+            for name in members(entry.suite, conf) if entry.gate else [entry.suite]:
+                load_suite(name, conf)
     return schedule

@@ -1,6 +1,4 @@
-"""What a search chooses from: classifiers of one's own, or one of them and a grid."""
-
-from __future__ import annotations
+"""Choices of a search: classifiers of your own, or one classifier and a grid."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,19 +17,19 @@ DRAWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """The configurations, and what each sets of the estimator that it is made of."""
+    """Configurations, and the parameters that each sets of its estimator."""
 
     pipelines: Pipelines
     params: tuple[dict[str, Any], ...]
 
     @property
     def names(self) -> list[str]:
-        """Of the configurations, by number."""
+        """The names of the configurations, by number."""
         return list(self.pipelines.estimators)
 
 
 def choices(estimator: Any, grid: Any, n_iter: int | None, seed: int) -> Choices:
-    """One configuration for each estimator, or for each point of the grid.
+    """Return one configuration for each estimator, or for each point of the grid.
 
     Parameters
     ----------
@@ -73,7 +71,7 @@ def _points(grid: Any, n_iter: int | None, seed: int) -> Iterable[dict[str, Any]
 
 
 def _names(estimator: Any, points: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What each point sets, in words that tell it from the others."""
+    """Return a name for each point of a grid: its settings, with its number if they are long."""
     names: list[str] = []
     for number, point in enumerate(points):
         said = short(", ".join(f"{key}={value}" for key, value in point.items()), 80)

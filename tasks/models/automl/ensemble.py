@@ -4,8 +4,6 @@ Rich Caruana, Alexandru Niculescu-Mizil, Geoff Crew, Alex Ksikes. "Ensemble Sele
 Libraries of Models". ICML 2004.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,35 +12,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.tasks.evaluate.trials.evaluate import forecast
+from leaseboard.tasks.evaluate.trials.evaluate import predict
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
 
 Floats = NDArray[Any]
 
 ROUNDS = 25
+"""Members at most, with repetitions."""
 CANDIDATES = 5
 """The best trials of each arm, which selection considers."""
 
 
 def selected(
-    forecasts: Sequence[Floats],
+    predictions: Sequence[Floats],
     judge: Judge,
     *,
     rounds: int = ROUNDS,
     left: Callable[[], float] = lambda: math.inf,
 ) -> tuple[list[int], float]:
-    """The members, as often as each was chosen, and the score of their mean forecast.
+    """Return the members, as often as each was chosen, and the score of their mean prediction.
 
-    One after the other the forecast that improves the mean most is added, with replacement. The
+    One after the other the prediction that improves the mean most is added, with replacement. The
     answer is the best prefix. What improves is the score, and among equals the squared distance
     of the mean from the targets. R² is such a distance. Where the score is the accuracy, the
-    distance chooses who is added, from nothing and from the best forecast on, and the accuracy
+    distance chooses who is added, from nothing and from the best prediction on, and the accuracy
     chooses among the prefixes of both: if it chose who is added, too, the luckiest of many would
     be, where the Brier score, which is proper, shows sooner what is better.
 
     Parameters
     ----------
-    forecasts : sequence of ndarray, shape (n_rows, n_classes) or (n_rows,)
+    predictions : sequence of ndarray, shape (n_rows, n_classes) or (n_rows,)
         Of each candidate on the rows of the judge, the best first.
     judge : Judge
     rounds : int
@@ -65,17 +64,17 @@ def selected(
     """
     by_distance = judge.scoring in FASTEST.values()
     choose = _nearest_together if by_distance else _best_scored_together
-    members = choose(forecasts, judge, rounds, left)
-    return members, judge.score(sum(forecasts[member] for member in members) / len(members))
+    members = choose(predictions, judge, rounds, left)
+    return members, judge.score(sum(predictions[member] for member in members) / len(members))
 
 
 def _nearest_together(
-    forecasts: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
+    predictions: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
 ) -> list[int]:
-    """By the products of the errors: of a mean, the distance is a quadratic form in the counts."""
+    """Choose by products of errors: of a mean, the distance is a quadratic form in the counts."""
     errors: list[Floats] = []
-    products: Floats = np.zeros((len(forecasts), len(forecasts)))
-    for place, each in enumerate(forecasts):
+    products: Floats = np.zeros((len(predictions), len(predictions)))
+    for place, each in enumerate(predictions):
         if errors and left() <= 0:
             break
         errors.append(_errors(each, judge))
@@ -88,12 +87,12 @@ def _nearest_together(
     best: list[int] = []
     best_value = (-math.inf, -math.inf)
     for members, far in ((path, distances), _path(products, rounds, 0)):
-        total: Floats = np.zeros_like(forecasts[0], dtype=np.float64)
-        for turn, member in enumerate(members, 1):
-            total += forecasts[member]
-            value = (round(judge.score(total / turn), 12), -far[turn - 1])
+        total: Floats = np.zeros_like(predictions[0], dtype=np.float64)
+        for size, member in enumerate(members, 1):
+            total += predictions[member]
+            value = (round(judge.score(total / size), 12), -far[size - 1])
             if value > best_value:
-                best, best_value = members[:turn], value
+                best, best_value = members[:size], value
             if left() <= 0:
                 return best
     return best
@@ -106,10 +105,10 @@ def _path(
     counts: Floats = np.zeros(len(products))
     path: list[int] = []
     far: list[float] = []
-    for turn in range(1, rounds + 1):
+    for size in range(1, rounds + 1):
         added = products @ counts * 2 + products.diagonal()
-        # What rounding changes is no difference.
-        distances = np.round((counts @ products @ counts + added) / turn**2, 12)
+        # What rounding changes does not count as a difference.
+        distances = np.round((counts @ products @ counts + added) / size**2, 12)
         winner = int(distances.argmin()) if path or first is None else first
         counts[winner] += 1
         path.append(winner)
@@ -118,44 +117,44 @@ def _path(
 
 
 def _best_scored_together(
-    forecasts: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
+    predictions: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
 ) -> list[int]:
-    total: Floats = np.zeros_like(forecasts[0], dtype=np.float64)
+    total: Floats = np.zeros_like(predictions[0], dtype=np.float64)
     chosen: list[int] = []
     best: list[int] = []
     best_value = (-np.inf, -np.inf)
-    for turn in range(1, rounds + 1):
+    for size in range(1, rounds + 1):
         values: list[tuple[float, float]] = []
-        for each in forecasts:
+        for each in predictions:
             if (best or values) and left() <= 0:
                 break
-            mean = (total + each) / turn
+            mean = (total + each) / size
             values.append((round(judge.score(mean), 12), -round(distance(mean, judge), 12)))
-        if best and len(values) < len(forecasts):
+        if best and len(values) < len(predictions):
             break
         winner = max(range(len(values)), key=lambda index: values[index])
-        total += forecasts[winner]
+        total += predictions[winner]
         chosen.append(winner)
         if values[winner] > best_value:
             best_value, best = values[winner], list(chosen)
     return best
 
 
-def distance(forecasts: Floats, judge: Judge) -> float:
-    """Mean squared distance of forecasts from the targets, of probabilities from certainty.
+def distance(predictions: Floats, judge: Judge) -> float:
+    """Return the mean squared distance of predictions from targets, or from certainty.
 
     Rows count by the weights of the judge.
     """
-    return float(np.sum(_errors(forecasts, judge) ** 2))
+    return float(np.sum(_errors(predictions, judge) ** 2))
 
 
-def _errors(forecasts: Floats, judge: Judge) -> Floats:
-    """Whose squares add up to the distance, shape (n_rows, n_classes) or (n_rows, 1)."""
+def _errors(predictions: Floats, judge: Judge) -> Floats:
+    """Return the errors of predictions, shape (n_rows, n_classes) or (n_rows, 1)."""
     targets = judge.targets[:, None]
     if judge.classes is None:
-        errors = forecasts[:, None] - targets
+        errors = predictions[:, None] - targets
     else:
-        errors = forecasts.astype(np.float64) - (targets == judge.classes)
+        errors = predictions.astype(np.float64) - (targets == judge.classes)
     weights = np.ones(len(errors)) if judge.weights is None else judge.weights
     shares = weights / (weights.sum() * errors.shape[1])
     return np.asarray(errors * np.sqrt(shares)[:, None])
@@ -170,39 +169,39 @@ class EnsembleMember:
     models: list[Any]
 
 
-ROOM = 0.1
-"""Of the range of targets, by which forecasts may leave it."""
+MARGIN = 0.1
+"""Of the range of targets, by which predictions may leave it."""
 
 
 @dataclass
 class EnsembleModel:
-    """The mean of its members' forecasts; a member's is the mean of its models'.
+    """The mean of its members' predictions; a member's is the mean of its models'.
 
     - `n_classes`: 0 for a regression.
-    - `span`: of a regression, where a model's forecasts are cut off, see `span_of`.
+    - `span`: of a regression, where a model's predictions are cut off, see `span_of`.
     """
 
     members: list[EnsembleMember] = field(default_factory=list)
     n_classes: int = 0
     span: tuple[float, float] = (-math.inf, math.inf)
 
-    def forecast(self, features: Floats) -> Floats:
-        """Probabilities, shape (n_rows, n_classes), or values, shape (n_rows,)."""
-        if not self.n_classes:  # in 32 bits a row's forecast depends on the rows beside it
+    def predict(self, features: Floats) -> Floats:
+        """Return probabilities, shape (n_rows, n_classes), or values, shape (n_rows,)."""
+        if not self.n_classes:  # in 32 bits a row's prediction depends on the rows next to it
             features = features.astype(np.float64)
         total: Any = 0.0
         for member in self.members:
             share = member.weight / len(member.models)
             for model in member.models:
-                told = forecast(model, features, self.n_classes)
-                total = total + share * (told if self.n_classes else np.clip(told, *self.span))
+                found = predict(model, features, self.n_classes)
+                total = total + share * (found if self.n_classes else np.clip(found, *self.span))
         return np.asarray(total, dtype=np.float64)
 
 
 def span_of(targets: ArrayLike) -> tuple[float, float]:
-    """The range of the targets that were learned, and a tenth of it at either side.
+    """Return the range of the learned targets, with a tenth of it added at either side.
 
-    A network or a linear model may forecast a row unlike all others far beyond what was ever seen,
+    A network or a linear model may predict a row unlike all others far beyond what was ever seen,
     and one such row of thousands costs more than all others together.
 
     Examples
@@ -211,5 +210,5 @@ def span_of(targets: ArrayLike) -> tuple[float, float]:
     (1.0, 13.0)
     """
     low, high = float(np.min(targets)), float(np.max(targets))
-    room = ROOM * (high - low)
-    return low - room, high + room
+    margin = MARGIN * (high - low)
+    return low - margin, high + margin

@@ -1,22 +1,20 @@
-"""What a selection came to, for a person: a table of the configurations, and what is promised."""
-
-from __future__ import annotations
+"""Findings of a selection, for readers: a table of configurations, and the guarantee."""
 
 import re
 from collections.abc import Sequence
 
 import pandas as pd
 
-from leaseboard.algorithms.benches.folds import FoldsBench
+from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
     ConfigurationFailed,
     Eliminated,
     Event,
-    ExploitivenessBroken,
+    ExploitivenessViolated,
     Finished,
-    FitnessBroken,
+    MonotonicityViolated,
     ProbeFinished,
     Started,
     of,
@@ -26,7 +24,7 @@ _NUMBER = re.compile(r"configuration (\d+)")
 
 
 def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
-    """A row for each configuration, by number, the best first.
+    """Return a row for each configuration, the best first.
 
     Columns: name; outcome, ``chosen``, ``left``, ``dropped`` or ``failed``, with its reason; the
     training rows of its last probe, accuracies on these and on the test rows, bounds, and the CPU
@@ -63,7 +61,7 @@ def table(events: Sequence[Event], names: Sequence[str]) -> pd.DataFrame:
 
 
 def with_names(reason: str, names: Sequence[str]) -> str:
-    """A reason in which configurations are called by name.
+    """Return a reason with the names of configurations in place of their numbers.
 
     Examples
     --------
@@ -74,37 +72,40 @@ def with_names(reason: str, names: Sequence[str]) -> str:
 
 
 def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
-    """What the algorithm promises of its choice, in a sentence, and what speaks against it."""
+    """Return the algorithm's guarantee for its choice, and observations that speak against it."""
     started, *_ = of(events, Started)
     epsilon, delta = (started.settings.get(name) for name in ("epsilon", "delta"))
     if epsilon is None or delta is None:
-        return f"{started.algorithm} promises nothing"
+        return f"{started.algorithm} gives no guarantee"
     if started.settings.get("time_limit") is not None:
-        return f"{started.algorithm} promises nothing under a time limit"
-    promise = f"with probability {1 - delta:.4g} "
-    if started.bench == FoldsBench.kind:
-        promise += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"
+        return f"{started.algorithm} gives no guarantee under a time limit"
+    guarantee = f"with probability {1 - delta:.4g} "
+    if started.environment == FoldsEnvironment.kind:
+        guarantee += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"
         if started.settings["folds"] == "any":
-            return f"{promise} by the folds that were tested, for whatever learners"
-        return f"{promise}, if the folds of each are alike; this cannot be seen broken"
-    promise += (
+            return f"{guarantee} by the folds that were tested, for any learners"
+        return f"{guarantee}, if the folds of each are alike; this cannot be seen broken"
+    guarantee += (
         f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy on"
         f" the test rows of the best of {len(names)} configurations, if "
     )
     if started.settings.get("bounds") == "paper":
-        promise += "each of them fits its sample best and gets no worse with more rows"
-        return f"{promise}; neither is checked"
-    promise += "the best fits its sample best or goes on to gain no faster than in its last two"
-    promise += " samples"
-    promise += _checked(events, names)
-    seen: tuple[tuple[type[FitnessBroken | ExploitivenessBroken], str], ...] = (
-        (FitnessBroken, "the best fit of samples is broken, which was allowed for, by {}"),
-        (ExploitivenessBroken, "accuracy fell with more rows for {}; the final check covers this"),
+        guarantee += "each of them fits its sample best and gets no worse with more rows"
+        return f"{guarantee}; neither is checked"
+    guarantee += "the best fits its sample best or goes on to gain no faster than in its last two"
+    guarantee += " samples"
+    guarantee += _checked(events, names)
+    seen: tuple[tuple[type[MonotonicityViolated | ExploitivenessViolated], str], ...] = (
+        (MonotonicityViolated, "the best fit of samples is broken, which was allowed for, by {}"),
+        (
+            ExploitivenessViolated,
+            "accuracy fell with more rows for {}; the final check covers this",
+        ),
     )
     for kind, what in seen:
         if found := sorted({names[event.configuration] for event in of(events, kind)}):
-            promise += f"; {what.format(found)}"
-    return promise
+            guarantee += f"; {what.format(found)}"
+    return guarantee
 
 
 def _checked(events: Sequence[Event], names: Sequence[str]) -> str:
@@ -118,7 +119,7 @@ def _checked(events: Sequence[Event], names: Sequence[str]) -> str:
 
 
 def failure(error: str, events: Sequence[Event], names: Sequence[str]) -> str:
-    """Why nothing can be chosen; who failed first is told, where all did."""
+    """Return why nothing can be chosen: if all failed, the reason of the first."""
     failed = of(events, ConfigurationFailed)
     if not failed or len(failed) < len(names) - 1:
         return with_names(error, names)

@@ -1,7 +1,5 @@
 """The search behind the estimators: trials under a budget, and the model that comes of them."""
 
-from __future__ import annotations
-
 import contextlib
 import tempfile
 import time
@@ -20,17 +18,11 @@ from sklearn.utils.validation import has_fit_parameter
 
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import Algorithm, play
-from leaseboard.algorithms.benches.pulls import PullsBench, Unit
-from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironment, Unit
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
-from leaseboard.tasks.evaluate.trials.evaluate import (
-    Arrays,
-    Fold,
-    Task,
-    TrialData,
-    fitted_in,
-)
+from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Task, TrialData, fitted_in
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, Judged
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
@@ -47,29 +39,32 @@ from leaseboard.tasks.preprocess import tables
 from leaseboard.tasks.store.recorded import Store
 
 FIRST_RUNG = 4_000
+"""Rows of a trial's first fit, at least."""
 BETWEEN_RUNGS = 4
-"""The least rows of a first fit, and how many times as many the next one has."""
+"""Factor by which the next fit of a trial has more rows."""
 NOISE = 2
 """Standard errors by which a fit on all rows may fall short of its trial."""
 SAME = 1e-6
 """How far the score of a model that is fitted again may be from the one on record."""
 RESERVED = 0.03
-"""Of a budget in seconds, for what comes after the last trial."""
+"""Share of a budget in seconds for the steps after the last trial."""
 SELECTING = 0.02
-"""Of a budget in seconds, for the selection of the ensemble, and what no trial could use."""
+"""Share of a budget in seconds for the selection of the ensemble, next to what trials leave."""
 OF_REFITS = 1 / 3
-"""Of what is for refits, which a slow scorer may take for the selection."""
+"""Share of the time for refits that the selection may take if its scorer is slow."""
 FOR_REFITS = 0.3
-"""Of a budget in seconds, for the fits on all rows, where the models of the folds are not kept."""
+"""Share of a budget in seconds for the fits on all rows; none where the folds' models are used."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What is searched, where, and for how long."""
+    """Request for a search: the rows, the space, the policy and the budget."""
 
     name: str
     task: Task
     features: NDArray[np.float32]
+    kinds: NDArray[np.int8]
+    """Of the features, see `leaseboard.tasks.preprocess.tables.TableEncoder`."""
     codes: NDArray[Any]
     """The targets as learners get them."""
     target: NDArray[Any]
@@ -96,12 +91,12 @@ class Request:
     ensemble: bool
     identity: Any
     """What else the trials depend on."""
-    watch: AbstractContextManager[Callable[[Event], object]]
+    progress: AbstractContextManager[Callable[[Event], object]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """What a search came to."""
+    """Result of a search."""
 
     events: tuple[Event, ...]
     model: EnsembleModel
@@ -134,23 +129,25 @@ def searched(request: Request) -> Searched:
         stack.callback(trials.close)
         warmed = trials.warm()
         seconds = request.unit != "trials"
-        budget = request.budget
+        budget, overhead = request.budget, 0.0
         if seconds:
             overhead = request.spent + (clock() - begin)
             overhead += warmed if request.unit == "cpu_seconds" else 0.0
             later = RESERVED if request.folds.bagged else RESERVED + FOR_REFITS
             budget = request.budget * (1 - later) - overhead
-            if budget <= 0:
-                raise ValueError(
-                    f"budget={request.budget:g} {request.unit} is too small: the encoding of the"
-                    f" table and the import of the learners took {overhead:.1f}, give more"
-                )
-        bench = PullsBench(trials, budget, request.unit, request.seed, "reward", shares=True)
-        events = _played(request, bench)
-        best = bench.best
-        assert best is not None  # or the bench would have said why not
+        budget = max(budget, 0.0)
+        env = PullsEnvironment(trials, budget, request.unit, request.seed, "reward", shares=True)
+        events: tuple[Event, ...] = ()
+        with contextlib.suppress(NoTrialError):
+            events = _played(request, env)
+        if env.best is None:
+            raise UsageError(
+                f"time_budget={request.budget:g} {request.unit} is too small: the encoding of the"
+                f" table and the import of the learners took {overhead:.3g} of it, and no trial"
+                f" ended in the {budget:.3g} that were left for trials: give more"
+            )
         candidates, judge = _comparable(_candidates(trials, events), judge)
-        own = request.budget * SELECTING + max(0.0, budget - bench.at)
+        own = request.budget * SELECTING + max(0.0, budget - env.at)
         refits = 0.0 if request.folds.bagged else request.budget * FOR_REFITS
         began = clock()
         until = began + own + refits * OF_REFITS if seconds else np.inf
@@ -176,7 +173,9 @@ def searched(request: Request) -> Searched:
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
-    """The arms of `space` that can learn from so many rows, with weights; a warning names others.
+    """Return `space` with the arms that can learn so many rows, with weights if there are any.
+
+    A warning names arms that take no weights.
 
     Raises ValueError if no arm is left.
     """
@@ -204,7 +203,7 @@ def _judge(request: Request) -> Judge:
     rows = np.concatenate(request.folds.validation)
     importance = None if request.importance is None else request.importance[rows]
     judge = Judge(request.scoring, request.target[rows], request.classes, importance)
-    _ = judge.ends  # a scorer that cannot judge these targets says so before any trial
+    _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
     return judge
 
 
@@ -224,7 +223,7 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
         folds = tuple(fold(*pair) for pair in pairs)
         every = np.arange(len(y)), np.concatenate(request.folds.validation)
         refit = None if request.folds.bagged else fold(*every)
-        return Arrays(request.task, folds, refit, judge, request.probabilistic)
+        return Arrays(request.task, folds, refit, judge, request.probabilistic, request.kinds)
 
     stored = request.store is not None
     return BudgetedTrials(
@@ -251,19 +250,19 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
     )
 
 
-def _played(request: Request, bench: PullsBench) -> tuple[Event, ...]:
+def _played(request: Request, env: PullsEnvironment) -> tuple[Event, ...]:
     auditor, events = Auditor(), []
-    with request.watch as watch:
-        for event in play(request.name, request.policy, bench, request.seed):
+    with request.progress as progress:
+        for event in play(request.name, request.policy, env, request.seed):
             auditor(event)
-            watch(event)
+            progress(event)
             events.append(event)
     auditor.close()
     return tuple(events)
 
 
 def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Candidate]:
-    """The trials that were judged, each once: of one that went on, its last event."""
+    """Return the trials that were judged, each once, with its last event."""
     found = {}
     for event in of(events, TrialFinished):
         if event.status == "ok":
@@ -275,31 +274,31 @@ def _candidates(trials: BudgetedTrials, events: tuple[Event, ...]) -> list[_Cand
 
 
 def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candidate], Judge]:
-    """The candidates with scores of the same rows, the best first, and the judge of these rows.
+    """Return the candidates, scored on the same rows, the best first, and the judge of these rows.
 
-    A trial that was stopped has forecasts of the first rows alone. It is left out, unless on its
+    A trial that was stopped has predictions of the first rows alone. It is left out, unless on its
     rows it beats all that have more of them by more than the standard error: then its rows judge.
     """
     found: list[_Candidate] = []
-    for each in sorted(candidates, key=lambda each: -len(each.judged.forecasts)):
-        own = judge.first(len(each.judged.forecasts))
-        if found and len(own.targets) < len(found[-1].judged.forecasts):
-            best = max(own.score(other.judged.forecasts[: len(own.targets)]) for other in found)
-            noise = own.noise(each.judged.forecasts, each.judged.order.seed)
+    for each in sorted(candidates, key=lambda each: -len(each.judged.predictions)):
+        own = judge.first(len(each.judged.predictions))
+        if found and len(own.targets) < len(found[-1].judged.predictions):
+            best = max(own.score(other.judged.predictions[: len(own.targets)]) for other in found)
+            noise = own.noise(each.judged.predictions, each.judged.order.seed)
             if each.judged.score <= best + noise:
                 continue
         found.append(each)
-    judge = judge.first(len(found[-1].judged.forecasts))
+    judge = judge.first(len(found[-1].judged.predictions))
     for each in found:
-        rows = each.judged.forecasts[: len(judge.targets)]
-        each.judged = replace(each.judged, forecasts=rows, score=judge.score(rows))
+        rows = each.judged.predictions[: len(judge.targets)]
+        each.judged = replace(each.judged, predictions=rows, score=judge.score(rows))
     return sorted(found, key=lambda each: -each.judged.score), judge
 
 
 def _chosen(
     candidates: list[_Candidate], judge: Judge, *, ensemble: bool, left: Callable[[], float]
 ) -> tuple[list[int], float]:
-    """Who is in the model, as often as chosen, by place among the candidates; and their score."""
+    """Return the members' places among the candidates, as often as chosen, and their score."""
     if not ensemble:
         return [0], candidates[0].judged.score
     places = []
@@ -308,8 +307,8 @@ def _chosen(
         taken[each.event.arm] += 1
         if taken[each.event.arm] <= CANDIDATES:
             places.append(place)
-    forecasts = [candidates[place].judged.forecasts for place in places]
-    members, score = selected(forecasts, judge, left=left)
+    predictions = [candidates[place].judged.predictions for place in places]
+    members, score = selected(predictions, judge, left=left)
     return [places[member] for member in members], score
 
 
@@ -321,7 +320,7 @@ def _model(
     chosen: list[int],
     left: float,
 ) -> EnsembleModel:
-    """The mean of those that were chosen."""
+    """Return the weighted mean of the chosen candidates as a model."""
     parts = {index: candidates[index].judged for index in dict.fromkeys(chosen)}
     models: dict[int, list[Any]] = {}
     for index in sorted(parts, key=lambda index: -chosen.count(index)):
@@ -342,7 +341,7 @@ def _model(
 
 
 def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:
-    """The very models that were scored; fitted again, with the same seed, if they are gone."""
+    """Return the models that were scored; fitted again, with the same seed, if they are gone."""
     if judged.file is not None:
         return [model for model, _ in fitted_in(judged.file)]
     again, outcome = trials.fit_again(judged)
@@ -362,7 +361,7 @@ def _measured(trials: BudgetedTrials, judged: Judged) -> list[Any]:
 def _refitted(
     request: Request, trials: BudgetedTrials, judge: Judge, judged: Judged, left: float
 ) -> tuple[list[Any] | None, float]:
-    """The models of a fit on all rows, if there is time and it is as good; and what is left.
+    """Return the models of a fit on all rows, None if it is too slow or worse, and the time left.
 
     It has learned from the rows on which it is judged. So it must come to the score of the trial
     at least, but for that score's noise; else luck made the trial or unmade the fit.
@@ -376,7 +375,7 @@ def _refitted(
         return None, left
     if outcome.score >= judged.score:
         return models, left
-    noise = judge.noise(judged.forecasts, request.seed)
+    noise = judge.noise(judged.predictions, request.seed)
     if outcome.score < judged.score - NOISE * noise:
         warnings.warn(
             f"{judged.order.estimator} scored {judged.score:.4f} on rows that it had not seen and"

@@ -1,10 +1,8 @@
-"""`SelectionSearch`: one's own pipelines or a grid, searched with a promise, as an estimator."""
-
-from __future__ import annotations
+"""`SelectionSearch`: pipelines of your own or a grid, searched with a guarantee."""
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -22,30 +20,32 @@ from sklearn.utils.validation import check_is_fitted
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, Bench, play, setting_names
-from leaseboard.algorithms.benches.folds import FoldsBench
-from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.base import Algorithm, Environment, play, setting_names
+from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
-from leaseboard.tasks.jobs.benches import check_options
+from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import Choices, choices
-from leaseboard.tasks.models.automl.watch import Watch, without_autologging
+from leaseboard.tasks.models.automl.progress import ProgressView, without_autologging
 from leaseboard.tasks.store.recorded import Store
 
 SMALL = 10_000
-"""Rows below which ``auto`` cross-validates. A fifth of so many places two configurations that
-disagree in a tenth of the rows within .007 of each other (a standard error); of fewer it is soon
-more than the default epsilon, and the promise of ``abc`` is of those test rows."""
+"""Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
+disagree in a tenth of the rows with a standard error of 0.007; of fewer rows it is soon more than
+the default epsilon, and the guarantee of ``abc`` is of those test rows."""
 
 A_DAY = 86_400.0
+"""CPU seconds of a fit that has no limit of its own, but runs in a process."""
 
 
+@dataclass(eq=False, repr=False)
 class SelectionSearch(BaseSearchCV):
-    """A search over classifiers that drops what cannot be the best, with a stated promise.
+    """A search over classifiers that drops what cannot be the best, with a stated guarantee.
 
     Parameters
     ----------
@@ -63,14 +63,15 @@ class SelectionSearch(BaseSearchCV):
     n_iter : int, optional
         How many points of the grid are drawn; all if None, 20 where there is a distribution.
     test_fraction, initial_rows
-        Of algorithms on samples: the share of the rows to test on, the rows of a first probe.
+        Of algorithms on samples: the share of the rows to test on, the rows of a first probe, at
+        least twice as many as there are classes. Every probe has a row of each class.
     folds : int
         Of algorithms on folds: into how many parts the rows are divided.
     refit : bool
         Whether the choice is fitted on all rows; without that the search predicts nothing. The
         fit on the training rows, which `abc` checks the choice by, is made in any case.
     scoring : {"accuracy"}, optional
-        The promises count rows that are right or wrong, so there is no other.
+        The guarantees count rows that are right or wrong, so other scores are refused.
     probe_seconds : float, optional
         CPU seconds after which a fit is given up, in a process of its own. None fits in this
         process, without a limit.
@@ -78,7 +79,7 @@ class SelectionSearch(BaseSearchCV):
         How many fits of a fold run at once, each in a process of its own; the choice does not
         depend on it. Algorithms on samples fit one after the other.
     store : path or str, optional
-        A SQLite file that keeps what was measured, for another fit on the same data to replay, or
+        A SQLite file that holds what was measured, for another fit on the same data to replay, or
         the address of a PostgreSQL.
     random_state : int, RandomState or None
         Of the order of the rows and of the draw.
@@ -99,7 +100,7 @@ class SelectionSearch(BaseSearchCV):
         All configurations by number, the best first: outcome and reason, rows, accuracies,
         bounds and CPU seconds.
     guarantee_ : str
-        What is promised of the choice, under which assumption, what was checked and seen broken.
+        What is guaranteed of the choice, under which assumption, what was checked and seen broken.
     events_ : tuple of Event
         The search, as `leaseboard.algorithms.events` describes it.
     classes_, n_features_in_, feature_names_in_
@@ -107,8 +108,8 @@ class SelectionSearch(BaseSearchCV):
 
     Notes
     -----
-    `X` is handed on as it is: rows of a DataFrame, of a sparse matrix, or of an array. `y` may
-    hold labels of any kind. Weights and groups are refused: the promises are of single rows.
+    `X` is passed on unchanged: rows of a DataFrame, of a sparse matrix, or of an array. `y` may
+    hold labels of any kind. Weights and groups are refused: the guarantees are of single rows.
     With the same `random_state` and a `store` a second search comes to the same events; without
     one the scheduler of ABC follows the seconds that its probes happen to take.
 
@@ -123,42 +124,23 @@ class SelectionSearch(BaseSearchCV):
     'bayes'
     """
 
-    def __init__(
-        self,
-        estimator: Any,
-        param_grid: Any = None,
-        *,
-        epsilon: float = 0.01,
-        delta: float = 0.1,
-        algorithm: str | Algorithm = "auto",
-        n_iter: int | None = None,
-        test_fraction: float = 0.2,
-        initial_rows: int = 1000,
-        folds: int = 5,
-        refit: bool = True,
-        scoring: str | None = None,
-        probe_seconds: float | None = None,
-        n_jobs: int = 1,
-        store: str | Path | None = None,
-        random_state: Any = None,
-        verbose: int = 0,
-    ) -> None:
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.epsilon = epsilon
-        self.delta = delta
-        self.algorithm = algorithm
-        self.n_iter = n_iter
-        self.test_fraction = test_fraction
-        self.initial_rows = initial_rows
-        self.folds = folds
-        self.refit = refit
-        self.scoring = scoring
-        self.probe_seconds = probe_seconds
-        self.n_jobs = n_jobs
-        self.store = store
-        self.random_state = random_state
-        self.verbose = verbose
+    estimator: Any
+    param_grid: Any = None
+    _: KW_ONLY
+    epsilon: float = 0.01
+    delta: float = 0.1
+    algorithm: str | Algorithm = "auto"
+    n_iter: int | None = None
+    test_fraction: float = 0.2
+    initial_rows: int = 1000
+    folds: int = 5
+    refit: bool = True
+    scoring: str | None = None
+    probe_seconds: float | None = None
+    n_jobs: int = 1
+    store: str | Path | None = None
+    random_state: Any = None
+    verbose: int = 0
 
     @without_autologging()
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
@@ -171,6 +153,11 @@ class SelectionSearch(BaseSearchCV):
             Classes.
         **params
             None is supported; a weight or a group is refused by name.
+
+        Returns
+        -------
+        SelectionSearch
+            Itself.
 
         Raises
         ------
@@ -187,22 +174,22 @@ class SelectionSearch(BaseSearchCV):
             warnings.warn(f"one configuration, {made.names[0]!r}: nothing to choose", stacklevel=2)
         name, algorithm = self._algorithm(len(y))
         self.check()
-        bench = self._bench(algorithm, made, X, y, seed)
+        env = self._environment(algorithm, made, X, y, seed)
         log: list[Event] = []
         auditor = Auditor()
-        with Watch(self.verbose, made.names) as watch:
+        with ProgressView(self.verbose, made.names) as progress:
             try:
-                for event in play(name, algorithm, bench, seed):
+                for event in play(name, algorithm, env, seed):
                     auditor(event)
-                    watch(event)
+                    progress(event)
                     log.append(event)
-            except LeaseboardError as error:  # a setting, a pipeline or the data may mend it
+            except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
                 raise UsageError(findings.failure(str(error), log, made.names)) from error
             finally:
                 if self.store is not None:
                     Store(str(self.store)).table.database.close()
         finished = auditor.close()
-        assert auditor.champion is not None  # or the score of the bench would have said why not
+        assert auditor.champion is not None  # else the environment's score raised an error
         chosen = clone(list(made.pipelines.estimators.values())[auditor.champion])
         best = clone(chosen).fit(X, y) if self.refit else None
         for name in ("best_estimator_", "feature_names_in_"):
@@ -222,12 +209,12 @@ class SelectionSearch(BaseSearchCV):
         return self
 
     def check(self) -> None:
-        """UsageError for a setting out of range, also of the bench that is not used."""
+        """Raise UsageError for a setting out of range, also of an environment that is not used."""
         self._algorithm(SMALL)
         sampled = {"test_fraction": self.test_fraction, "initial_rows": self.initial_rows}
-        check_options(SamplesBench.kind, sampled)
+        check_options(SamplesEnvironment.kind, sampled)
         limit = {} if self.probe_seconds is None else {"probe_seconds": self.probe_seconds}
-        check_options(FoldsBench.kind, {"folds": self.folds, **limit})
+        check_options(FoldsEnvironment.kind, {"folds": self.folds, **limit})
         if self.n_jobs < 1:
             raise UsageError(f"n_jobs={self.n_jobs}: give the number of processes, 1 or more")
 
@@ -244,18 +231,30 @@ class SelectionSearch(BaseSearchCV):
 
     @property
     def guarantee_(self) -> str:
-        """What is promised of the choice, if what holds, what was checked and seen broken."""
+        """The guarantee for the choice, its assumption, and what was checked and seen broken."""
         return findings.guarantee(self.events_, self._names)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy of `best_estimator_` on rows `X` with the labels `y`."""
+        """Return the accuracy of `best_estimator_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+        """
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         # Not those of the parent, which asks one estimator and not several.
         tags = BaseEstimator.__sklearn_tags__(self)
         of = self.estimator.values() if isinstance(self.estimator, Mapping) else self.estimator
-        every = [get_tags(each) for each in (of if _several(self.estimator) else [of])]
+        several = isinstance(self.estimator, (Sequence, Mapping))
+        every = [get_tags(each) for each in (of if several else [of])]
         if every:
             tags.estimator_type = every[0].estimator_type
             tags.classifier_tags = replace(every[0].classifier_tags, multi_label=False)
@@ -266,44 +265,44 @@ class SelectionSearch(BaseSearchCV):
         return tags
 
     def _refuse(self, params: Mapping[str, Any]) -> None:
-        """Say what is not supported."""
+        """Raise UsageError for weights, groups and other scores."""
         for name, value in params.items():
             if value is not None:
                 raise UsageError(
-                    f"fit({name}=...): the promise is of rows drawn alike, each right or wrong, so"
-                    " there are no weights and no groups: leave it out, or weigh classes by the"
+                    f"fit({name}=...): the guarantee is of rows drawn alike, each right or wrong,"
+                    " without weights and groups: leave it out, or weigh classes by the"
                     " estimator's own class_weight"
                 )
         if self.scoring not in (None, "accuracy"):
             raise UsageError(
-                f"scoring={self.scoring!r}: the promise counts rows that are right or wrong: use"
+                f"scoring={self.scoring!r}: the guarantee counts rows that are right or wrong: use"
                 " 'accuracy', or scikit-learn's HalvingGridSearchCV for other measures"
             )
 
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
-        """What chooses, and its name."""
-        promise = {"epsilon": self.epsilon, "delta": self.delta}
-        registry.build("abc", promise)  # checks them, also for one that takes neither
+        """Return the name of the algorithm, and the algorithm."""
+        levels = {"epsilon": self.epsilon, "delta": self.delta}
+        registry.build("abc", levels)  # checks them, also for one that takes neither
         if isinstance(self.algorithm, Algorithm):
             name, algorithm = type(self.algorithm).__name__, self.algorithm
         else:
             auto = "early-stopped-cv" if n_rows < SMALL else "abc"
             name = auto if self.algorithm == "auto" else self.algorithm
             known = setting_names(registry.algorithm_class(name))
-            chosen = {key: value for key, value in promise.items() if key in known}
+            chosen = {key: value for key, value in levels.items() if key in known}
             algorithm = registry.build(name, chosen)
-        if algorithm.bench not in (SamplesBench.kind, FoldsBench.kind):
+        if algorithm.environment not in (SamplesEnvironment.kind, FoldsEnvironment.kind):
             raise UsageError(
-                f"algorithm {name!r} runs on the {algorithm.bench} bench: give one that selects"
-                " configurations, such as 'abc'"
+                f"algorithm {name!r} runs on the environment {algorithm.environment}: give one"
+                " that selects configurations, such as 'abc'"
             )
         return name, algorithm
 
-    def _bench(
+    def _environment(
         self, algorithm: Algorithm, made: Choices, X: Any, y: NDArray[Any], seed: int
-    ) -> Bench:
-        """What it runs on."""
-        on_folds = algorithm.bench == FoldsBench.kind
+    ) -> Environment:
+        """Return the environment of the algorithm."""
+        on_folds = algorithm.environment == FoldsEnvironment.kind
         split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
         common: dict[str, Any] = {
             "split": split,
@@ -316,12 +315,17 @@ class SelectionSearch(BaseSearchCV):
         }
         if not on_folds:
             probes = RecordedProbes(**common)
-            return SamplesBench(probes, seed, initial_rows=self.initial_rows)
+            # Half of these are the first sample, to which a row of each class that it does not
+            # have is added.
+            initial = max(self.initial_rows, 2 * len(pd.unique(y)))
+            return SamplesEnvironment(probes, seed, initial_rows=initial)
         if self.folds > len(y):
             raise DataError(f"n_samples={len(y)} are too few for {self.folds} folds: give more")
         if self.n_jobs > 1 and self.probe_seconds is None:
             common["probe_seconds"] = A_DAY  # what runs at once runs in processes of its own
-        return FoldsBench(RecordedFolds(**common, folds=self.folds, n_jobs=self.n_jobs), seed)
+        return FoldsEnvironment(
+            RecordedFolds(**common, folds=self.folds, n_jobs=self.n_jobs), seed
+        )
 
     def _split(self, X: Any, y: NDArray[Any], test_fraction: float, seed: int) -> Shuffled:
         def samples() -> Samples:
@@ -343,7 +347,7 @@ class SelectionSearch(BaseSearchCV):
 
 
 def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
-    """Rows that can be taken by number, and their labels."""
+    """Return rows that can be indexed by number, and their labels."""
     if y is None:
         name = type(search).__name__
         raise DataError(f"{name} requires y to be passed, but the target y is None")
@@ -363,7 +367,3 @@ def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
     if (labels == labels[0]).all():
         raise DataError(f"y has one class, {labels[0]}: nothing can be learned")
     return X, labels
-
-
-def _several(estimator: Any) -> bool:
-    return isinstance(estimator, (Sequence, Mapping))

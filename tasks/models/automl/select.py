@@ -1,7 +1,5 @@
 """Select among one's own scikit-learn pipelines by a call from Python."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +11,37 @@ from leaseboard.tasks.models.automl.search import SelectionSearch
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The choice: its name, an untrained copy of the estimator, its score, and how it came."""
+    """Choice among classifiers; `select` returns it.
+
+    Parameters
+    ----------
+    name : str
+        What the choice is called.
+    estimator : classifier
+        An untrained copy of it.
+    score : float
+        As `SelectionSearch.best_score_`.
+    guarantee : str
+        As `SelectionSearch.guarantee_`.
+    leaderboard : DataFrame
+        All configurations, the best first.
+    events : tuple of Event
+        The search, as `leaseboard.algorithms.events` describes it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> own = {"bayes": GaussianNB(), "stump": DecisionTreeClassifier(max_depth=1)}
+    >>> chosen = select(own, *load_iris(return_X_y=True), random_state=0)
+    >>> chosen.name, chosen.leaderboard["name"].tolist()
+    ('bayes', ['bayes', 'stump'])
+    """
 
     name: str
     estimator: Any
     score: float
-    """As `SelectionSearch.best_score_`."""
     guarantee: str
     leaderboard: pd.DataFrame
     events: tuple[Event, ...]
@@ -30,9 +53,23 @@ def select(estimator: Any, X: Any, y: Any, **options: Any) -> Selected:
     Parameters
     ----------
     estimator : classifier, or a list or dict of them
-    X, y : as `SelectionSearch.fit`
+        Pipelines of your own, or one whose parameters `param_grid` names.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Rows to select on.
+    y : array-like of shape (n_samples,)
+        Classes.
     **options
         Of `SelectionSearch`, but for `refit`.
+
+    Returns
+    -------
+    Selected
+        With `name`, `estimator`, `score`, `guarantee`, `leaderboard` and `events`.
+
+    Raises
+    ------
+    UsageError, DataError
+        See `SelectionSearch.fit`.
 
     Examples
     --------

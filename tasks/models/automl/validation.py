@@ -1,7 +1,5 @@
 """Which rows the trials of an estimator train on and which they are validated on."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,7 +46,7 @@ def folds_of(
     X: Any,
     seed: int,
 ) -> Validation:
-    """The folds that `cv` asks for.
+    """Return the folds that `cv` asks for.
 
     - `cv`: a number of folds; a share of the rows, for one fit; a splitter of scikit-learn; or
       pairs of row numbers.
@@ -85,7 +83,7 @@ def folds_of(
 
 
 def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> int | float:
-    """5 folds where a budget of so many seconds has time for it, one fit on 80 % where not.
+    """Return 5 folds where a budget of so many seconds has time for it, else a share of 80 %.
 
     `n_classes`: 0 for a regression.
     """
@@ -95,7 +93,7 @@ def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> 
 
 
 def _numbered(groups: Any, n_rows: int) -> Rows:
-    """A number for each group, whatever names them; a missing name is a group too."""
+    """Return the number of each row's group; rows without a name are one group."""
     names = column_or_1d(groups, dtype=object)
     if len(names) != n_rows:
         raise ValueError(f"X has {n_rows} samples and groups has {len(names)}: name each row's")
@@ -103,11 +101,13 @@ def _numbered(groups: Any, n_rows: int) -> Rows:
 
 
 def _rows(given: Any, n_rows: int) -> Rows:
-    """Row numbers, which may be given as a mask or count from the end."""
+    """Return row numbers; they may be given as a mask, or from the end."""
     rows = np.asarray(given)
     mask = rows.dtype == bool
     if len(rows) and not mask and rows.dtype.kind not in "iu":
-        raise ValueError("cv has rows that are no numbers: give row numbers, or masks of all rows")
+        raise ValueError(
+            "cv has rows that are not numbers: give row numbers, or masks of all rows"
+        )
     if (mask and len(rows) != n_rows) or (
         not mask and len(rows) and not -n_rows <= rows.min() <= rows.max() < n_rows
     ):
@@ -116,7 +116,7 @@ def _rows(given: Any, n_rows: int) -> Rows:
 
 
 def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:
-    """A splitter that keeps the rows of a group together."""
+    """Return a splitter that never divides the rows of a group."""
     n_groups = len(np.unique(groups))
     if n_groups < 2:
         raise ValueError("groups has one group: rows of at least two are needed to validate")
@@ -146,11 +146,10 @@ def _holdout(
 def _k_folds(
     n_folds: int, target: NDArray[Any], codes: NDArray[np.int64] | None, seed: int
 ) -> Validation:
-    """Every class is dealt evenly; the only row of a class is never validated on."""
+    """Deal each class evenly; never validate on the only row of a class."""
     if not 2 <= n_folds <= len(target):
         raise ValueError(f"cv={n_folds}: give 2 to {len(target)} folds, a share, or a splitter")
-    rng = generator(seed, "validation")
-    order = rng.permutation(len(target))
+    order = generator(seed, "validation").permutation(len(target))
     if codes is not None:
         order = order[np.argsort(codes[order], kind="stable")]
     fold_of = np.empty(len(target), dtype=np.intp)

@@ -14,23 +14,27 @@ from leaseboard.tasks.report.sections import (
     selections,
     whole_systems,
 )
+from leaseboard.tasks.score.diagnostics import signals
 
 SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     board.leaderboard,
+    board.diagnostics,
     curves.curves,
     board.nights,
     board.significance,
-    board.data_sets,
+    board.datasets,
     selections.ranks,
     selections.selections,
     published.relative_error,
     whole_systems.systems,
     whole_systems.own_processes,
+    policies.regret,
     policies.speed_up,
     policies.exploitation,
     policies.retired,
     published.published,
     jobs.jobs,
+    jobs.every_configuration,
     jobs.repeat,
 )
 """In the order of the page; one that has nothing to say of a run gives None."""
@@ -41,5 +45,6 @@ READERS: tuple[Reader[Any], ...] = (
     policies.job_progress,
     policies.job_retired,
     jobs.job_log,
+    signals,
 )
 """All that any section asks of the event logs, each of which is read once."""

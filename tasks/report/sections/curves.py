@@ -1,7 +1,5 @@
 """Anytime curves: the score of every algorithm while its budget is being spent."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -17,12 +15,14 @@ from leaseboard.tasks.report.charts import (
     chart,
     colour,
     scatter,
+    score_axis,
     thinned,
+    wording,
 )
 from leaseboard.tasks.report.job_charts import MOST_POINTS, Curve, cost_curve_of, curve_of
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Section
-from leaseboard.tasks.score.table import Floats, nanmean, ranked
+from leaseboard.tasks.score.table import Floats, nanmean
 
 SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
 
@@ -41,7 +41,7 @@ def curves(made: Material) -> Section | None:
     if not drawn:
         return None
     choices, figures = zip(*drawn, strict=True)
-    return Section("curves", "Score over time", nav="Curves", figures=figures, choices=choices)
+    return Section("curves", **wording("curves"), figures=figures, choices=choices)
 
 
 def anytime(made: Material) -> Iterator[tuple[str, Figure]]:
@@ -52,12 +52,12 @@ def anytime(made: Material) -> Iterator[tuple[str, Figure]]:
     for row, (score, cost) in made.by(job_curves):
         for found, curve in ((scores, score), (costs, cost)):
             if len(curve[0]):
-                found.setdefault((row.label, row.data), []).append(curve)
+                found.setdefault((row.name, row.data), []).append(curve)
     directions = dict(zip(table.problems, table.directions, strict=True))
     if not made.found.board.one_set:
         ranks = rank_figure(frame, scores, made.labels, directions)
         if ranks is not None:
-            yield "All data sets: mean rank", ranks
+            yield "All datasets: mean rank", ranks
     for data in table.problems:
         done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
         if not len(done):
@@ -82,6 +82,7 @@ def data_figure(
 ) -> Figure | None:
     """Return the median over repetitions with the quartiles as a band, for one dataset."""
     traces: list[Trace] = []
+    scores: list[float] = []
     for index, label in enumerate(labels):
         mine = curves.get((label, data), ())
         if not mine:
@@ -95,11 +96,13 @@ def data_figure(
         if len(mine) > 1 and (high > low).any():
             traces.append(band(index, label, grid.tolist(), low.tolist(), high.tolist()))
         traces.append(_line(index, label, grid, middle))
+        scores += middle.tolist()
     if not traces:
         return None
     note = "Median over repetitions; the band holds the middle half of them."
     title = "Score while the budget is spent"
-    return chart(title, note, traces, axis(unit, type="log"), metric, 440, log="xy")
+    across, up = axis(unit, type="log"), score_axis(metric, scores)
+    return chart(title, note, traces, across, up, 440, log="xy")
 
 
 def rank_figure(
@@ -122,11 +125,10 @@ def rank_figure(
         for i, label in enumerate(labels):
             if mine := curves.get((label, data), ()):
                 means[i] = nanmean(np.array([at_points(c, points) for c in mine]), axis=0)
-        # Ranks are compared over time only among those who have a score all along.
+        # Ranks are compared over time only among those that have a score at the end.
         present = np.isfinite(means).any(axis=1)
-        for s in range(len(SHARES)):
-            now = means[present, s]
-            ranks[p, present, s] = ranked(np.where(np.isfinite(now), sign * now, np.inf))
+        now = np.where(np.isfinite(means), sign * means, np.inf)[present]
+        ranks[p, present] = pd.DataFrame(now).rank()
     averages = nanmean(ranks, axis=0)
     traces = [
         _line(i, label, SHARES * 100, averages[i])
@@ -134,7 +136,7 @@ def rank_figure(
         if np.isfinite(averages[i]).any()
     ]
     note = (
-        f"Rank of the mean score over repetitions, averaged over {len(problems)} data sets;"
+        f"Rank of the mean score over repetitions, averaged over {len(problems)} datasets;"
         " an algorithm without a score so far ranks last."
     )
     return chart(

@@ -1,6 +1,4 @@
-"""Policies over arms: how soon they matched the joint optimiser, and what each arm got."""
-
-from __future__ import annotations
+"""Policies over arms: regret, how soon they matched a joint optimiser, and what each arm got."""
 
 import math
 from collections.abc import Sequence
@@ -8,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     Eliminated,
@@ -16,67 +15,125 @@ from leaseboard.algorithms.events import (
     of,
 )
 from leaseboard.algorithms.policies.policy import RETIRED
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
+from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import Cell, Section, Table, data_cell, number, percent
+from leaseboard.tasks.report.page import (
+    Cell,
+    Section,
+    Table,
+    data_cell,
+    finite,
+    number,
+    percent,
+    rounded,
+)
+from leaseboard.tasks.score.inference import Interval
+from leaseboard.tasks.score.regret import SHARES, Where, regrets
 from leaseboard.tasks.score.speed_up import progress_of, reference_of, speed_ups
 from leaseboard.tasks.score.table import Floats
 
 PREFIX = "exploitation."
-"""Of the metrics in which the environment of pulls keeps an arm's share of the pulls."""
+"""Prefix of the metrics with an arm's share of the pulls."""
+
+JOINT = frozenset(entry.name for entry in registry.ENTRIES if ".policies.joint:" in entry.target)
+"""Algorithms whose trials of an arm are not those of the arm's own optimiser."""
 
 Retired = tuple[str, float, int, str]
 """An arm's name, when it was retired, after how many pulls, and why."""
 
 
 def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
-    """Return how a finished job of trials got on."""
-    return progress_of(events) if row.status == "ok" and row.bench in choosing("arm") else None
+    """Return the progress of a finished job of trials."""
+    return (
+        progress_of(events) if row.status == "ok" and row.environment in choosing("arm") else None
+    )
 
 
 def speed_up(made: Material) -> Section | None:
-    """Return the speed-ups; None where no reference ran or nothing stands beside it."""
+    """Return the speed-ups; None where no reference ran or nothing is compared with it."""
     runs: dict[tuple[str, int], dict[str, Floats]] = {}
     for row, progress in made.by(job_progress):
-        runs.setdefault((row.data, row.repetition), {})[row.label] = progress
+        runs.setdefault((row.data, row.repetition), {})[row.name] = progress
     reference = reference_of(label for by_label in runs.values() for label in by_label)
     if reference is None or (found := speed_ups(runs, reference)).empty:
         return None
+    never = Cell("never")
     unit = " or ".join(sorted({row.unit for row, _ in made.by(job_progress)}))
     rows = [
         {
-            "Data": data_cell(one.data, made.names) if one.data else Cell("All data sets"),
-            "Algorithm": one.label,
+            "Data": data_cell(one.data, made.names) if one.data else Cell("All datasets"),
+            "Algorithm": one.name,
             "Runs": one.runs,
             "Reached": one.reached,
-            unit.capitalize(): _or_never(one.units),
-            "CPU s": _or_never(one.cpu_seconds),
+            unit.capitalize(): never if math.isinf(one.units) else number(one.units),
+            "CPU s": never if math.isinf(one.units) else number(one.cpu_seconds),
             f"Times fewer {unit}": number(one.times_units, 3),
             "Times less CPU": number(one.times_cpu, 3),
         }
         for one in found.itertuples()
     ]
-    table = Table(
-        "speed-up-table",
-        f"Until the final validation score of {reference} was matched",
-        pd.DataFrame(rows),
-        filters="speed-ups",
-        key=1,
-    )
-    over_all = "" if found["data"].iloc[0] else ", and first over all data sets and repetitions"
-    text = (
-        "What each algorithm needed until its best validation score was at least the one with"
-        f" which {reference} ended on the same data and repetition. Medians over"
-        f" repetitions{over_all}; a repetition that never got there counts as infinitely long, and"
-        f" its speed-up as 0. The speed-up is what {reference} needed to reach that score itself,"
-        " over what the algorithm needed; the seconds are those recorded when the trials were run."
-    )
-    title = "Speed-up to the same validation score"
-    return Section("speed-up", title, nav="Speed-up", text=[text], tables=[table])
+    words = wording("speed-up-table", reference=reference)
+    table = Table("speed-up-table", frame=pd.DataFrame(rows), **words)
+    over_all = "" if found["data"].iloc[0] else ", and first over all datasets and repetitions"
+    words = wording("speed-up", reference=reference, over_all=over_all)
+    return Section("speed-up", **words, tables=[table])
 
 
-def _or_never(value: float) -> Cell:
-    return number(value) if math.isfinite(value) else Cell("never")
+def regret(made: Material) -> Section | None:
+    """Return the regret over time; None where no two algorithms have trials of one repetition."""
+    runs: dict[Where, dict[str, Floats]] = {}
+    for row, progress in made.by(job_progress):
+        if row.unit == "trials":
+            runs.setdefault((row.data, row.repetition), {})[row.name] = progress[2]
+    if (found := regrets(runs)).empty:
+        return None
+    rows = [
+        {
+            "Algorithm": label,
+            "Runs": one["runs"],
+            "Mean regret": _with_ends(one["regret"].times(100), 3),
+            "Times the first": _with_ends(one["times"], 2),
+            "Mean rank": _with_ends(one["rank"], 2),
+            "Ranks behind the first": _with_ends(one["behind"], 2),
+            **{
+                f"Regret after {100 * share:g} %": rounded(100 * one[f"after {share}"], 3)
+                for share in SHARES
+            },
+        }
+        for label, one in found.iterrows()
+    ]
+    table = Table("regret-table", frame=pd.DataFrame(rows), **wording("regret-table"))
+    words = wording("regret", **recorded(made.frame))
+    return Section("regret", **words, tables=[table])
+
+
+def _with_ends(value: Interval, decimals: int) -> Cell:
+    ends = f" [{value.lower:.{decimals}f}, {value.upper:.{decimals}f}]"
+    text = f"{value.value:.{decimals}f}" + (ends if math.isfinite(value.lower) else "")
+    return Cell(text, finite(value.value))
+
+
+def recorded(frame: pd.DataFrame) -> dict[str, int]:
+    """Return how many trials of an arm alone a run asked for, and how many it did not.
+
+    Trial number n of an arm is the same one for every policy. So a further policy costs at most
+    those that are `missing`, of all that the budget would allow of every arm.
+    """
+    frame = frame[frame["environment"].isin(choosing("arm")) & ~frame["algorithm"].isin(JOINT)]
+    done = frame[frame["status"] == "ok"]
+    asked, every = 0, 0
+    for _, jobs in done.groupby(["data", "repetition"]):
+        pulls = pd.DataFrame(
+            {name: share * metrics["trials"] for name, share in metrics.items()
+             if name.startswith(PREFIX)} for metrics in jobs["metrics"]
+        ).round()  # fmt: skip
+        asked += int(pulls.max().sum())
+        every += int(pulls.shape[1] * pulls.sum(axis=1).max())
+    repetitions = len(frame.groupby(["data", "repetition"]))
+    finished = len(done.groupby(["data", "repetition"]))
+    return {"recorded": asked, "missing": every - asked, "finished": finished,
+            "repetitions": repetitions}  # fmt: skip
 
 
 def exploitation(made: Material) -> Section | None:
@@ -84,20 +141,15 @@ def exploitation(made: Material) -> Section | None:
     table = shares_of(made.frame, made.labels)
     if table is None:
         return None
-    text = (
-        "The share of its trials that an algorithm gave each arm, means over data sets and"
-        " repetitions. The best arm is the one whose trial won on the same data and repetition,"
-        " whichever algorithm pulled it; on a tie, all that won."
-    )
-    return Section("exploitation", "Exploitation rates", text=[text], tables=[table])
+    return Section("exploitation", **wording("exploitation"), tables=[table])
 
 
 def shares_of(frame: pd.DataFrame, labels: Sequence[str]) -> Table | None:
     """Return the shares of every algorithm, means over its finished runs; None without arms.
 
-    `labels`: the algorithms in the order of the board.
+    `labels`: the algorithms in the order of the leaderboard.
     """
-    done = frame[frame["bench"].isin(choosing("arm")) & (frame["status"] == "ok")]
+    done = frame[frame["environment"].isin(choosing("arm")) & (frame["status"] == "ok")]
     if not len(done):
         return None
     shares = pd.DataFrame(
@@ -105,10 +157,10 @@ def shares_of(frame: pd.DataFrame, labels: Sequence[str]) -> Table | None:
           if name.startswith(PREFIX)} for metrics in done["metrics"]],
         index=done.index,
     )  # fmt: skip
-    arms = shares.groupby(done["label"]).mean()
+    arms = shares.groupby(done["name"]).mean()
     arms = arms[sorted(arms, key=lambda arm: (-arms[arm].mean(), arm))]
-    best = _on_the_best(done, shares).groupby(done["label"]).mean()
-    runs = done["label"].value_counts()
+    best = _on_the_best(done, shares).groupby(done["name"]).mean()
+    runs = done["name"].value_counts()
     rows = [
         [label, runs[label], percent(best[label]), *map(percent, arms.loc[label])]
         for label in labels
@@ -116,13 +168,13 @@ def shares_of(frame: pd.DataFrame, labels: Sequence[str]) -> Table | None:
     ]
     columns = ["Algorithm", "Runs", "Best arm", *arms]
     frame = pd.DataFrame(rows, columns=columns, dtype=object)
-    return Table("exploitation-table", "Shares of the trials", frame)
+    return Table("exploitation-table", frame=frame, **wording("exploitation-table"))
 
 
 def _on_the_best(done: pd.DataFrame, shares: pd.DataFrame) -> pd.Series:
     """Return the share of each run on the arms with which any run of its repetition won.
 
-    Runs of a single arm, as those of a peer, have no choice and name no winner.
+    Runs of a single arm, as those of a framework, have no choice and name no winner.
     """
     chose = shares.notna().sum(axis=1) > 1
     found = pd.Series(math.nan, index=done.index)
@@ -134,8 +186,8 @@ def _on_the_best(done: pd.DataFrame, shares: pd.DataFrame) -> pd.Series:
 
 
 def job_retired(row: Any, events: Sequence[Event]) -> list[Retired] | None:
-    """Return the arms that a job retired; None if there are none."""
-    if row.bench not in choosing("arm"):
+    """Return the arms that a job retired; None without any."""
+    if row.environment not in choosing("arm"):
         return None
     gone = [event for event in of(events, Eliminated) if event.reason.startswith(RETIRED)]
     arms = {e.configuration: e.parameters["arm"] for e in of(events, ConfigurationAdmitted)}
@@ -148,7 +200,7 @@ def retired(made: Material) -> Section | None:
     """Return every arm that was retired, with its reason; None where no arm was."""
     rows = [
         {
-            "Algorithm": row.label,
+            "Algorithm": row.name,
             "Data": data_cell(row.data, made.names),
             "Arm": arm,
             "Why": reason,
@@ -161,10 +213,5 @@ def retired(made: Material) -> Section | None:
     ]
     if not rows:
         return None
-    caption = "Arms that were retired"
-    table = Table("retired-table", caption, pd.DataFrame(rows), filters="retired arms")
-    text = (
-        "An arm whose trials fail alike so many times in a row gets no further trial; what it"
-        " would have got goes to the others. “Retired at” is in the budget’s unit."
-    )
-    return Section("retired", "Retired arms", nav="Retired arms", text=[text], tables=[table])
+    table = Table("retired-table", frame=pd.DataFrame(rows), **wording("retired-table"))
+    return Section("retired", **wording("retired"), tables=[table])

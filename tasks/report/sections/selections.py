@@ -1,17 +1,17 @@
-"""Configuration selection held against Full-run, as in the paper's Figures 3 to 8."""
+"""Configuration selection compared with Full-run, as in the paper's Figures 3 to 8."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from statistics import mean, median
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import pandas as pd
 
 from leaseboard.algorithms.configurations import configurations
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Event, of
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import (
     LOG,
     Figure,
@@ -24,17 +24,28 @@ from leaseboard.tasks.report.charts import (
     placed,
     plain,
     scatter,
+    sentences,
     text,
+    wording,
 )
 from leaseboard.tasks.report.material import Material
-from leaseboard.tasks.report.page import Cell, Names, Section, Table, cell, count, number, rounded
+from leaseboard.tasks.report.page import (
+    Cell,
+    Names,
+    Section,
+    Table,
+    cell,
+    count,
+    data_cell,
+    number,
+    rounded,
+)
 from leaseboard.tasks.score.selection import (
     COUNT,
     REFERENCE,
     RULE,
     TOLERATED,
     Selection,
-    Sweep,
     Truth,
     champion_of,
     compare,
@@ -47,21 +58,17 @@ _BROKEN = 3
 """The colour of an interval that misses the real accuracy."""
 
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x")
-_BUDGETS = ("time_limit", "initial_rows")
-_FASTER = "times faster than Full-run"
-_LOSS = "accuracy lost"
+_FASTER, _LOST = "times faster than Full-run", "accuracy lost"
 _FROM_ZERO = {"rangemode": "tozero", "tickformat": "~g"}
-_SPEEDUP = ("Speed-up", "speedup", _FASTER, LOG)
-_LOST = ("Loss", "loss", _LOSS, _FROM_ZERO)
 
 
 def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
     """Return the log of a finished job of selection."""
-    return events if row.status == "ok" and row.bench in choosing("configuration") else None
+    return events if row.status == "ok" and row.environment in choosing("configuration") else None
 
 
 def truths(made: Material) -> dict[tuple[str, int], Truth]:
-    """Return what Full-run found on each data set and repetition."""
+    """Return the results of Full-run on each dataset and repetition."""
     found: dict[tuple[str, int], Truth] = {}
     for row, events in made.by(selection_log):
         if row.algorithm == REFERENCE:
@@ -70,11 +77,11 @@ def truths(made: Material) -> dict[tuple[str, int], Truth]:
 
 
 def compared(made: Material) -> list[Selection]:
-    """Return every run that has a Full-run to stand beside, Full-run itself left out."""
+    """Return every run that can be compared with a Full-run, Full-run itself left out."""
     real = truths(made)
     found = [
         compare(
-            events, real[row.data, row.repetition], key=str(row.key), label=row.label,
+            events, real[row.data, row.repetition], key=str(row.key), name=row.name,
             data=row.data, algorithm=row.algorithm,
         )
         for row, events in made.by(selection_log)
@@ -84,188 +91,149 @@ def compared(made: Material) -> list[Selection]:
 
 
 def ranks(made: Material) -> Section | None:
-    """Return who loses little and is quick; None where none of one size ran beside Full-run."""
+    """Return ranks by loss and seconds; None where none of one size ran with Full-run."""
     found = standings(made.frame)
     if found.empty:
         return None
-    text = (
-        f"{RULE} The loss is the accuracy of Full-run’s choice less that of the algorithm’s, both"
-        " trained in full and judged on held-out rows; by loss alone Full-run is first, because it"
-        " defines what is best. CPU and wall seconds are of the selection alone, means over"
-        " finished runs; a fit is charged what it took when it was recorded, whoever asks for it."
-        " The speed-up is over Full-run, the geometric mean."
-    )
-    table = Table(
-        "selection-ranks-table",
-        "Mean ranks over data sets by loss and seconds",
-        pd.DataFrame([_standing(str(label), each) for label, each in found.iterrows()]),
-    )
-    title = "Selection: loss and seconds"
-    return Section("selection-ranks", title, nav="Loss and seconds", text=[text], tables=[table])
-
-
-def _standing(label: str, each: pd.Series) -> dict[str, object]:
-    shares = {epsilon: f"{100 * epsilon:g} %" for epsilon in TOLERATED}
-    finished, least = int(each["finished"]), TOLERATED[0]
-    above = {share: int(each[f"above {epsilon}"]) for epsilon, share in shares.items()}
-    return {
-        "Algorithm": label,
-        **{f"Mean rank, {share} may be lost": rounded(each[f"rank at {epsilon}"], 2)
-           for epsilon, share in shares.items()},
-        "Mean rank by loss": rounded(each["rank by loss"], 2),
-        "Mean rank by seconds": rounded(each["rank by seconds"], 2),
-        "Mean loss": number(each["loss"], 3, "bad" if each["loss"] > least else ""),
-        "Worst loss": number(each["worst"], 3, "bad" if each["worst"] > least else ""),
-        **{f"Lost more than {share}": Cell(f"{n} of {finished}", n, "bad" if n else "")
-           for share, n in above.items()},
-        "CPU s": number(each["cpu_seconds"], 3),
-        "Wall s": number(each["wall_seconds"], 3),
-        "Speed-up": Cell("∞") if math.isinf(each["speedup"]) else number(each["speedup"], 3),
-        "Finished": finished,
-        "Failed": count(each["failed"]),
-        "Skipped": int(each["skipped"]),
-    }  # fmt: skip
+    shares = {f"{100 * epsilon:g} %": epsilon for epsilon in TOLERATED}
+    shown: dict[str, list[Cell]] = {"Algorithm": [cell(str(label)) for label in found.index]}
+    for name, column in (
+        *((f"Mean rank, {share} may be lost", f"rank at {e}") for share, e in shares.items()),
+        ("Mean rank by loss", "rank by loss"),
+        ("Mean rank by seconds", "rank by seconds"),
+    ):
+        shown[name] = [rounded(rank, 2) for rank in found[column]]
+    for name in ("loss", "worst"):
+        kinds = ["bad" if loss > TOLERATED[0] else "" for loss in found[name]]
+        shown[f"{'Mean' if name == 'loss' else 'Worst'} loss"] = [
+            number(loss, 3, kind) for loss, kind in zip(found[name], kinds, strict=True)
+        ]
+    for share, epsilon in shares.items():
+        above = zip(found[f"above {epsilon}"], found["finished"], strict=True)
+        shown[f"Lost more than {share}"] = [
+            Cell(f"{n} of {finished}", n, "bad" if n else "") for n, finished in above
+        ]
+    for name, column in (("CPU s", "cpu_seconds"), ("Wall s", "wall_seconds")):
+        shown[name] = [number(seconds, 3) for seconds in found[column]]
+    shown["Speed-up"] = [Cell("∞") if math.isinf(x) else number(x, 3) for x in found["speedup"]]
+    shown |= {"Finished": [cell(n) for n in found["finished"]],
+              "Failed": [count(n) for n in found["failed"]],
+              "Skipped": [cell(n) for n in found["skipped"]]}  # fmt: skip
+    words = wording("selection-ranks-table")
+    table = Table("selection-ranks-table", frame=pd.DataFrame(shown), **words)
+    return Section("selection-ranks", **wording("selection-ranks", rule=RULE), tables=[table])
 
 
 def selections(made: Material) -> Section | None:
-    """Return the selections; None where nothing was selected beside Full-run."""
+    """Return the selections; None where none ran with Full-run."""
     found = compared(made)
     if not found:
         return None
-    kept = sum(selection.kept is True for selection in found)
-    promised = sum(selection.kept is not None for selection in found)
-    held = (
-        "Held against Full-run on the same data and repetition, over the same configurations."
-        " Speed-up (i) is Full-run’s CPU seconds over those of the selection, (ii) counts one full"
-        " training of the choice too. The loss is that of real test accuracy; it stayed within the"
-        f" allowed epsilon in {kept} of {promised} runs that promise one."
-    )
+    guaranteed = [selection.kept for selection in found if selection.kept is not None]
     bounded = [selection.calibration for selection in found if selection.epsilon is not None]
-    calibration = (
-        f"Calibration: of {sum(c.intervals for c in bounded)} intervals before full size,"
-        f" {sum(c.above for c in bounded)} lay above the real accuracy (the configuration did"
-        " better on a sample than in full: exploitiveness broke) and"
-        f" {sum(c.below for c in bounded)} below it (it did not fit its sample: fitness broke)."
-        " Where the upper bounds of the best configuration alone are a promise, as by default,"
-        " no other’s counts."
-    )
+    intervals, above, below = (sum(getattr(each, name) for each in bounded)
+                               for name in ("intervals", "above", "below"))  # fmt: skip
+    words = wording(
+        "selection", kept=sum(guaranteed), guaranteed=len(guaranteed), intervals=intervals,
+        above=above, below=below,
+    )  # fmt: skip
     groups: dict[tuple[str, str], list[Selection]] = {}
     for selection in found:
-        groups.setdefault((selection.data, selection.label), []).append(selection)
-    table = Table(
-        "selection-table",
-        "Speed-up, loss and calibration; medians over runs, the worst loss, sums of intervals",
-        pd.DataFrame([_group(made, *place, runs) for place, runs in groups.items()]),
-        filters="selections",
-        key=1,
-    )
-    return Section(
-        "selection",
-        "Configuration selection",
-        nav="Selection",
-        text=[held, calibration],
-        figures=figures(found, made.names),
-        tables=[table],
-    )
+        groups.setdefault((selection.data, selection.name), []).append(selection)
+    rows = [_group(made, *place, runs) for place, runs in groups.items()]
+    table = Table("selection-table", frame=pd.DataFrame(rows), **wording("selection-table"))
+    drawn = figures(found, made.names)
+    return Section("selection", **words, figures=drawn, tables=[table])
 
 
 def _group(made: Material, data: str, label: str, runs: Sequence[Selection]) -> dict[str, object]:
-    intervals, above, below = (
-        sum(getattr(run.calibration, name) for run in runs)
-        for name in ("intervals", "above", "below")
-    )
-    worst = max((run.loss for run in runs if run.loss is not None), default=math.nan)
-    over = any(run.kept is False for run in runs)
-    # Only an interval that is a promise can break an assumption; DAUB's are projections.
-    promises = intervals > 0 and any(run.epsilon is not None for run in runs)
+    frame = as_runs(runs)
+    intervals, above, below = (int(frame[name].sum()) for name in ("intervals", "above", "below"))
+    # Only an interval that is guaranteed can break an assumption; DAUB's are projections.
+    guarantees = intervals > 0 and any(run.epsilon is not None for run in runs)
+    kind = "bad" if any(run.kept is False for run in runs) else ""
     return {
-        "Data": Cell(made.name(data), data),
+        "Data": data_cell(data, made.names),
         "Algorithm": label,
         "Runs": len(runs),
         "Configurations": runs[0].configurations,
-        "Speed-up (i)": number(_median(run.speedup for run in runs), 3),
-        "Speed-up (ii)": number(_median(run.speedup_trained for run in runs), 3),
-        "Loss, worst": number(worst, 3, "bad" if over else ""),
-        "Probes": _median(run.probes for run in runs),
-        "Largest sample": max(run.largest_rows for run in runs),
+        "Speed-up (i)": number(frame["speedup"].median(), 3),
+        "Speed-up (ii)": number(frame["speedup_trained"].median(), 3),
+        "Loss, worst": number(frame["loss"].max(), 3, kind),
+        "Probes": frame["probes"].median(),
+        "Largest sample": frame["largest_rows"].max(),
         "Intervals": cell(intervals) if intervals else Cell("–", 0),
         "Held": 1 - (above + below) / intervals if intervals else None,
-        "Exploitiveness broken": count(above) if promises else Cell("–", above),
-        "Fitness broken": count(below) if promises else Cell("–", below),
+        "Exploitiveness broken": count(above) if guarantees else Cell("–", above),
+        "Fitness broken": count(below) if guarantees else Cell("–", below),
     }
 
 
-def _median(values: Iterable[float | None]) -> float:
-    known = [float(value) for value in values if value is not None]
-    return median(known) if known else math.nan
+def as_runs(found: Sequence[Selection]) -> pd.DataFrame:
+    """Return a row for each selection, its calibration as columns."""
+    names = [each.name for each in fields(Selection)]
+    frame = pd.DataFrame([[getattr(run, name) for name in names] for run in found], columns=names)
+    numbers = ["speedup", "speedup_trained", "loss", "relative_loss"]
+    frame[numbers] = frame[numbers].astype(float)
+    for name in ("intervals", "above", "below"):
+        frame[name] = [getattr(run.calibration, name) for run in found]
+    return frame
 
 
 def figures(found: Sequence[Selection], names: Names) -> list[Figure]:
-    """Return every figure that the runs at hand can fill, in the paper's order."""
-    usable = [run for run in found if run.speedup is not None and run.loss is not None]
-    by_count, by_epsilon = sweeps(usable, COUNT), sweeps(usable, "epsilon")
-    by_budget = [sweep for setting in _BUDGETS for sweep in sweeps(usable, setting)]
-    schedulers = [run for sweep in sweeps(usable, "scheduler") for run in sweep.runs]
-    by_scheduler = _grouped(schedulers, lambda run: str(run.settings["scheduler"]))
-    groups = [(sweep.name, sweep.runs) for sweep in by_count]
-    if not groups:
-        groups = _grouped(usable, lambda run: run.label)
+    """Return every figure that the runs can fill, in the paper's order."""
+    runs = as_runs(found).dropna(subset=["speedup", "loss"])
+    by_count, by_epsilon, by_scheduler, by_limit, by_rows = (
+        sweeps(runs, each)
+        for each in (COUNT, "epsilon", "scheduler", "time_limit", "initial_rows")
+    )
+    groups = runs.assign(sweep=runs["name"]) if by_count.empty else by_count.sort_index()
+    if len(by_scheduler):
+        by_scheduler = by_scheduler.assign(sweep=by_scheduler["value"])
+    many = "number of configurations"
     made = (
-        _lines(by_count, "number of configurations", _SPEEDUP, names),
-        _lines(by_count, "number of configurations", _LOST, names),
+        _lines("Speed-up", "speedup", by_count, many, (_FASTER, LOG), names),
+        _lines("Loss", "loss", by_count, many, (_LOST, _FROM_ZERO), names),
         _points("Speed-up against loss", groups, names),
         _losses(groups),
-        _lines(by_epsilon, "epsilon", _SPEEDUP, names),
-        _lines(by_epsilon, "epsilon", _LOST, names),
-        _over_time(by_budget, names),
+        _lines("Speed-up", "speedup", by_epsilon, "epsilon", (_FASTER, LOG), names),
+        _lines("Loss", "loss", by_epsilon, "epsilon", (_LOST, _FROM_ZERO), names),
+        _over_time([by_limit, by_rows], names),
         _points("Schedulers", by_scheduler, names),
     )
     return [figure for figure in made if figure is not None]
 
 
-def _grouped(
-    found: Sequence[Selection], name_of: Callable[[Selection], str]
-) -> list[tuple[str, list[Selection]]]:
-    groups: dict[str, list[Selection]] = {}
-    for run in found:
-        groups.setdefault(name_of(run), []).append(run)
-    return list(groups.items())
-
-
-def _points(
-    title: str, groups: Sequence[tuple[str, Sequence[Selection]]], names: Names
-) -> Figure | None:
+def _points(title: str, groups: pd.DataFrame, names: Names) -> Figure | None:
     """Return Figures 4a and 8: speed-up against relative loss, a point a run."""
-    places = list(dict.fromkeys(run.data for _, runs in groups for run in runs))
-    if not places:
+    if groups.empty:
         return None
-    symbols = {data: SYMBOLS[i % len(SYMBOLS)] for i, data in enumerate(places)}
+    symbols = {data: SYMBOLS[i % len(SYMBOLS)] for i, data in enumerate(groups["data"].unique())}
     data = [
         scatter(
-            label, (run.relative_loss for run in runs), (run.speedup for run in runs),
-            colour(index), mode="markers",
+            label, runs["relative_loss"], runs["speedup"], colour(index), mode="markers",
             hints=(f"{names.get(run.data, run.data)}, {run.configurations} configurations"
-                   for run in runs),
+                   for run in runs.itertuples()),
             hovertemplate="%{hovertext}<br>loss %{x}, %{y} times faster",
-            marker={"size": 9, "opacity": 0.8, "symbol": [symbols[run.data] for run in runs]},
+            marker={"size": 9, "opacity": 0.8, "symbol": runs["data"].map(symbols).tolist()},
         )
-        for index, (label, runs) in enumerate(groups)
+        for index, (label, runs) in enumerate(groups.groupby("sweep", sort=False))
     ]  # fmt: skip
     shapes = ", ".join(f"{symbol} {names.get(data, data)}" for data, symbol in symbols.items())
-    note = f"A point is one run; its shape is the data set: {shapes}."
+    note = f"A point is one run; its shape is the dataset: {shapes}."
     return chart(title, note, data, _from_none(groups), axis(_FASTER, **LOG), 420)
 
 
-def _losses(groups: Sequence[tuple[str, Sequence[Selection]]]) -> Figure | None:
+def _losses(groups: pd.DataFrame) -> Figure | None:
     """Return Figure 4b: the relative losses of every group as a box."""
-    if not groups:
+    if groups.empty:
         return None
     data: list[Trace] = [
         {
             "type": "box",
             "name": text(label),
-            "showlegend": False,  # the names stand at the axis
-            "x": plain(run.relative_loss for run in runs),
+            "showlegend": False,  # the names are at the axis
+            "x": plain(runs["relative_loss"]),
             "boxpoints": "all",
             "jitter": 0.5,
             "pointpos": 0,
@@ -273,80 +241,72 @@ def _losses(groups: Sequence[tuple[str, Sequence[Selection]]]) -> Figure | None:
             "marker": {"color": colour(index), "size": 4, "opacity": 0.6},
             "line": {"color": colour(index)},
         }
-        for index, (label, runs) in enumerate(groups)
+        for index, (label, runs) in enumerate(groups.groupby("sweep", sort=False))
     ]
-    note = "Every run on every data set is a point; the dashed line is their mean."
+    note = "Every run on every dataset is a point; the dashed line is their mean."
     up = {"autorange": "reversed", "type": "category"}
     return chart("Relative loss", note, data, _from_none(groups), up, 110 + 42 * len(data))
 
 
-def _from_none(groups: Sequence[tuple[str, Sequence[Selection]]]) -> dict[str, Any]:
-    most = max((run.relative_loss or 0.0) for _, runs in groups for run in runs) or 0.01
+def _from_none(groups: pd.DataFrame) -> dict[str, Any]:
+    most = groups["relative_loss"].max() or 0.01
     return axis("relative loss of accuracy", range=[-0.03 * most, 1.05 * most], tickformat="~g")
 
 
-def _over_time(found: Sequence[Sweep], names: Names) -> Figure | None:
-    """Return Figure 7: what is lost by an answer after a share of Full-run's time."""
-
-    def points(values: Mapping[Any, Sequence[Selection]]) -> Iterable[tuple[float, float]]:
-        return sorted(
-            (
-                median(100 / run.speedup for run in runs if run.speedup),
-                mean(run.loss for run in runs if run.loss is not None),
-            )
-            for runs in values.values()
-        )
-
-    note = (
-        "A point is one time limit, or one first sample of successive halving:"
-        " medians of the time and means of the loss over repetitions. Lower left is better."
-    )
+def _over_time(found: Sequence[pd.DataFrame], names: Names) -> Figure | None:
+    """Return Figure 7: the loss of an answer after a share of Full-run's time."""
+    points = [
+        runs.assign(x=100 / runs["speedup"], value=runs["value"].map(str))
+        .groupby(["sweep", "data", "value"], sort=False)
+        .agg(x=("x", "median"), y=("loss", "mean"))
+        .droplevel("value")
+        for runs in found
+        if len(runs)
+    ]
     return _by_data(
-        "Loss under a time limit", note, found, points, names, LOG, _FROM_ZERO,
-        "% of Full-run’s CPU time", _LOSS,
-    )  # fmt: skip
+        "Loss under a time limit", sentences("selection.over_time"),
+        pd.concat(points).sort_values(["x", "y"]), names,
+        LOG, _FROM_ZERO, "% of Full-run’s CPU time", _LOST,
+    ) if points else None  # fmt: skip
 
 
 def _lines(
-    found: Sequence[Sweep],
+    title: str,
+    measure: str,
+    runs: pd.DataFrame,
     setting: str,
-    measure: tuple[str, str, str, dict[str, Any]],
+    vertical: tuple[str, dict[str, Any]],
     names: Names,
 ) -> Figure | None:
-    """Return Figures 3 and 6: a measure by the value of a setting, a panel a data set."""
-    title, attribute, y_title, y_axis = measure
-
-    def points(values: Mapping[Any, Sequence[Selection]]) -> Iterable[tuple[str, float]]:
-        return [(str(value), median(getattr(run, attribute) for run in runs))
-                for value, runs in values.items()]  # fmt: skip
-
+    """Return Figures 3 and 6: a measure by the value of a setting, a panel a dataset."""
+    if runs.empty:
+        return None
+    points = runs.assign(x=runs["value"].map(str)).groupby(["sweep", "data", "x"], sort=False)
+    y_title, y_axis = vertical
     return _by_data(
-        f"{title} by {setting}", "Medians over repetitions.", found, points, names,
+        f"{title} by {setting}", "Medians over repetitions.",
+        points.agg(y=(measure, "median")).reset_index("x"), names,
         {"type": "category"}, y_axis, setting, y_title,
     )  # fmt: skip
 
 
 def _by_data(
-    title: str,
-    note: str,
-    found: Sequence[Sweep],
-    points: Callable[[Mapping[Any, Sequence[Selection]]], Iterable[tuple[Any, float]]],
-    names: Names,
-    *axes: Any,
+    title: str, note: str, points: pd.DataFrame, names: Names, *axes: Any
 ) -> Figure | None:
-    """Return a panel for each data set, and a line in it for each sweep."""
-    places = list(dict.fromkeys(data for sweep in found for data in sweep.points))
-    if not places:
-        return None
-    data = []
-    for index, sweep in enumerate(found):
-        for place, (data_set, values) in enumerate(sweep.points.items()):
-            x, y = zip(*points(values), strict=True)
-            line = scatter(
-                sweep.name, x, y, colour(index), mode="lines+markers",
-                legendgroup=text(sweep.name), showlegend=place == 0,
-            )  # fmt: skip
-            data.append(placed(line, places.index(data_set)))
+    """Return a panel for each dataset, and a line in it for each sweep."""
+    places = points.index.unique("data").tolist()
+    labels = points.index.unique("sweep").tolist()
+    data: list[Trace] = []
+    for label in labels:
+        for place in places:
+            if (label, place) in points.index:
+                mine = points.loc[[(label, place)]]
+                line = scatter(
+                    label, mine["x"], mine["y"], colour(labels.index(label)), mode="lines+markers",
+                    legendgroup=text(label),
+                    showlegend=all(each["legendgroup"] != text(label) for each in data),
+                )  # fmt: skip
+                data.append(placed(line, places.index(place)))
     return Figure(title, note, data, panels([names.get(p, p) for p in places], *axes))
 
 
@@ -369,8 +329,7 @@ def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None
             bounds.setdefault(event.configuration, []).append(event)
     if not bounds:
         return None
-    names = _configurations(events, 18)
-    last = champion_of(events)
+    names, last = _configurations(events, 18), champion_of(events)
     chosen = sorted(bounds, key=lambda n: (n != last, -len(bounds[n]), n))[:MOST_FUNNELS]
     most = max(event.units for n in chosen for event in bounds[n])
     data = []
@@ -385,12 +344,8 @@ def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None
                        hovertemplate="%{y} in full<extra></extra>")  # fmt: skip
         data.append(placed(full, panel))
     titles = [f"{names[n]}, champion" if n == last else names[n] for n in chosen]
-    rows = {"type": "log", "dtick": "D2", "tickformat": "~s"}
-    note = (
-        "A bar is the interval after a probe, red if it misses what full training gives, which is"
-        f" dashed. The champion and the most probed, {len(chosen)} of {len(bounds)}."
-    )
-    layout = panels(titles, rows, {}, "rows", "accuracy")
+    note = sentences("selection.funnels", shown=len(chosen), all=len(bounds))
+    layout = panels(titles, LOG | {"tickformat": "~s"}, {}, "rows", "accuracy")
     return Figure("Funnels and the real accuracy", note, data, layout)
 
 
@@ -427,14 +382,13 @@ def _intervals(
     """Return intervals as thick bars along one axis, at places of the other."""
     middles = [(event.lower + event.upper) / 2 for event in shown]
     x, y = (middles, at) if along == "x" else (at, middles)
-    bars = scatter(
-        label, x, y, paint, mode="markers",
-        marker={"size": 1}, customdata=plain(event.units for event in shown),
-        hovertemplate="after %{customdata} rows<extra></extra>",
-    )  # fmt: skip
     halves = plain((event.upper - event.lower) / 2 for event in shown)
-    return bars | {f"error_{along}": {"type": "data", "array": halves, "thickness": 4,
-                                      "width": 0, "color": paint}}  # fmt: skip
+    ends = {"type": "data", "array": halves, "thickness": 4, "width": 0, "color": paint}
+    return scatter(
+        label, x, y, paint, mode="markers", marker={"size": 1},
+        customdata=plain(event.units for event in shown),
+        hovertemplate="after %{customdata} rows<extra></extra>", **{f"error_{along}": ends},
+    )  # fmt: skip
 
 
 def _holds(event: BoundsUpdated, real: float) -> bool:

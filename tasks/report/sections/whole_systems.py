@@ -1,6 +1,4 @@
-"""Systems in processes of their own, and how far whole systems are from LightGBM's defaults."""
-
-from __future__ import annotations
+"""Systems in processes of their own, and the margins of whole systems over LightGBM."""
 
 import math
 from collections.abc import Mapping
@@ -9,11 +7,12 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.benches.systems import SystemsAlgorithm
+from leaseboard.algorithms.environments.systems import SystemsAlgorithm
 from leaseboard.algorithms.errors import short
 from leaseboard.algorithms.reference.frameworks import StreamFramework
-from leaseboard.tasks.jobs.benches.kinds import choosing
+from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.report.charts import sentences, wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import (
     Cell,
@@ -27,53 +26,45 @@ from leaseboard.tasks.report.page import (
     spread,
 )
 from leaseboard.tasks.score.frame import finished, scoreless
-from leaseboard.tasks.score.table import Floats, nanmean
+from leaseboard.tasks.score.table import ROUNDING, Floats, nanmean
 
 MEMORY = "peak_memory_mb"
 REFERENCE, RIVAL = "lightgbm-default", "flaml-default"
-"""What every system is measured against, and the system that it is to be level with."""
+"""The reference of all differences, and the system to be level with."""
 TOLERATED = 0.005
-"""Of accuracy or R² below the reference."""
-WORD = 120
-"""Signs of a last word that are shown; the whole is its hint."""
+"""Tolerated loss of accuracy or R² against the reference."""
+SHOWN = 120
+"""Characters of a reason that are shown; the whole is its hint."""
 
 TEXTS: dict[type, str] = {
-    StreamFramework: (
-        "Learners of other libraries, each job in a process of its library's own environment: it"
-        " is sent a row, forecasts it, and is sent the label. CPU and wall seconds are means over"
-        " finished jobs, of forecasting and learning alone; the memory is that of the whole"
-        " process, library included. A forecast that is no finite number, or an overflow, is"
-        " diverged; an absurd but finite forecast counts in the score."
-    ),
-    SystemsAlgorithm: (
-        "Whole systems on tables, each fit in a process of its own, that of another library in"
-        " its library's environment. CPU and wall seconds are means over finished fits with all"
-        " their processes; neither loading libraries before nor the forecast counts. The memory is"
-        " that of the largest process, libraries included. Who fails has no score, and the last"
-        " word of its last failure stands here."
-    ),
+    StreamFramework: "own-processes.streams",
+    SystemsAlgorithm: "own-processes.systems",
 }
-"""What is said of algorithms whose jobs run in processes of their own, by their class."""
+"""Descriptions of algorithms whose jobs run in processes of their own, by their class."""
 
 
 def systems(made: Material) -> Section | None:
-    """Return the margins of whole systems; None where none ran beside the reference."""
+    """Return the margins of whole systems; None where none ran with the reference."""
     table = made.found.board.table
-    if not (REFERENCE in table.labels and made.frame["bench"].isin(choosing("system")).any()):
+    if not (
+        REFERENCE in table.labels and made.frame["environment"].isin(choosing("system")).any()
+    ):
         return None
-    over = table.less(REFERENCE)
+    over = table.differences_from(REFERENCE)
     # A table counts where both it and the other finished a repetition of it.
-    rival = table.less(RIVAL).means if RIVAL in table.labels else np.full(over.means.shape, np.nan)
-    text = (
-        f"Differences of the test score, accuracy or R², from {REFERENCE}: means over the"
-        " repetitions that both finished, ± their standard deviation. CPU seconds are of the fit"
-        " alone with all its processes, measured from outside; the overrun is what was taken"
-        " beyond the budget. The defaults of single learners know no budget."
+    rival = (
+        table.differences_from(RIVAL).means
+        if RIVAL in table.labels
+        else np.full(over.means.shape, np.nan)
     )
     order = [table.labels.index(label) for label in made.labels]
-    cpu = {row.label: row.cpu_seconds for row in made.found.board.rows}
+    cpu = {row.name: row.cpu_seconds for row in made.found.board.rows}
     rows = [_totals(made, table.labels[i], over.means[i], rival[i], cpu) for i in order]
-    totals = Table("systems-table", f"Against {REFERENCE} and {RIVAL}", pd.DataFrame(rows))
+    totals = Table(
+        "systems-table",
+        frame=pd.DataFrame(rows),
+        **wording("systems-table", reference=REFERENCE, rival=RIVAL),
+    )
     others = [i for i in order if table.labels[i] != REFERENCE]
     margins = [
         [data_cell(problem, made.names), *(_signed(over.means[i, p], over.sds[i, p])
@@ -83,15 +74,11 @@ def systems(made: Material) -> Section | None:
     columns = ["Data", *(table.labels[i] for i in others)]
     by_table = Table(
         "margins-table",
-        f"Test score less that of {REFERENCE}",
-        pd.DataFrame(margins, columns=columns, dtype=object),
-        title="Table by table",
-        filters="tables",
-        few=12,
+        frame=pd.DataFrame(margins, columns=columns, dtype=object),
+        **wording("margins-table", reference=REFERENCE),
     )
-    return Section(
-        "systems", "Whole systems", nav="Whole systems", text=[text], tables=[totals, by_table]
-    )
+    words = wording("systems", reference=REFERENCE)
+    return Section("systems", **words, tables=[totals, by_table])
 
 
 def _totals(
@@ -102,12 +89,11 @@ def _totals(
     if n:
         worst = int(np.nanargmin(margins))
         where = made.name(made.found.board.table.problems[worst])
-        least = _signed(margins[worst])
-        bad = margins[worst] < -TOLERATED
-        least = Cell(f"{least.text} on {where}", least.value, "bad" if bad else "")
-    tolerable = int((margins >= -TOLERATED - 1e-12).sum())
-    level = int((rival >= -1e-12).sum())
-    done = made.frame[(made.frame["label"] == label) & finished(made.frame)]
+        kind = "bad" if margins[worst] < -TOLERATED else ""
+        least = Cell(f"{_signed(margins[worst]).text} on {where}", margins[worst], kind)
+    tolerable = int((margins >= -TOLERATED - ROUNDING).sum())
+    level = int((rival >= -ROUNDING).sum())
+    done = made.frame[(made.frame["name"] == label) & finished(made.frame)]
     overruns = pd.Series([each.get("overrun") for each in done["metrics"]], dtype=float)
     return {
         "Algorithm": label,
@@ -131,10 +117,10 @@ def _signed(value: float, sd: float = math.nan) -> Cell:
 
 
 def own_processes(made: Material) -> Section | None:
-    """Return what systems took of seconds and memory; None where none had its own process."""
+    """Return seconds and memory of systems; None where none had its own process."""
     rows, classes = [], set[type]()
     for label in made.labels:
-        jobs = made.frame[made.frame["label"] == label]
+        jobs = made.frame[made.frame["name"] == label]
         registered = set(jobs["algorithm"]).intersection(registry.names())
         kinds = [registry.algorithm_class(name) for name in registered]
         found = {base for base in TEXTS for kind in kinds if issubclass(kind, base)}
@@ -142,23 +128,19 @@ def own_processes(made: Material) -> Section | None:
         rows += [_taken(label, jobs)] * bool(found)
     if not rows:
         return None
-    table = Table("own-processes-table", "What they took, and how they failed", pd.DataFrame(rows))
-    return Section(
-        "own-processes",
-        "In processes of their own",
-        nav="Own processes",
-        text=[text for base, text in TEXTS.items() if base in classes],
-        tables=[table],
+    table = Table(
+        "own-processes-table", frame=pd.DataFrame(rows), **wording("own-processes-table")
     )
+    text = [sentences(text) for base, text in TEXTS.items() if base in classes]
+    return Section("own-processes", **wording("own-processes"), text=text, tables=[table])
 
 
 def _taken(label: str, jobs: pd.DataFrame) -> dict[str, object]:
-    done = jobs[finished(jobs)]
-    memory = pd.Series(
-        [(each or {}).get(MEMORY, math.nan) for each in done["metrics"]], dtype=float
-    )
-    status = jobs["status"]
-    word = _last_word(jobs)
+    done, status = jobs[finished(jobs)], jobs["status"]
+    memory = pd.Series([each.get(MEMORY) for each in done["metrics"]], dtype=float)
+    # The last job that failed; where all were skipped, the last of them.
+    failed = jobs if (status == "skipped").all() else jobs[scoreless(jobs)]
+    why = "" if failed.empty else str(failed["reason"].iloc[-1])
     return {
         "Algorithm": label,
         "Finished": len(done),
@@ -169,14 +151,5 @@ def _taken(label: str, jobs: pd.DataFrame) -> dict[str, object]:
         "Diverged": count((status == "diverged").sum()),
         "Other failures": count(status.isin(FAILURES - {"diverged"}).sum()),
         "Skipped": cell(int((status == "skipped").sum())),
-        "Last word": Cell(
-            short(word, WORD) if word else "–", word, hint=word if len(word) > WORD else ""
-        ),
+        "Last failure": Cell(short(why, SHOWN) or "–", why, hint=why if len(why) > SHOWN else ""),
     }
-
-
-def _last_word(jobs: pd.DataFrame) -> str:
-    """Return that of the last job that failed; why the last was skipped, where all were."""
-    failed = jobs[scoreless(jobs)]
-    failed = jobs if failed.empty and (jobs["status"] == "skipped").all() else failed
-    return "" if failed.empty else str(failed["reason"].iloc[-1])

@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  // Every word must stand in one of the names; the search is kept in the address.
+  // Every word must be in one of the names; the search is part of the address.
   const form = document.getElementById("search");
   const rows = [...document.querySelectorAll("#boards-table tbody tr")];
   const words = (text) => text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -14,6 +14,9 @@
       });
     }
     const shown = rows.filter((row) => !row.hidden).length;
+    for (const part of document.querySelectorAll("main [data-board]:not(tr)")) {
+      part.hidden = rows.find((row) => row.dataset.board === part.dataset.board).hidden;
+    }
     document.getElementById("count").textContent = `${shown} of ${rows.length}`;
     const asked = fields.filter((field) => field.value).map((field) => [field.name, field.value]);
     history.replaceState(null, "", `#${new URLSearchParams(asked)}`);

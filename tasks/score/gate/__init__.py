@@ -1,1 +1,1 @@
-"""The regression gate: scores and promises of a run against the accepted ones."""
+"""The regression gate: scores and requirements of a run against the accepted ones."""

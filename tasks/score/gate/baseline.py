@@ -1,4 +1,4 @@
-"""What was accepted: the scores of every scenario and the promises, in one file a suite."""
+"""Accepted scores of every scenario and requirements, in one file a suite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pandas as pd
 import pydantic.dataclasses
 from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from leaseboard.algorithms.errors import UsageError, naming
+from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError, naming
 from leaseboard.tasks.jobs.job import (
     Direction,
     Job,
@@ -25,9 +25,9 @@ from leaseboard.tasks.jobs.job import (
     first_fault,
     plain_value,
 )
-from leaseboard.tasks.jobs.suites.promise import Promise
+from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.frame import scoreless
-from leaseboard.tasks.score.gate.promises import Quantity, check_promises
+from leaseboard.tasks.score.gate.requirements import Quantity, check_requirements
 
 
 def _day(text: str) -> str:
@@ -50,12 +50,12 @@ Finite = Annotated[Settings, AfterValidator(_finite)]
 
 @pydantic.dataclasses.dataclass(frozen=True, slots=True, config=_STRICT)
 class Scenario:
-    """What was accepted of one algorithm on one data set.
+    """Accepted scores of one algorithm on one dataset.
 
     Raises pydantic.ValidationError if a value is of another type or beyond its range.
     """
 
-    label: Title
+    name: Title
     data: Title
     metric: Name
     direction: Direction
@@ -67,62 +67,63 @@ class Scenario:
     algorithm: Title
     """The registered name behind the label."""
     settings: Finite
-    bench: Finite
-    """Of the algorithm, defaults included, and of its bench."""
+    environment: Finite
+    """Of the algorithm, defaults included, and of its environment."""
     tolerance: Tolerance | None = None
-    """Overrides the gate's, of an exact scenario too; written by hand, kept by `accept`."""
+    """Overrides the tolerance of the gate; written by hand, kept when scores are accepted."""
     cpu_seconds: Annotated[float, Field(ge=0)] | None = None
     """Median of the algorithm's work; for information."""
 
     @property
-    def name(self) -> str:
-        """What reports call the scenario."""
-        return f"{self.label} on {self.data}"
+    def title(self) -> str:
+        """Name of the scenario in reports."""
+        return f"{self.name} on {self.data}"
 
 
 @pydantic.dataclasses.dataclass(frozen=True, config=_STRICT)
 class Baseline:
-    """An accepted run: ``conf/baselines/<suite>.json``.
+    """Accepted run: ``conf/baselines/<suite>.json``.
 
-    It holds a scenario at least: promises that are kept would pass alone.
+    It holds a scenario at least: requirements that are met would pass alone.
 
     Raises pydantic.ValidationError if a value is of another type or beyond its range, or a
-    scenario or promise stands twice.
+    scenario or requirement occurs twice.
     """
 
     suite: Name
     date: Annotated[str, AfterValidator(_day)]
     versions: dict[Name, Name]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
-    promises: tuple[Promise, ...] = field(default=())
+    requirements: tuple[Requirement, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        seen = set()
-        for one in (*self.scenarios, *self.promises):
-            same = one.identity if isinstance(one, Promise) else (one.label, one.data)
-            if same in seen:
-                raise ValueError(f"{one.name} stands twice")
-            seen.add(same)
+        scenarios = [((one.name, one.data), one.title) for one in self.scenarios]
+        requirements = [(one.identity, one.name) for one in self.requirements]
+        for found in (scenarios, requirements):
+            for identity, name in found:
+                if [other for other, _ in found].count(identity) > 1:
+                    raise ValueError(f"{name} occurs twice")
 
     def to_json(self) -> str:
         """Return the file's text; equal baselines give equal bytes."""
         payload = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         payload["scenarios"] = [dataclasses.asdict(scenario) for scenario in self.scenarios]
-        payload["promises"] = [one.model_dump(exclude_defaults=True) for one in self.promises]
+        payload["requirements"] = [
+            one.model_dump(exclude_defaults=True) for one in self.requirements
+        ]
         return json.dumps(payload, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
-    def lacking(self, jobs: Iterable[Job]) -> list[str]:
+    def not_accepted(self, jobs: Iterable[Job]) -> list[str]:
         """Return what is to be compared of `jobs` and was not accepted with their seeds."""
-        accepted = {(one.label, one.data): one for one in self.scenarios}
-        wanted: dict[tuple[str, str], list[Job]] = {}
+        wanted: dict[tuple[str, str], list[int]] = {}
         for job in jobs:
-            wanted.setdefault((job.label, job.data), []).append(job)
+            wanted.setdefault((job.name, job.data), []).append(job.seed)
         return [
-            f"{accepted[place].name} was accepted with {len(accepted[place].scores)} repetitions,"
-            f" not with seed {next(iter(others))} of the {len(mine)} that the suite asks for"
-            for place, mine in wanted.items()
-            if place in accepted
-            and (others := {job.seed for job in mine} - set(map(int, accepted[place].scores)))
+            f"{one.title} was accepted with {len(one.scores)} repetitions,"
+            f" not with seed {others[0]} of the {len(seeds)} that the suite asks for"
+            for one in self.scenarios
+            if (seeds := wanted.get((one.name, one.data), []))
+            and (others := [seed for seed in seeds if str(seed) not in one.scores])
         ]
 
     @classmethod
@@ -132,8 +133,8 @@ class Baseline:
             return TypeAdapter(cls).validate_json(text)
         except ValidationError as error:
             raise UsageError(
-                f"{where} is no accepted baseline ({first_fault(error)}): move it away and write"
-                " it with `leaseboard accept`"
+                f"{where} is not an accepted baseline ({first_fault(error)}): move it away and"
+                " write it with `leaseboard gate --update-baseline`"
             ) from error
 
 
@@ -148,41 +149,41 @@ def accept(
 ) -> Baseline:
     """Return the baseline of a frame of results (see `leaseboard.tasks.score.frame.as_frame`).
 
-    Raises UsageError if a job failed or ended early, if no job is ok, or if a promise is broken or
-    cannot be measured: none of them can be a standard for others.
+    Raises LeaseboardError if a job failed or ended early, or if a requirement is broken or cannot
+    be measured, and SkipError if no job is ok: none of them can be a standard for others.
 
     - `date`: when it is accepted, ISO 8601.
     - `versions`: of the project and of the libraries that scores depend on.
-    - `before`: what was accepted so far: scenarios with a tolerance of their own keep it.
-    - `quantities`: the suite's promises, measured.
+    - `before`: what was accepted so far; scenarios retain a tolerance of their own.
+    - `quantities`: the suite's requirements, measured.
     """
     failed = frame[scoreless(frame)]
     if len(failed):
         row = failed.iloc[0]
-        raise UsageError(
-            f"{len(failed)} of {len(frame)} jobs failed or ended early (first: {row['label']} on"
-            f" {row['data']}, {row['status']}: {row['reason']}): mend them or take them out of the"
+        raise LeaseboardError(
+            f"{len(failed)} of {len(frame)} jobs failed or ended early (first: {row['name']} on"
+            f" {row['data']}, {row['status']}: {row['reason']}): fix them or take them out of the"
             " suite before accepting"
         )
     done = frame[frame["status"] == "ok"]
     if not len(done):
-        raise UsageError(f"no job of {suite!r} is ok: there is nothing to accept")
-    for kept in check_promises(quantities, ()):
-        if kept.fails:
-            raise UsageError(
-                f"promise {kept.promise.name} {kept.promise.bound}: {kept.explanation}"
-                f" (measured {kept.measured:g}): mend it or take it out of the suite before"
+        raise SkipError(f"no job of {suite!r} is ok: there is nothing to accept")
+    for each in check_requirements(quantities, ()):
+        if each.fails:
+            raise LeaseboardError(
+                f"requirement {each.requirement.name} {each.requirement.bound}: {each.explanation}"
+                f" (measured {each.measured:g}): fix it or take it out of the suite before"
                 " accepting"
             )
     old = before.scenarios if before else ()
-    tolerances = {(scenario.label, scenario.data): scenario.tolerance for scenario in old}
+    tolerances = {(scenario.name, scenario.data): scenario.tolerance for scenario in old}
     scenarios = []
-    for (label, data), rows in done.groupby(["label", "data"], sort=True):
+    for (label, data), rows in done.groupby(["name", "data"], sort=True):
         first = rows.iloc[0]
         scores = {str(row.seed): float(row.score) for row in rows.itertuples()}
         scenarios.append(
             Scenario(
-                label=label,
+                name=label,
                 data=data,
                 metric=first["metric"],
                 direction=first["direction"],
@@ -191,29 +192,29 @@ def accept(
                 scores=scores,
                 algorithm=first["algorithm"],
                 settings=plain_value(first["settings"]),
-                bench=plain_value(first["bench_options"]),
+                environment=plain_value(first["environment_options"]),
                 tolerance=tolerances.get((label, data)),
                 cpu_seconds=float(rows["cpu_seconds"].median().round(3)),
             )
         )
-    promises = tuple(one.promise for one in quantities)
-    return Baseline(suite, date, dict(versions), tuple(scenarios), promises)
+    requirements = tuple(one.requirement for one in quantities)
+    return Baseline(suite, date, dict(versions), tuple(scenarios), requirements)
 
 
 def dropped(before: Baseline | None, after: Baseline) -> list[str]:
-    """Return what was accepted `before` and is not any more: scenarios, then promises."""
+    """Return what was accepted `before` and no longer is: scenarios, then requirements."""
     if before is None:
         return []
-    scores = {scenario.name for scenario in after.scenarios}
-    promises = {promise.identity for promise in after.promises}
+    scores = {scenario.title for scenario in after.scenarios}
+    requirements = {each.identity for each in after.requirements}
     return [
-        *(scenario.name for scenario in before.scenarios if scenario.name not in scores),
-        *(one.name for one in before.promises if one.identity not in promises),
+        *(scenario.title for scenario in before.scenarios if scenario.title not in scores),
+        *(one.name for one in before.requirements if one.identity not in requirements),
     ]
 
 
 def read_baseline(path: Path) -> Baseline | None:
-    """Return the accepted baseline at `path`, None if there is none."""
+    """Return the accepted baseline at `path`, None if the file is missing."""
     if not path.is_file():
         return None
     return Baseline.from_json(path.read_bytes(), str(path))

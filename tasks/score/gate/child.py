@@ -1,14 +1,12 @@
-"""A script that runs jobs in the code of whatever tree is on the path, and tells their CPU time.
+"""Script that runs jobs in the code of the tree on its path, and reports their CPU time.
 
-Each line of standard input is a job in JSON, each line of standard output what it came to. A job
-that fails, or that this code does not know, is an answer too. When the other end is gone, so is
-this process, in the middle of a job if need be.
+Each line of standard input is a job in JSON, each line of standard output its status and CPU
+seconds. A job that fails, or that this code does not know, is answered too. When the other end is
+gone, this process ends, in the middle of a job if need be.
 
-It is a plain script and no `leaseboard.tasks.processes.companion`, which the trees of other
-commits lack.
+It is a plain script and not `leaseboard.tasks.processes.subprocesses`, which the trees of other
+commits do not have.
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -22,7 +20,7 @@ from leaseboard.tasks.machine.environment import prepare_environment
 
 
 def serve(mirrors: tuple[Path, ...]) -> None:
-    """Answer every line until there is none."""
+    """Answer every line until the input ends."""
     lines: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(lines,), daemon=True).start()
     prepare_environment()
@@ -37,7 +35,7 @@ def serve(mirrors: tuple[Path, ...]) -> None:
             with tempfile.TemporaryDirectory() as folder:
                 result, _ = run_job(Job(**json.loads(line)), Path(folder), mirrors=mirrors)
             answer = {"status": result.status, "cpu_seconds": result.cpu_seconds}
-        except Exception as error:  # noqa: BLE001  (whatever it is, the other jobs go on)
+        except Exception as error:  # noqa: BLE001  (the other jobs continue)
             answer = {"status": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=answers, flush=True)
 

@@ -1,10 +1,8 @@
-"""The speed gate: the same jobs in the code of two commits, run in turns in one session.
+"""The speed gate: the same jobs in the code of two commits, alternating in one session.
 
 CPU seconds are not comparable between machines or days, so nothing is stored: both commits run
-now, with the same interpreter and libraries, job by job and turn by turn.
+now, with the same interpreter and libraries, job by job, alternately.
 """
-
-from __future__ import annotations
 
 import dataclasses
 import io
@@ -20,26 +18,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any
 
 import numpy as np
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.user_files import file_of, is_reference
-from leaseboard.tasks.jobs.benches.kinds import KINDS
 from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.programs import files, is_foreign
+from leaseboard.tasks.jobs.programs import files, is_untrusted
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.inference import Interval, paired_ratio
 
-TURNS = 7
+ROUNDS = 7
 TOLERANCE = 0.1
 """Default: a tenth. Five to fifteen per cent is what CPU times of equal code differ by."""
 
 SAMPLE_SECONDS, LEAST_SECONDS = 0.2, 0.002
-"""A quick job is run again until a turn has so much CPU time, and no more than a hundred times."""
+"""A quick job is run again until a sample has so much CPU time, at most a hundred times."""
 
 _CHILD = Path(__file__).with_name("child.py")
 _RUNNER = Path("leaseboard/tasks/jobs/run.py")
@@ -50,7 +49,7 @@ _RUNNER = Path("leaseboard/tasks/jobs/run.py")
 class Speed:
     """One scenario in both commits."""
 
-    label: str
+    name: str
     data: str
     before: float
     after: float
@@ -70,16 +69,16 @@ def compare(
     mirrors: Sequence[Path] = (),
     tolerance: float = TOLERANCE,
 ) -> tuple[list[Speed], list[str]]:
-    """Run each of `jobs` `TURNS` times in the tree of `root` and in that of `commit`.
+    """Run each of `jobs` `ROUNDS` times in the tree of `root` and in that of `commit`.
 
     Where `root` is another repository than Leaseboard's own, both run this Leaseboard with the
     files of `root` that the jobs name, such as an algorithm of a user's, from either tree. Data
     are those of now.
 
-    The trees take turns, job by job, and change who begins; a turn that compiles and loads is
+    The trees alternate, job by job, and change who begins; a sample that compiles and loads is
     run before and not counted.
 
-    Raises UsageError if `root` is no git checkout or does not know the commit.
+    Raises UsageError if `root` is not a git checkout or does not know the commit.
 
     Returns
     -------
@@ -89,35 +88,29 @@ def compare(
         Why another one cannot be compared, in one line each.
     """
     found, incomparable = [], []
-    with ExitStack() as stack:
-        other = stack.enter_context(exported(root, commit))
-        own = (root / _RUNNER).is_file()
+    own = (root / _RUNNER).is_file()
+    with exported(root, commit) as other, ExitStack() as stack:
         trees = [
             stack.enter_context(
                 _Tree(folder if own else IMPORTED_FROM, name, mirrors, (root, folder))
             )
             for folder, name in ((other, commit), (root, "this tree"))
         ]
-        for job in jobs:
+        for job in counted(jobs, f"timing against {commit}", "jobs"):
             try:
-                found.append(judge(job, _in_turns(trees, job), tolerance))
+                slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
+                times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
+                pairs = np.empty((ROUNDS, 2))  # CPU seconds of both trees
+                for round_ in range(ROUNDS):
+                    for side in (0, 1) if round_ % 2 else (1, 0):
+                        pairs[round_, side] = trees[side].run(job, times)
+                found.append(judge(job, pairs, tolerance))
             except LeaseboardError as error:
                 incomparable.append(str(error))
-            if is_foreign(job):  # what its code did to its process must not slow the next
+            if is_untrusted(job):  # what its code did to its process must not slow the next
                 for tree in trees:
                     tree.restart()
     return found, incomparable
-
-
-def _in_turns(trees: Sequence[_Tree], job: Job) -> np.ndarray:
-    """Return CPU seconds of `job` in both trees, of shape (n_turns, 2)."""
-    slowest = max(tree.run(job, times=1) for tree in trees)  # compiles and loads
-    times = math.ceil(SAMPLE_SECONDS / max(slowest, LEAST_SECONDS))
-    pairs = np.empty((TURNS, 2))
-    for turn in range(TURNS):
-        for side in (0, 1) if turn % 2 else (1, 0):
-            pairs[turn, side] = trees[side].run(job, times)
-    return pairs
 
 
 def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
@@ -125,44 +118,42 @@ def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
     before, after = (statistics.median(column) for column in pairs.T.tolist())
     ratio = dataclasses.replace(paired_ratio(pairs[:, 0], pairs[:, 1]), value=after / before)
     slower = ratio.value > 1 + tolerance and ratio.lower > 1
-    return Speed(job.label, job.data, before, after, ratio, slower)
+    return Speed(job.name, job.data, before, after, ratio, slower)
 
 
 def timed(jobs: Sequence[Job]) -> list[Job]:
-    """Return the first repetition of every job whose CPU time is spent anew in every run."""
+    """Return the first repetition of every job whose CPU time is spent again in every run."""
     return [
         job
         for job in jobs
-        if job.repetition == 0 and not KINDS[describe(job.algorithm, job.settings).bench].replayed
+        if job.repetition == 0
+        and not KINDS[describe(job.algorithm, job.settings).environment].replayed
     ]
 
 
 def markdown(found: Sequence[Speed], incomparable: Sequence[str], commit: str) -> str:
     """Return the comparison as a table for a pull request, and what `compare` could not do."""
     slower = sum(speed.slower for speed in found)
-    heads = {
-        "verdict": True, "algorithm": True, "data": True, "before, CPU s": False,
-        "after, CPU s": False, "ratio [95 % interval]": True,
-    }  # fmt: skip
     rows = [
-        [
-            "**slower**" if speed.slower else "passed",
-            literal(speed.label),
-            literal(speed.data),
-            f"{speed.before:.4g}",
-            f"{speed.after:.4g}",
-            f"{speed.ratio.value:.2f} [{speed.ratio.lower:.2f}, {speed.ratio.upper:.2f}]",
-        ]
+        {
+            "verdict": "**slower**" if speed.slower else "passed",
+            "algorithm": literal(speed.name),
+            "data": literal(speed.data),
+            "before, CPU s": f"{speed.before:.4g}",
+            "after, CPU s": f"{speed.after:.4g}",
+            "ratio [95 % interval]": f"{speed.ratio.value:.2f} [{speed.ratio.lower:.2f},"
+            f" {speed.ratio.upper:.2f}]",
+        }
         for speed in found
     ]
     rule = (
         f"Slower: medians differ by more than {TOLERANCE:.0%} and the interval excludes 1. Both"
         " commits ran in turns, just now."
     )
+    table = markdown_table(rows, ("before, CPU s", "after, CPU s")) if rows else []
     others = [f"- not comparable: {reason}" for reason in incomparable]
     title = f"### Speed against {commit}: {slower} of {len(found)} scenarios slower"
-    lines = [title, "", *markdown_table(heads, rows), "", rule, *([""] if others else []), *others]
-    return "\n".join(lines) + "\n"
+    return "\n".join([title, "", *table, "", rule, *([""] if others else []), *others, ""])
 
 
 @contextmanager
@@ -183,7 +174,7 @@ def exported(root: Path, commit: str) -> Iterator[Path]:
 def resolved(commit: str, root: Path = IMPORTED_FROM) -> str:
     """Return the full name of `commit`; UsageError if the checkout `root` does not know it."""
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}")
-    found = _git(root, *words, rule=f"{commit!r} is no commit of the checkout {root}")
+    found = _git(root, *words, rule=f"{commit!r} is not a commit of the checkout {root}")
     return found.decode().strip()
 
 
@@ -205,7 +196,7 @@ def _git(root: Path, *words: str, rule: str) -> bytes:
 def repository(jobs: Sequence[Job]) -> Path:
     """Return the git repository here, whose commits `compare` runs.
 
-    Raises UsageError if there is none, or no job runs code of it.
+    Raises UsageError outside of a repository, or if no job runs code of it.
     """
     words = ("rev-parse", "--show-toplevel")
     root = Path(_git(Path.cwd(), *words, rule="--speed-against needs a git repository here")
@@ -238,74 +229,62 @@ def relocated(job: Job, old: Path, new: Path) -> Job:
         return value
 
     return dataclasses.replace(
-        job, algorithm=moved(job.algorithm), settings=moved(job.settings), bench=moved(job.bench)
+        job,
+        algorithm=moved(job.algorithm),
+        settings=moved(job.settings),
+        environment=moved(job.environment),
     )
 
 
-class _Tree:
-    """A process that runs jobs in the code of one tree."""
+class _Tree(ExitStack):
+    """Process that runs jobs in the code of one tree."""
 
     def __init__(
         self, folder: Path, name: str, mirrors: Sequence[Path], moved: tuple[Path, Path]
     ) -> None:
-        self._name = name
-        self._moved = moved
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  (closed in __exit__)
-        self._scratch = tempfile.TemporaryDirectory(prefix="leaseboard-")
-        self._environment = os.environ | {"PYTHONPATH": str(folder), "TMPDIR": self._scratch.name}
+        super().__init__()
+        self._name, self._moved = name, moved
+        self._words = [sys.executable, "-P", str(_CHILD), *map(str, mirrors)]
+        self._errors = self.enter_context(tempfile.TemporaryFile())  # noqa: SIM115  (closed there)
+        scratch = self.enter_context(tempfile.TemporaryDirectory(prefix="leaseboard-"))
+        self._environment = os.environ | {"PYTHONPATH": str(folder), "TMPDIR": scratch}
         self._environment.pop("NUMBA_CACHE_DIR", None)  # each tree keeps kernels of its own
-        self._mirrors = mirrors
         self._process = self._start()
+        self.callback(self._stop)
 
     def _start(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            [sys.executable, "-P", str(_CHILD), *map(str, self._mirrors)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env=self._environment,
-            text=True,
-        )
+            self._words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors,
+            env=self._environment, text=True,
+        )  # fmt: skip
+
+    def _stop(self) -> None:
+        self._process.kill()
+        self._process.communicate()
 
     def restart(self) -> None:
-        """Go on in another process."""
-        self._process.kill()
-        self._process.communicate()
+        """Continue in another process."""
+        self._stop()
         self._process = self._start()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.communicate()
-        self._errors.close()
-        self._scratch.cleanup()
 
     def run(self, job: Job, times: int) -> float:
         """Return the mean CPU seconds of a job, run so many times."""
-        return math.fsum(self._once(job) for _ in range(times)) / times
-
-    def _once(self, job: Job) -> float:
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
-        try:
-            stdin.write(json.dumps(asdict(relocated(job, *self._moved))) + "\n")
-            stdin.flush()
-            answer = json.loads(stdout.readline())
-        except (BrokenPipeError, json.JSONDecodeError) as error:
-            raise LeaseboardError(
-                f"{self._name} cannot run {job.label} on {job.data}: {self._last_words()}"
-            ) from error
-        if answer["status"] != "ok":
-            raise LeaseboardError(
-                f"{self._name}: {job.label} on {job.data} ended as {answer['status']}"
-            )
-        return float(answer["cpu_seconds"])
-
-    def _last_words(self) -> str:
-        self._process.wait()
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else "it ended without a word"
+        spent, where = 0.0, f"{job.name} on {job.data}"
+        for _ in range(times):
+            try:
+                stdin.write(json.dumps(asdict(relocated(job, *self._moved))) + "\n")
+                stdin.flush()
+                answer = json.loads(stdout.readline())
+            except (BrokenPipeError, json.JSONDecodeError) as error:
+                self._process.wait()
+                self._errors.seek(0)
+                lines = self._errors.read().decode(errors="replace").strip().splitlines()
+                last = lines[-1] if lines else "it ended without a message"
+                raise LeaseboardError(f"{self._name} cannot run {where}: {last}") from error
+            if answer["status"] != "ok":
+                raise LeaseboardError(f"{self._name}: {where} ended as {answer['status']}")
+            spent += answer["cpu_seconds"]
+        return spent / times

@@ -1,13 +1,13 @@
-"""The gate's verdict: every accepted score and every promise against what a run came to.
+"""The gate's verdict: a run against every accepted score and every requirement.
 
 Scores are compared seed by seed, in as many repetitions as the decision needs.
-A scenario is one algorithm on one data set. A regression is a mean drop beyond the tolerance that
+A scenario is one algorithm on one dataset. A regression is a mean drop beyond the tolerance that
 chance does not explain, judged group-sequentially:
 
 - a scenario whose scores are all as accepted is the same, and nothing more is run;
 - one that dropped is *in doubt*: it is run again with `LOOKS` repetitions, one look after the
-  other, as long as chance has not become a good explanation (`DOUBT`);
-- it has regressed if at a look of at least `DECIDING` pairs the chance of such a drop
+  other, as long as probability has not become a good explanation (`DOUBT`);
+- it has regressed if at a look of at least `DECIDING` pairs the probability of such a drop
   (`leaseboard.tasks.score.inference`) is at most `ALPHA` / (2 m), where m scenarios changed.
 
 A scenario of which `DECIDING` accepted scores or more are equal, and so are the new ones, is
@@ -16,26 +16,32 @@ exact: its score does not depend on the seed, and any drop beyond rounding is a 
 Theorem. If a change is neutral, that is, if it changes nothing but the random draws of the
 scenarios that changed, a gate calls one of them regressed with probability at most `ALPHA`, plus
 2⁻¹² for each that is taken for exact by chance.
-Proof: at each look the chance is a p-value, see `leaseboard.tasks.score.inference`. A scenario
-meets at most two deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so by the
-union bound it is called regressed with probability at most 2 · `ALPHA` / (2 m). There are m of
-them. The drop of an exact one is that of all its pairs, whose chance is 2⁻ⁿ for n ≥ 12 pairs.  ∎
+Proof: at each look the probability is a p-value, see `leaseboard.tasks.score.inference`. A
+scenario meets at most two deciding looks, one of `DECIDING` to 23 pairs and one of 24 or more, so
+by the union bound it is called regressed with probability at most 2 · `ALPHA` / (2 m). There are m
+of them. The drop of an exact one is that of all its pairs, whose probability is 2⁻ⁿ for n ≥ 12
+pairs.
+ ∎
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
 from leaseboard.tasks.jobs.job import plain_value
-from leaseboard.tasks.jobs.suites.promise import ROUNDING
+from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.frame import scoreless
 from leaseboard.tasks.score.gate.baseline import Baseline, Scenario
-from leaseboard.tasks.score.gate.promises import PromiseVerdict, Quantity, check_promises
+from leaseboard.tasks.score.gate.requirements import (
+    GateResult,
+    Quantity,
+    RequirementVerdict,
+    check_requirements,
+)
 from leaseboard.tasks.score.inference import Interval, Paired, paired
 
 TOLERANCE = 0.002
@@ -55,137 +61,124 @@ DOUBT = {6: 0.25, 12: 0.1}
 """From so many pairs on, a drop that is by chance with a greater probability is not pursued. It
 saves repetitions and cannot add a false alarm."""
 
-FAILING = ("regressed", "missing", "changed", "failed")
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(GateResult):
+    """Verdict on one scenario.
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """The verdict on one scenario."""
+    It is ``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped, and too
+    few repetitions were accepted to say that it is not by chance), ``missing``, ``changed`` (data,
+    metric, algorithm, its settings or its environment are not the accepted ones), ``failed`` (a
+    job of it did not end ok) or ``new``.
+    """
 
-    label: str
+    name: str
     data: str
-    verdict: str
-    """``same``, ``passed``, ``improved``, ``regressed``, ``not judged`` (it dropped, and too few
-    repetitions were accepted to say that it is not by chance), ``missing``, ``changed`` (data,
-    metric, algorithm, its settings or its bench are not the accepted ones), ``failed`` (a job of
-    it did not end ok) or ``new``."""
-    explanation: str
     accepted: float = np.nan
-    measured: float = np.nan
     drop: Interval | None = None
     """Paired mean drop over `scale`; positive is worse. None if nothing was compared."""
     scale: float = np.nan
     """The size of the accepted mean."""
     tolerance: float = np.nan
-    n: int = 0
     wanted: int = 0
     """In doubt: with so many repetitions it is to be judged again; 0 if it need not be."""
     cpu_seconds: tuple[float | None, float] = (None, np.nan)
     """Medians of the algorithm, accepted and now; for information, since machines differ."""
 
     @property
-    def name(self) -> str:
-        """What reports call the scenario."""
-        return f"{self.label} on {self.data}"
-
-    @property
-    def fails(self) -> bool:
-        """Whether the verdict alone fails the gate."""
-        return self.verdict in FAILING
+    def title(self) -> str:
+        """Name of the scenario in reports."""
+        return f"{self.name} on {self.data}"
 
 
 def check_scores(
     frame: pd.DataFrame, scenarios: Sequence[Scenario], tolerance: float
 ) -> tuple[Check, ...]:
     """Check every accepted scenario against a frame of results, and report new ones."""
-    groups = dict(list(frame.groupby(["label", "data"], sort=False)))
-    accepted = {(scenario.label, scenario.data) for scenario in scenarios}
-    found = [_check(one, groups.get((one.label, one.data))) for one in scenarios]
-    compared = [one for one in found if isinstance(one, _Compared)]
-    changed = sum(not one.pairs.same for one in compared)
-    checks = [
-        _judge(one, tolerance, changed) if isinstance(one, _Compared) else one for one in found
-    ]
-    for (label, data), rows in groups.items():
-        if (label, data) not in accepted:
-            checks.append(_new(label, data, rows))
-    return tuple(checks)
+    groups = dict(list(frame.groupby(["name", "data"], sort=False)))
+    checks, compared = list[Check](), dict[int, Paired]()
+    for place, one in enumerate(scenarios):
+        rows = groups.pop((one.name, one.data), None)
+        why = _incomparable(one, rows)
+        verdict, explanation = why or ("", "")
+        seconds = np.nan
+        if rows is not None and not why:
+            done = rows[[str(seed) in one.scores for seed in rows["seed"]]]
+            old = np.array([one.scores[str(seed)] for seed in done["seed"]])
+            compared[place] = paired(old, done["score"].to_numpy(float), one.direction)
+            seconds = float(done["cpu_seconds"].median())
+        checks.append(
+            Check(name=one.name, data=one.data, verdict=verdict, explanation=explanation,
+                  cpu_seconds=(one.cpu_seconds if not why else None, seconds))
+        )  # fmt: skip
+    changed = sum(not pairs.same for pairs in compared.values())
+    for place, pairs in compared.items():
+        own = scenarios[place].tolerance
+        allowed = (0.0 if pairs.constant else tolerance) if own is None else own
+        verdict, explanation, wanted = decide(
+            pairs, allowed, changed, len(scenarios[place].scores)
+        )
+        checks[place] = replace(
+            checks[place],
+            verdict=verdict,
+            explanation=explanation,
+            accepted=pairs.old,
+            measured=pairs.new,
+            drop=pairs.gain.times(-1),
+            scale=pairs.scale,
+            tolerance=allowed,
+            n=pairs.n,
+            wanted=wanted,
+        )
+    return (*checks, *(_new(label, data, rows) for (label, data), rows in groups.items()))
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """A scenario whose scores could be paired."""
-
-    scenario: Scenario
-    pairs: Paired
-    cpu_seconds: float
-
-
-def _check(scenario: Scenario, rows: pd.DataFrame | None) -> Check | _Compared:
-    def verdict(kind: str, explanation: str) -> Check:
-        return Check(scenario.label, scenario.data, kind, explanation)
-
+def _incomparable(scenario: Scenario, rows: pd.DataFrame | None) -> tuple[str, str] | None:
+    """Return verdict and explanation where scores cannot be paired, None where they can."""
     if rows is None:
-        return verdict("missing", "no result: the scenario vanished from the suite")
-    broken = rows[scoreless(rows)]
-    if len(broken):
-        row = broken.iloc[0]
-        return verdict("failed", f"seed {row['seed']}: {row['status']}: {row['reason']}")
+        return "missing", "no result: the scenario vanished from the suite"
+    if broken := _failure(rows):
+        return "failed", broken
     mine = rows[[str(seed) in scenario.scores for seed in rows["seed"]]]
     done = mine[mine["status"] == "ok"]
     if not len(mine) or len(done) < len(mine):
         seeds = mine[mine["status"] != "ok"]["seed"] if len(mine) else rows["seed"]
         reasons = "; ".join(sorted(set(mine["reason"]) - {""})) or "not accepted"
-        return verdict("missing", f"no score for seed {', '.join(map(str, seeds))}: {reasons}")
+        return "missing", f"no score for seed {', '.join(map(str, seeds))}: {reasons}"
     for row in done.itertuples():
         for name, found, was in _differences(scenario, row):
-            return verdict(
-                "changed",
+            return "changed", (
                 f"{name} is {found!r}, accepted was {was!r}:"
-                " the scores cannot be compared; accept anew",
+                " the scores cannot be compared; accept again"
             )
-    old = np.array([scenario.scores[str(seed)] for seed in done["seed"]])
-    new = done["score"].to_numpy(float)
-    pairs = paired(old, new, scenario.direction)
-    return _Compared(scenario, pairs, float(done["cpu_seconds"].median()))
+    return None
+
+
+def _failure(rows: pd.DataFrame) -> str:
+    """Describe the end of the first job without a score; empty if each has one."""
+    broken = rows[scoreless(rows)]
+    if broken.empty:
+        return ""
+    row = broken.iloc[0]
+    return f"seed {row['seed']}: {row['status']}: {row['reason']}"
 
 
 def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield what makes a result another scenario: its name, what it is, what was accepted.
 
-    A setting that only one of both knows is none: code may gain and lose settings.
+    A setting that only one of both has does not count: code may gain and lose settings.
     """
     for name in ("metric", "direction", "digest", "algorithm"):
         if getattr(row, name) != getattr(scenario, name):
             yield name, getattr(row, name), getattr(scenario, name)
-    settings, bench = plain_value(row.settings), plain_value(row.bench_options)
+    settings, options = plain_value(row.settings), plain_value(row.environment_options)
     for name in sorted(settings.keys() & scenario.settings.keys()):
         if settings[name] != scenario.settings[name]:
             yield f"setting {name}", settings[name], scenario.settings[name]
-    for name in sorted(bench.keys() | scenario.bench.keys()):
-        if bench.get(name) != scenario.bench.get(name):
-            yield f"option {name} of the bench", bench.get(name), scenario.bench.get(name)
-
-
-def _judge(found: _Compared, tolerance: float, changed: int) -> Check:
-    scenario, pairs = found.scenario, found.pairs
-    own = scenario.tolerance
-    allowed = (0.0 if pairs.constant else tolerance) if own is None else own
-    kind, explanation, wanted = decide(pairs, allowed, changed, len(scenario.scores))
-    return Check(
-        label=scenario.label,
-        data=scenario.data,
-        verdict=kind,
-        explanation=explanation,
-        accepted=pairs.old,
-        measured=pairs.new,
-        drop=pairs.gain.times(-1),
-        scale=pairs.scale,
-        tolerance=allowed,
-        n=pairs.n,
-        wanted=wanted,
-        cpu_seconds=(scenario.cpu_seconds, found.cpu_seconds),
-    )
+    for name in sorted(options.keys() | scenario.environment.keys()):
+        both = options.get(name), scenario.environment.get(name)
+        if both[0] != both[1]:
+            yield f"option {name} of the environment", *both
 
 
 def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:
@@ -194,35 +187,35 @@ def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[
         return "same", "the accepted scores again", 0
     drop, n, level = -pairs.gain.value, pairs.n, ALPHA / (2 * changed)
     text = f"worse by {drop:.3%}" if drop > 0 else f"better by {-drop:.3%}"
-    if drop <= 0 and (pairs.constant or pairs.chance_of_gain <= level):
-        return "improved", f"{text}: accept it to keep it", 0
+    if drop <= 0 and (pairs.constant or pairs.p_value_of_gain <= level):
+        return "improved", f"{text}: accept it as the new baseline", 0
     if drop <= max(allowed, ROUNDING):
         return "passed", text + (f", within the tolerance of {allowed:.2%}" if drop > 0 else ""), 0
     if pairs.constant and n >= DECIDING:
         how = f"tolerance {allowed:.2%}" if allowed else "exact scenario"
         return "regressed", f"{text} ({how})", 0
-    text = f"{text} in {n} pairs, chance of such a drop {pairs.chance_of_drop:.2g}"
-    if n >= DECIDING and pairs.chance_of_drop <= level:
+    text = f"{text} in {n} pairs, probability of such a drop {pairs.p_value_of_drop:.2g}"
+    if n >= DECIDING and pairs.p_value_of_drop <= level:
         return "regressed", f"{text} (tolerance {allowed:.2%})", 0
     doubt = min((most for least, most in DOUBT.items() if n >= least), default=1.0)
     wanted = min(next((look for look in LOOKS if look > n), n), accepted)
-    if pairs.chance_of_drop <= doubt and wanted > n:
+    if pairs.p_value_of_drop <= doubt and wanted > n:
         return "passed", f"{text}: in doubt", wanted
-    if n >= DECIDING or pairs.chance_of_drop > doubt:
+    if n >= DECIDING or pairs.p_value_of_drop > doubt:
         return "passed", f"{text}: chance explains it", 0
     return "not judged", f"{text}: accept {LOOKS[-1]} repetitions to exclude chance", 0
 
 
 def _new(label: str, data: str, rows: pd.DataFrame) -> Check:
-    done = rows[rows["status"] == "ok"]
-    broken = rows[scoreless(rows)]
-    if len(broken):
-        row = broken.iloc[0]
-        text = f"new scenario, seed {row['seed']}: {row['status']}: {row['reason']}"
-        return Check(label, data, "failed", text)
-    mean = float(done["score"].mean()) if len(done) else np.nan
-    text = "not in the baseline: accept it to watch it" if len(done) else "not in the baseline"
-    return Check(label, data, "new", text, measured=mean, n=len(done))
+    if broken := _failure(rows):
+        text = f"new scenario, {broken}"
+        return Check(name=label, data=data, verdict="failed", explanation=text)
+    scores = rows[rows["status"] == "ok"]["score"]
+    text = "not in the baseline" + (
+        ": accept it to compare later runs with it" if len(scores) else ""
+    )
+    return Check(name=label, data=data, verdict="new", explanation=text, measured=scores.mean(),
+                 n=len(scores))  # fmt: skip
 
 
 PASSED, REGRESSION, RUN_FAILED, NOTHING_COMPARED = range(4)
@@ -231,19 +224,26 @@ PASSED, REGRESSION, RUN_FAILED, NOTHING_COMPARED = range(4)
 
 @dataclass(frozen=True)
 class Verdict:
-    """All checks of one gate."""
+    """All checks of one gate, and its exit code."""
 
     suite: str
     accepted_on: str
     accepted_versions: Mapping[str, str]
     checks: tuple[Check, ...]
-    promises: tuple[PromiseVerdict, ...] = ()
+    requirements: tuple[RequirementVerdict, ...] = ()
     slower: tuple[str, ...] = ()
     """Scenarios that became slower, where that fails the gate."""
     problems: tuple[str, ...] = ()
-    """What went wrong in addition to the jobs, such as a tracking store that is gone."""
+    """Problems in addition to failed jobs, such as a tracking store that is gone."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """What the suite calls its datasets, by reference."""
+    """Names of the datasets in the suite, by reference."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Findings of codes that fail the gate."""
+
+    @property
+    def judged(self) -> tuple[GateResult, ...]:
+        """All checks, then all requirements."""
+        return (*self.checks, *self.requirements)
 
     @property
     def n_compared(self) -> int:
@@ -251,21 +251,16 @@ class Verdict:
         return sum(one.drop is not None and one.verdict != "not judged" for one in self.checks)
 
     @property
-    def n_kept(self) -> int:
-        """Accepted promises that were measured and hold."""
-        return sum(kept.verdict == "kept" for kept in self.promises)
-
-    @property
     def exit_code(self) -> int:
-        """0 passed, 1 regression or broken promise, 2 a run failed, 3 nothing was compared."""
-        verdicts = {one.verdict for one in (*self.checks, *self.promises)}
+        """0 passed, 1 regression or broken requirement, 2 failed run, 3 nothing was compared."""
+        verdicts = {one.verdict for one in self.judged}
         if "failed" in verdicts:
             return RUN_FAILED
         if verdicts & {"broken", "changed"}:
             return REGRESSION
-        if not self.n_compared and not self.n_kept:
+        if not self.n_compared and "met" not in {one.verdict for one in self.requirements}:
             return NOTHING_COMPARED
-        if any(one.fails for one in (*self.checks, *self.promises)):
+        if self.diagnostics or any(one.fails for one in self.judged):
             return REGRESSION
         if self.problems:
             return RUN_FAILED
@@ -277,25 +272,27 @@ def gate(
     baseline: Baseline | None,
     tolerance: float = TOLERANCE,
     quantities: Sequence[Quantity] = (),
-    **more: Any,
+    *,
+    slower: tuple[str, ...] = (),
+    problems: tuple[str, ...] = (),
+    names: Mapping[str, str] | None = None,
 ) -> Verdict:
-    """Check every accepted scenario and every promise, and report new ones.
+    """Check every accepted scenario and every requirement, and report new ones.
 
     - `frame`: results, see `leaseboard.tasks.score.frame.as_frame`.
-    - `baseline`: without one every scenario is new and nothing is compared; a broken promise
+    - `baseline`: without one every scenario is new and nothing is compared; a broken requirement
       fails.
     - `tolerance`: relative drop of the mean score that is still accepted.
-    - `quantities`: the suite's promises, measured.
-    - `more`: `slower`, `problems` and `names` of the verdict.
+    - `quantities`: the suite's requirements, measured.
+    - `slower`, `problems`, `names`: as of `Verdict`.
     """
-    if baseline is None:
-        new = check_scores(frame, (), tolerance)
-        return Verdict("", "", {}, new, check_promises(quantities, ()), **more)
     return Verdict(
-        baseline.suite,
-        baseline.date,
-        baseline.versions,
-        check_scores(frame, baseline.scenarios, tolerance),
-        check_promises(quantities, baseline.promises),
-        **more,
+        baseline.suite if baseline else "",
+        baseline.date if baseline else "",
+        baseline.versions if baseline else {},
+        check_scores(frame, baseline.scenarios if baseline else (), tolerance),
+        check_requirements(quantities, baseline.requirements if baseline else ()),
+        slower,
+        problems,
+        names or {},
     )

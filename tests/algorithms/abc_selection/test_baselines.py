@@ -7,8 +7,8 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.baselines import projected_upper_bound
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationFailed,
@@ -19,7 +19,9 @@ from leaseboard.algorithms.events import (
 from tests.algorithms.played import audited
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
-NAMES = ("abc", "full-run", "successive-halving", "daub", "random-configuration")
+NAMES = (
+    "abc", "full-run", "successive-halving", "hyperband", "daub", "random-configuration",
+)  # fmt: skip
 
 
 class Failing(SimulatedLearners):
@@ -37,8 +39,8 @@ class Failing(SimulatedLearners):
 
 
 def run(name, environment, settings=None, seed=1, **kwargs):
-    bench = SamplesBench(environment, initial_rows=100, **kwargs)
-    return audited(name, registry.build(name, settings), bench, seed), bench
+    env = SamplesEnvironment(environment, initial_rows=100, **kwargs)
+    return audited(name, registry.build(name, settings), env, seed), env
 
 
 def learners(seed=0):
@@ -46,22 +48,22 @@ def learners(seed=0):
 
 
 def test_full_run_trains_everyone_in_full_and_keeps_the_best():
-    events, bench = run("full-run", learners())
+    events, env = run("full-run", learners())
     assert [probe.rows for probe in of(events, ProbeFinished)] == [20_000] * 5
-    assert bench.champion == 1
+    assert env.champion == 1
     assert events[-1].at == 100_000
 
 
 def test_full_run_passes_over_a_configuration_that_fails():
-    events, bench = run("full-run", Failing(ACCURACIES, 2000, 500, 0, failing={1}))
-    assert bench.champion == 3
+    events, env = run("full-run", Failing(ACCURACIES, 2000, 500, 0, failing={1}))
+    assert env.champion == 3
     assert of(events, ConfigurationFailed)[0].reason == "crash at 2000 rows: boom"
 
 
 def test_successive_halving_follows_the_sizes_of_abc():
-    events, bench = run("successive-halving", learners())
+    events, env = run("successive-halving", learners())
     assert [probe.rows for probe in of(events, ProbeFinished)] == [100] * 5 + [200] * 2
-    assert bench.champion in (1, 3)
+    assert env.champion in (1, 3)
     assert len(of(events, Eliminated)) == 4
 
 
@@ -72,15 +74,33 @@ def test_successive_halving_may_start_smaller():
 
 def test_successive_halving_takes_the_best_at_full_size():
     environment = SimulatedLearners([0.5, 0.9] * 8, 150, 50, 0)
-    events, bench = run("successive-halving", environment)
-    assert bench.champion % 2 == 1
+    events, env = run("successive-halving", environment)
+    assert env.champion % 2 == 1
     assert {probe.rows for probe in of(events, ProbeFinished)} == {100, 150}
 
 
+def test_hyperband_halves_fewer_configurations_from_larger_samples():
+    """With R = 2,700 and a first sample of 100, s_max = 3: 27, 12, 6 and 4 of up to 12."""
+    environment = SimulatedLearners([0.5 + index / 40 for index in range(12)], 2700, 900, 0)
+    events, env = run("hyperband", environment)
+    probes = [(probe.rows, probe.configuration) for probe in of(events, ProbeFinished)]
+    rungs = {rows: [index for at, index in probes if at == rows] for rows, _ in probes}
+    assert list(rungs) == [100, 300, 900, 2700]
+    assert len(rungs[100]) == 12
+    assert len(rungs[300]) == 12  # four of the first bracket, and those of the second
+    assert len(probes) == len(set(probes))  # none is measured twice
+    trained = {index: environment.real_accuracy(index) for index in rungs[2700]}
+    assert env.champion == max(trained, key=trained.get)
+    assert len(trained) >= 4
+    assert {event.configuration for event in of(events, Eliminated)} == set(range(12)) - {
+        env.champion
+    }
+
+
 def test_daub_ends_with_a_configuration_trained_in_full():
-    events, bench = run("daub", learners())
+    events, env = run("daub", learners())
     last = of(events, ProbeFinished)[-1]
-    assert (last.configuration, last.rows) == (bench.champion, 20_000)
+    assert (last.configuration, last.rows) == (env.champion, 20_000)
     firsts = [p.rows for p in of(events, ProbeFinished)[:15]]
     assert firsts == [100, 200, 400] * 5
     assert all(0 <= e.lower <= e.upper <= 1 for e in of(events, BoundsUpdated))
@@ -120,8 +140,8 @@ def test_random_configuration_depends_on_the_seed_alone():
 @pytest.mark.parametrize("name", NAMES)
 def test_everyone_survives_configurations_that_crash(name):
     environment = Failing(ACCURACIES, 2000, 500, 0, failing={0, 4}, rows=150)
-    events, bench = run(name, environment, seed=2)
-    assert events[-1].score == environment.real_accuracy(bench.champion)
+    events, env = run(name, environment, seed=2)
+    assert events[-1].score == environment.real_accuracy(env.champion)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -132,5 +152,5 @@ def test_everyone_stops_at_a_budget_in_seconds(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_everyone_takes_a_single_configuration(name):
-    _, bench = run(name, SimulatedLearners((0.8,), 500, 100, 0))
-    assert bench.champion == 0
+    _, env = run(name, SimulatedLearners((0.8,), 500, 100, 0))
+    assert env.champion == 0

@@ -1,4 +1,4 @@
-"""Theorems 1 and 2 by hand, and every kind of interval beside the one before it."""
+"""Theorems 1 and 2 by hand, and every kind of interval against the one before it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scipy.stats import hypergeom
 
 from leaseboard.algorithms.abc_selection import bounds
 from leaseboard.algorithms.abc_selection.bounds import at_most
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 
 
 @pytest.mark.parametrize("correct", [0, 10])
@@ -43,7 +43,7 @@ def test_each_kind_is_a_step_tighter(s, t, share, alpha):
 @given(s=st.integers(1, 60), t=st.integers(1, 60), alpha=st.floats(1e-3, 0.5))
 @settings(max_examples=50, deadline=None)
 def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
-    """The step of its proof that lets H_S stand in for H*."""
+    """The step of its proof that lets H_S replace H*."""
     values = [bounds.exact_upper(correct, s, t, alpha) for correct in range(s + 1)]
     assert values == sorted(values)
 
@@ -107,7 +107,7 @@ def test_on_the_same_rows_no_upper_bound_is_wider_than_an_exact_one(s):
 @given(s=st.integers(2, 400), n=st.integers(1, 30), share=st.floats(0, 1))
 @settings(max_examples=100, deadline=None)
 def test_the_best_bounds_grow_with_their_counts(s, n, share):
-    """As H_S may stand in for H* only if it can only raise the bound."""
+    """As H_S may replace H* only if it can only raise the bound."""
     estimator = best(n=n, m=4, train_rows=2000, delta=0.05)
     correct = int(share * (s - 1))
     two = [Probe(rows=s, test_rows=s, train_correct=c, test_correct=c) for c in (correct, s)]
@@ -117,7 +117,7 @@ def test_the_best_bounds_grow_with_their_counts(s, n, share):
 
 
 def winners(n, s, train_rows, t, repeats, correct=0.5, seed=3):
-    """Counts on S_tr and on D_te of the luckiest of n models that are right on `correct` of D.
+    """Return counts on S_tr and D_te of the luckiest of n models that are right on `correct` of D.
 
     Adversarial: who is best is nothing but the luck of its split, which runs against the bound.
     """
@@ -129,7 +129,7 @@ def winners(n, s, train_rows, t, repeats, correct=0.5, seed=3):
 
 
 def missed(estimator, s, repeats=2000, upper=None):
-    """The share of runs whose winner is above its upper bound at the size s."""
+    """Return the share of runs whose winner is above its upper bound at the size s."""
     sampled, tested = winners(estimator.n, s, estimator.train_rows, estimator.t, repeats)
     uppers = {
         x: upper(x) if upper else estimator(Probe(rows=s, test_rows=s, train_correct=x))[1]
@@ -160,7 +160,7 @@ def test_betting_on_all_sizes_is_wider_than_the_union_over_them():
     correct, needed = 800, math.log(2 * n * m / delta)
 
     def log_capital(p):
-        """Of the best bet that the accuracy is below p, when 0.8 was seen."""
+        """Return the log of the capital of the best bet on an accuracy below p, after 0.8."""
         return correct * math.log(0.8 / p) + (s - correct) * math.log(0.2 / (1 - p))
 
     betting = next(p for p in np.arange(0.8, 0.9, 1e-4) if log_capital(p) >= needed)

@@ -31,7 +31,7 @@ def test_real_accuracies_are_those_at_full_size():
     assert real_accuracies(log) == {0: 0.7, 1: 0.8}
 
 
-def test_violations_are_told_apart_by_the_assumption_they_break():
+def test_violations_are_counted_by_the_assumption_they_break():
     log = [
         ChampionChanged(at=0, configuration=0, previous=None),
         bounds(0, 0.6, 0.9, 100),

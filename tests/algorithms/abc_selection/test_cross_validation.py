@@ -1,4 +1,4 @@
-"""Early-stopped cross-validation: its bet, its promises, and an adversary."""
+"""Early-stopped cross-validation: its bet, its guarantees, and an adversary."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from leaseboard.algorithms.abc_selection.cross_validation import (
     pairing,
 )
 from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
-from leaseboard.algorithms.benches.folds import FoldProbe, FoldsBench
+from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, ProbeFinished, of
 
 
 def played(algorithm, environment):
-    bench = FoldsBench(environment)
-    return bench, list(algorithm.run(bench, seed=0))
+    env = FoldsEnvironment(environment)
+    return env, list(algorithm.run(env, seed=0))
 
 
 def dropped(events):
     return {event.configuration for event in of(events, Eliminated)}
 
 
-class Parity:
+class Parity(Folds):
     """Fair coins, a fold each: one says 0, one the parity of the labels that it was trained on.
 
     Both are right half the time, the latter in all folds or in none.
@@ -47,17 +47,16 @@ class Parity:
             rows=self.folds - 1, test_rows=1, test_correct=right, right=str(right), fit_cpu=1.0
         )
 
-    def held_out(self, configuration):
-        return None
-
 
 @pytest.mark.parametrize("e", [-0.5, 0.0, 0.3])
 def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
     """The expectation of every share's capital after a row is 1."""
     for disagree in (abs(e), (1 + abs(e)) / 2, 1.0):
         wins, losses = (disagree + e) / 2, (disagree - e) / 2
-        chances = {(1, 0, 0): wins, (0, 1, 0): 1 - disagree, (0, 0, 1): losses}
-        capital = sum(chance * math.exp(log_capital(p, e)) for p, chance in chances.items())
+        probabilities = {(1, 0, 0): wins, (0, 1, 0): 1 - disagree, (0, 0, 1): losses}
+        capital = sum(
+            probability * math.exp(log_capital(p, e)) for p, probability in probabilities.items()
+        )
         assert capital == pytest.approx(1)
 
 
@@ -104,13 +103,13 @@ def test_an_adversary_fools_pooled_folds_and_not_the_others():
 
 def test_it_spares_fits_and_chooses_as_without():
     accuracies = [0.6, 0.8, 0.9, 0.89, 0.7]
-    bench, events = played(EarlyStoppedCV(), SimulatedFolds(accuracies, 1000, 5, seed=1))
+    env, events = played(EarlyStoppedCV(), SimulatedFolds(accuracies, 1000, 5, seed=1))
     full, _ = played(CrossValidation(), SimulatedFolds(accuracies, 1000, 5, seed=1))
-    assert bench.champion == full.champion
+    assert env.champion == full.champion
     assert full.at == 25
-    assert bench.at < 16
+    assert env.at < 16
     assert {0, 1, 4} <= dropped(events)
-    assert full.score().value == bench.score().value
+    assert full.score().value == env.score().value
 
 
 def test_who_dropped_another_stays_to_the_end():
@@ -133,7 +132,7 @@ def test_the_last_one_is_not_tested_on():
     assert len(of(events, ProbeFinished)) == 2
 
 
-class Verdicts:
+class Verdicts(Folds):
     """Three that are tested on folds of given verdicts; the third is as the first."""
 
     def __init__(self, pair, folds):
@@ -151,9 +150,6 @@ class Verdicts:
             rows=9, test_rows=len(right), test_correct=right.count("1"), right=right, fit_cpu=1.0
         )
 
-    def held_out(self, configuration):
-        return None
-
 
 @pytest.mark.parametrize(("folds", "level"), [("alike", 2 / 0.1), ("any", 3 * 2 * 3 / 0.1)])
 def test_one_is_dropped_just_where_the_capital_reaches_its_level(folds, level):
@@ -169,6 +165,6 @@ def test_one_is_dropped_just_where_the_capital_reaches_its_level(folds, level):
     assert capitals[above] < 1.02
     for pair, expected in ((below, set()), (above, {1})):
         algorithm = EarlyStoppedCV(epsilon=0.01, delta=0.1, folds=folds)
-        bench = FoldsBench(Verdicts(pair, 4))
-        events = [event for event in algorithm.run(bench, seed=0) if bench.at <= 3]
+        env = FoldsEnvironment(Verdicts(pair, 4))
+        events = [event for event in algorithm.run(env, seed=0) if env.at <= 3]
         assert dropped(events) == expected

@@ -1,7 +1,8 @@
-"""Fitness that breaks is seen, outlived and told."""
+"""Fitness that breaks is noticed, survived and reported."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from dataclasses import replace
 
@@ -17,21 +18,21 @@ from leaseboard.algorithms.abc_selection.fitness import (
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ConfigurationFailed,
     Eliminated,
-    ExploitivenessBroken,
-    FitnessBroken,
+    ExploitivenessViolated,
+    MonotonicityViolated,
     ProbeFinished,
     of,
 )
 
 
 def probe(rows, train, half, test):
-    """A probe with these accuracies on its sample, on its first half, and on test rows."""
+    """Return a probe with these accuracies on its sample, on its first half, and on test rows."""
     return Probe(
         rows=rows,
         test_rows=1000,
@@ -42,7 +43,7 @@ def probe(rows, train, half, test):
 
 
 class Growing(SimulatedLearners):
-    """The last configuration counts rows: each doubling that it lacks costs it a fortieth."""
+    """The last configuration counts rows: each missing doubling costs it a fortieth."""
 
     def measure(self, configuration, rows, test_rows):
         found = super().measure(configuration, rows, test_rows)
@@ -68,11 +69,11 @@ class Growing(SimulatedLearners):
 
 
 def selected(bounds="best", accuracies=(0.6, 0.8, 0.85), **settings):
-    """The events and the bench of a selection whose best configuration is not fit."""
+    """Return the events and the environment of a selection whose best configuration is not fit."""
     learners = Growing(accuracies, 64_000, 16_000, seed=0)
-    bench = SamplesBench(learners, initial_rows=1000)
+    env = SamplesEnvironment(learners, initial_rows=1000)
     algorithm = ABC(bounds=bounds, delta=0.05, **settings)
-    return list(play("abc", algorithm, bench, seed=0)), bench
+    return list(play("abc", algorithm, env, seed=0)), env
 
 
 def test_a_rise_within_two_deviations_may_be_chance():
@@ -97,7 +98,7 @@ def test_the_test_accuracy_may_grow_on_as_it_did():
     assert raised(0.75, curve, 64_000) == pytest.approx(0.65 + 0.03 * 5)
 
 
-def test_other_test_rows_are_no_growth():
+def test_other_test_rows_do_not_count_as_growth():
     curve = [
         Probe(rows=500 * 2**k, test_rows=1000 * 2**k, train_correct=400 * 2**k,
               half_correct=200 * 2**k, test_correct=right, half_test_correct=half)
@@ -109,7 +110,7 @@ def test_other_test_rows_are_no_growth():
 @pytest.mark.parametrize(
     "shape", [(0.02,) * 7, (0.03, 0.02, 0.01, 0, 0, 0, 0), (0, 0.01, 0.01, 0)]
 )
-def test_the_bound_holds_where_later_rises_are_no_larger(shape):
+def test_the_bound_holds_if_later_rises_are_not_larger(shape):
     """The theorem: `shape` are the rises on the way to the accuracy of H* on a sample."""
     accuracy = [0.6]
     for step in shape:
@@ -123,11 +124,11 @@ def test_the_bound_holds_where_later_rises_are_no_larger(shape):
 
 def test_the_best_is_kept_though_it_fits_no_sample_and_is_named():
     with pytest.warns(FitnessWarning, match=r"configuration 2 \(simulated\) fits \d+ rows worse"):
-        events, bench = selected()
-    assert bench.champion == 2
-    assert {event.configuration for event in of(events, FitnessBroken)} == {2}
+        events, env = selected()
+    assert env.champion == 2
+    assert {event.configuration for event in of(events, MonotonicityViolated)} == {2}
     assert events[-1].metrics["unfit_configurations"] == 1
-    first = of(events, FitnessBroken)[0]
+    first = of(events, MonotonicityViolated)[0]
     assert first.rise == pytest.approx(0.025, abs=0.002)
     assert "rose by 0.02" in first.words(str)[1]
 
@@ -135,13 +136,13 @@ def test_the_best_is_kept_though_it_fits_no_sample_and_is_named():
 def test_the_papers_form_drops_it_unseen():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        events, bench = selected("paper")
-    assert bench.champion == 1
-    assert not of(events, FitnessBroken)
+        events, env = selected("paper")
+    assert env.champion == 1
+    assert not of(events, MonotonicityViolated)
 
 
 @pytest.mark.filterwarnings("ignore::leaseboard.algorithms.abc_selection.fitness.FitnessWarning")
-def test_nobody_is_dropped_after_fewer_than_three_samples():
+def test_none_is_dropped_after_fewer_than_three_samples():
     events, _ = selected(epsilon=0.1)
     probed = of(events, ProbeFinished)
     for dropped in of(events, Eliminated):
@@ -150,11 +151,11 @@ def test_nobody_is_dropped_after_fewer_than_three_samples():
 
 
 def test_fit_configurations_warn_of_nothing():
-    bench = SamplesBench(SimulatedLearners((0.6, 0.8, 0.82), 64_000, 16_000, seed=0))
+    env = SamplesEnvironment(SimulatedLearners((0.6, 0.8, 0.82), 64_000, 16_000, seed=0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        events = list(play("abc", ABC(), bench, seed=0))
-    assert not of(events, FitnessBroken)
+        events = list(play("abc", ABC(), env, seed=0))
+    assert not of(events, MonotonicityViolated)
     assert "unfit_configurations" not in events[-1].metrics
 
 
@@ -180,60 +181,57 @@ SHAPES = {
 
 
 def faded(shape, algorithm, accuracies=(0.85, 0.84, 0.8), seed=0):
-    """The events and the bench of a selection whose last configuration gets worse with rows."""
+    """Return a selection whose last configuration gets worse with rows."""
     learners = Fading(accuracies, 64_000, 16_000, seed=seed)
     learners.shape = SHAPES[shape]
-    bench = SamplesBench(learners, initial_rows=1000)
-    return list(play("abc", algorithm, bench, seed=0)), bench
+    env = SamplesEnvironment(learners, initial_rows=1000)
+    return list(play("abc", algorithm, env, seed=0)), env
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("shape", SHAPES)
-def test_one_that_gets_worse_with_rows_does_not_win(shape, seed):
-    events, bench = faded(shape, ABC(delta=0.05), seed=seed)
-    assert bench.champion != 2
-    assert events[-1].score > 0.83
+def test_one_that_gets_worse_with_rows_does_not_win():
+    for shape, seed in itertools.product(SHAPES, range(3)):
+        events, env = faded(shape, ABC(delta=0.05), seed=seed)
+        assert env.champion != 2, (shape, seed)
+        assert events[-1].score > 0.83, (shape, seed)
 
 
 def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
-    events, bench = faded("only in full", ABC(delta=0.05))
-    (broken,) = of(events, ExploitivenessBroken)
+    events, env = faded("only in full", ABC(delta=0.05))
+    (broken,) = of(events, ExploitivenessViolated)
     assert (broken.configuration, broken.rows) == (2, 64_000)
     before = [e for e in of(events, BoundsUpdated) if e.configuration == 2 and e.units < 64_000]
     assert broken.fall == pytest.approx(before[-1].lower - 0.8, abs=0.01)
     refuted = next(n for n, e in enumerate(events) if e is broken)
     assert not of(events[:refuted], Eliminated)
-    assert {event.configuration for event in of(events, Eliminated)} == {0, 1, 2} - {
-        bench.champion
-    }
+    assert {event.configuration for event in of(events, Eliminated)} == {0, 1, 2} - {env.champion}
 
 
 def test_the_papers_form_and_a_time_limit_trust_in_rows():
     for algorithm in (ABC(bounds="paper", delta=0.05), ABC(time_limit=1e6, delta=0.05)):
-        events, bench = faded("only in full", algorithm)
-        assert bench.champion == 2
-        assert not of(events, ExploitivenessBroken)
+        events, env = faded("only in full", algorithm)
+        assert env.champion == 2
+        assert not of(events, ExploitivenessViolated)
 
 
 def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes_it_is():
     def full(events):
         return [e.configuration for e in of(events, ProbeFinished) if e.rows == 64_000]
 
-    fit = SamplesBench(SimulatedLearners((0.6, 0.7, 0.9), 64_000, 16_000, seed=0))
+    fit = SamplesEnvironment(SimulatedLearners((0.6, 0.7, 0.9), 64_000, 16_000, seed=0))
     confirmed = list(play("abc", ABC(delta=0.05), fit, seed=0))
     assert full(confirmed) == []
     assert len(of(confirmed, Eliminated)) == 2
-    events, bench = faded("only in full", ABC(delta=0.05), accuracies=(0.85, 0.7, 0.8))
+    events, env = faded("only in full", ABC(delta=0.05), accuracies=(0.85, 0.7, 0.8))
     assert 2 in full(events)
-    assert bench.cost.cpu_seconds > 64
+    assert env.cost.cpu_seconds > 64
 
 
 @pytest.mark.parametrize(("lost", "confirmed"), [(0, True), (1, False)])
 def test_a_bound_is_confirmed_to_the_row(lost, confirmed):
     learners = SimulatedLearners((0.9, 0.5), 8000, 2000, seed=0)
-    bench = SamplesBench(learners)
-    assert bench.confirm(0, learners.real_accuracy(0) + lost / 2000) is confirmed
-    assert bench.cost.cpu_seconds == 0
+    env = SamplesEnvironment(learners)
+    assert env.confirm(0, learners.real_accuracy(0) + lost / 2000) is confirmed
+    assert env.cost.cpu_seconds == 0
 
 
 def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again():
@@ -243,27 +241,27 @@ def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again
                 return Probe(rows=rows, test_rows=test_rows, status="crash", reason="too large")
             return super().measure(configuration, rows, test_rows)
 
-    bench = SamplesBench(Breaking((0.85, 0.7, 0.95), 64_000, 16_000, seed=0))
-    events = list(play("abc", ABC(delta=0.05), bench, seed=0))
-    assert bench.champion == 0
+    env = SamplesEnvironment(Breaking((0.85, 0.7, 0.95), 64_000, 16_000, seed=0))
+    events = list(play("abc", ABC(delta=0.05), env, seed=0))
+    assert env.champion == 0
     assert [event.configuration for event in of(events, ConfigurationFailed)] == [2]
 
 
 def test_no_one_wins_after_fewer_than_three_samples_unless_trained_in_full():
     for accuracies in ((0.5, 0.5, 0.5, 0.99), (0.99, 0.5, 0.5, 0.5), (0.3, 0.9, 0.6)):
-        bench = SamplesBench(SimulatedLearners(accuracies, 64_000, 16_000, seed=0))
-        events = list(play("abc", ABC(epsilon=0.1), bench, seed=0))
-        sizes = [p.rows for p in of(events, ProbeFinished) if p.configuration == bench.champion]
+        env = SamplesEnvironment(SimulatedLearners(accuracies, 64_000, 16_000, seed=0))
+        events = list(play("abc", ABC(epsilon=0.1), env, seed=0))
+        sizes = [p.rows for p in of(events, ProbeFinished) if p.configuration == env.champion]
         assert len(sizes) >= 3 or 64_000 in sizes
 
 
 def counts(rows, right, half=None, test_rows=1000):
-    """A probe of so many right test rows, `half` of them in the first half."""
+    """Return a probe of so many right test rows, `half` of them in the first half."""
     return Probe(rows=rows, test_rows=test_rows, train_correct=rows, half_correct=rows // 2,
                  test_correct=right, half_test_correct=half)  # fmt: skip
 
 
-def test_a_fall_within_its_noise_is_none():
+def test_a_fall_within_its_noise_does_not_count():
     """Two deviations of a difference of two tests of 1,000 rows at .8 are .0358, 35.8 rows."""
     before = counts(500, 800)
     assert fall(before, counts(1000, 765)) == 0
@@ -287,7 +285,7 @@ def test_the_larger_of_two_falls_is_taken_off_for_every_doubling_to_come():
 
 
 @pytest.mark.parametrize("shape", [(0.05,) * 6, (0.06, 0.05, 0.04, 0.0, 0.0), (0.05, 0.06, 0.06)])
-def test_the_lower_bound_holds_where_later_falls_are_no_larger(shape):
+def test_the_lower_bound_holds_if_later_falls_are_not_larger(shape):
     """The theorem, `shape` being the falls on the way to full training; and just outside of it."""
     accuracy = [0.9]
     for step in shape:
@@ -318,9 +316,9 @@ def test_one_that_has_not_begun_to_learn_is_not_dropped():
     """Its samples say as little as those of leaves of more rows than the smaller class has."""
     learners = Late((0.85, 0.84, 0.9), 64_000, 16_000, seed=0)
     learners.shape = lambda _: -0.3
-    bench = SamplesBench(learners, initial_rows=1000)
-    list(play("abc", ABC(delta=0.05), bench, seed=0))
-    assert bench.champion == 2
+    env = SamplesEnvironment(learners, initial_rows=1000)
+    list(play("abc", ABC(delta=0.05), env, seed=0))
+    assert env.champion == 2
 
 
 def test_the_constant_is_beaten_just_beyond_its_noise():

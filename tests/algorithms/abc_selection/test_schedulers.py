@@ -13,7 +13,7 @@ FULL = 8000
 
 
 def probed(index, *, upper, lower=0.5, seconds=1.0, before=None, rows=1000, probes=1):
-    """A candidate whose last probe moved its interval from `before` = (lower, upper, seconds)."""
+    """Return one whose last probe moved its interval from `before` (lower, upper, seconds)."""
     lower_before, upper_before, seconds_before = before or (0.0, 1.0, 0.0)
     return Prospect(
         index=index,
@@ -59,7 +59,7 @@ def test_gradients_of_the_others_are_summed():
     assert schedulers.gradient_ci([*others, best], FULL) is best
 
 
-def test_whoever_was_never_probed_comes_first():
+def test_a_configuration_without_a_probe_comes_first():
     clipped = probed(0, upper=1.0)
     fresh = Prospect(index=1)
     assert schedulers.gradient_ci([clipped, fresh], FULL) is fresh
@@ -78,7 +78,7 @@ def test_round_robin_takes_the_fewest_probes():
 
 
 @pytest.mark.parametrize("name", schedulers.SCHEDULERS)
-def test_an_exhausted_configuration_passes_its_turn(name):
+def test_an_exhausted_configuration_is_skipped(name):
     schedule = schedulers.SCHEDULERS[name]
     exhausted, other = probed(0, upper=0.9, rows=FULL), probed(1, upper=0.8, probes=5)
     assert schedule([exhausted, other], FULL) is other

@@ -10,8 +10,8 @@ from leaseboard.algorithms.abc_selection.bounds import Estimator, estimate
 from leaseboard.algorithms.abc_selection.schedulers import Prospect, best_guess
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.benches.samples import SamplesBench
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import (
     BoundsUpdated,
@@ -29,7 +29,7 @@ FITTED = [
     Probe(rows=25, test_rows=100, train_correct=23, test_correct=80),
     Probe(rows=50, test_rows=100, train_correct=45, test_correct=80),
 ]
-"""Probes after which training accuracies below 0.9 are no rise, and 0.8 on the test no fall."""
+"""Training accuracies below 0.9 after them are not a rise, 0.8 on tests is not a fall."""
 
 
 class Overridden(SimulatedLearners):
@@ -45,9 +45,9 @@ class Overridden(SimulatedLearners):
 
 
 def run(algorithm, environment, **kwargs):
-    """The audited events of a job."""
-    bench = SamplesBench(environment, initial_rows=kwargs.pop("initial_rows", 100), **kwargs)
-    return audited("abc", algorithm, bench, 1), bench
+    """Return the audited events of a job."""
+    env = SamplesEnvironment(environment, initial_rows=kwargs.pop("initial_rows", 100), **kwargs)
+    return audited("abc", algorithm, env, 1), env
 
 
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
@@ -56,8 +56,8 @@ def run(algorithm, environment, **kwargs):
 def test_finds_the_best_configuration(scheduler, bounds, growth):
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
     algorithm = ABC(scheduler=scheduler, bounds=bounds, growth=growth, epsilon=0.005, delta=0.05)
-    events, bench = run(algorithm, learners)
-    assert bench.champion == 1
+    events, env = run(algorithm, learners)
+    assert env.champion == 1
     assert events[-1].score == learners.real_accuracy(1)
     probed = of(events, ProbeFinished)
     assert {probe.configuration for probe in probed} == set(range(5))
@@ -99,16 +99,16 @@ def test_the_reason_of_a_pruning_names_both_bounds():
 
 
 def test_one_configuration_needs_no_probe():
-    events, bench = run(ABC(), SimulatedLearners((0.7,), 500, 100, seed=0))
-    assert bench.champion == 0
+    events, env = run(ABC(), SimulatedLearners((0.7,), 500, 100, seed=0))
+    assert env.champion == 0
     assert not of(events, ProbeFinished)
 
 
 def test_duplicates_are_not_probed_twice():
     learners = SimulatedLearners((0.9, 0.9, 0.5), 20_000, 5_000, seed=0)
     learners.configurations[1] = learners.configurations[0]
-    events, bench = run(ABC(), learners)
-    assert bench.champion == 0
+    events, env = run(ABC(), learners)
+    assert env.champion == 0
     assert of(events, Eliminated)[0].reason == "duplicate of configuration 0"
     assert {probe.configuration for probe in of(events, ProbeFinished)} == {0, 2}
 
@@ -127,11 +127,11 @@ def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
         (0.8, 0.9, 0.5), 20_000, 5_000, 0,
         answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 100 else None,
     )  # fmt: skip
-    events, bench = run(ABC(epsilon=0.0), learners)
+    events, env = run(ABC(epsilon=0.0), learners)
     (failed,) = of(events, ConfigurationFailed)
     assert failed.configuration == 0
     assert failed.reason.startswith("crash at 100 rows: boom")
-    assert bench.champion == 1
+    assert env.champion == 1
 
 
 def test_when_all_fail_the_error_says_why():
@@ -143,10 +143,10 @@ def test_when_all_fail_the_error_says_why():
 def test_the_time_limit_returns_the_best_guess():
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
     full, _ = run(ABC(epsilon=0.0), learners)
-    events, bench = run(ABC(epsilon=0.0, time_limit=1.5), learners)
-    assert bench.cost.cpu_seconds == pytest.approx(1.5)
+    events, env = run(ABC(epsilon=0.0, time_limit=1.5), learners)
+    assert env.cost.cpu_seconds == pytest.approx(1.5)
     assert 0 < events[-1].at < full[-1].at
-    assert bench.champion in (1, 3)
+    assert env.champion in (1, 3)
 
 
 def test_the_budget_in_seconds_stops_the_run():
@@ -172,10 +172,10 @@ def test_the_post_step_keeps_a_sampled_model_that_is_better():
         return Probe(rows=probe.rows, test_rows=probe.test_rows, test_correct=10)
 
     learners = Overridden(ACCURACIES, 20_000, 5_000, 0, answer=worse_in_full)
-    events, bench = run(ABC(scenario="training"), learners)
+    events, env = run(ABC(scenario="training"), learners)
     assert events[-1].score == 10 / 5_000
-    assert events[-1].metrics["kept_accuracy"] == learners.real_accuracy(bench.champion)
-    assert events[-1].metrics["kept_rows"] < 20_000
+    assert events[-1].metrics["final_accuracy"] == learners.real_accuracy(env.champion)
+    assert events[-1].metrics["final_rows"] < 20_000
 
 
 def test_algorithm_2_keeps_an_interval_within_the_snapshot():
@@ -229,10 +229,10 @@ def test_settings_out_of_range_are_refused_by_name(setting, value):
         registry.build("abc", {setting: value})
 
 
-def test_finished_tells_what_selection_cost():
-    events, bench = run(ABC(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
+def test_finished_reports_what_selection_cost():
+    events, env = run(ABC(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
     (finished,) = of(events, Finished)
-    assert finished.metrics["selection_cpu_seconds"] == bench.cost.cpu_seconds > 0
+    assert finished.metrics["selection_cpu_seconds"] == env.cost.cpu_seconds > 0
     assert finished.metrics["training_cpu_seconds"] == pytest.approx(20.0)
     assert finished.metrics["probes"] == len(of(events, ProbeFinished))
 

@@ -1,7 +1,7 @@
 """apple's learner as the formulae are printed, over dictionaries: slow, and what is meant.
 
-The kernels keep a scale-free state in float32; this keeps VW's own w, G and N of each monomial
-in float64. Tests hold the kernels to it.
+The kernels keep a scale-free state in float32; this one has VW's own w, G and N of each
+monomial in float64. Tests hold the kernels to it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from leaseboard.algorithms.apple.learner import Heuristic, Monomial, times
 from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, NONZEROS
-from leaseboard.algorithms.benches.holdout import Floats, Rows
+from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 CONSTANT: Monomial = ()
 
@@ -44,16 +44,16 @@ class ReferenceLearner:
         self.totals = np.zeros(8)
 
     def values(self, x: Floats) -> dict[Monomial, float]:
-        """The non-zero monomials of S_k at `x`, and the constant."""
+        """Return the non-zero monomials of S_k at `x`, and the constant."""
         all_values = {m: math.prod(float(x[i]) for i in m) for m in self.S}
         return {CONSTANT: 1.0, **{m: value for m, value in all_values.items() if value}}
 
     def predict(self, rows: Rows) -> Floats:
-        """Predictions without learning."""
+        """Return predictions without learning."""
         return np.array([self._clamped(self._raw(self.values(x))) for x in rows], np.float32)
 
     def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
-        """Lines 3 and 4 with VW's update."""
+        """Learn as lines 3 and 4 do, with VW's update."""
         out = []
         weights = np.ones(len(labels)) if weights is None else weights
         for x, label, weight in zip(rows, labels, weights, strict=True):
@@ -69,7 +69,7 @@ class ReferenceLearner:
         return np.array(out, dtype=np.float32)
 
     def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
-        """Line 6; equal scores go in the order of the variables."""
+        """Choose as line 6 does; equal scores go in the order of the variables."""
         rest = sorted(self.S - self.P)
         scores = {m: self._score(m, heuristic) for m in rest}
         by_score = sorted((m for m in rest if scores[m] > 0), key=lambda m: -scores[m])
@@ -79,24 +79,24 @@ class ReferenceLearner:
         return chosen
 
     def expand(self, parents: Iterable[Monomial]) -> None:
-        """Line 7."""
+        """Expand as line 7 does."""
         for m in parents:
             self.P.add(m)
             self.S |= {times(m, i) for i in range(self.n_variables)}
 
     @property
     def size(self) -> int:
-        """|S_k|."""
+        """Return |S_k|."""
         return len(self.S)
 
     @property
     def max_degree(self) -> int:
-        """The highest degree in S_k."""
+        """Return the highest degree in S_k."""
         return max(len(m) for m in self.S)
 
     @property
     def mean_nonzeros(self) -> float:
-        """s, the constant counted."""
+        """Return s, the constant counted."""
         return float(self.totals[NONZEROS] / self.totals[EXAMPLES])
 
     def _raw(self, m: Mapping[Monomial, float]) -> float:
@@ -115,7 +115,7 @@ class ReferenceLearner:
             self.square_moments[key] = self.square_moments.get(key, 0.0) + h * value**2
 
     def _rescale(self, m: Mapping[Monomial, float]) -> None:
-        """A new largest magnitude shrinks the weight."""
+        """Shrink the weight by a new largest magnitude."""
         for key, value in m.items():
             known = self.N.get(key, 0.0)
             if abs(value) > known:
@@ -123,7 +123,7 @@ class ReferenceLearner:
                 self.N[key] = abs(value)
 
     def _update(self, m: Mapping[Monomial, float], p: float, y: float, h: float) -> None:
-        """G += h g² x², then w += update * x / (sqrt(G) N)."""
+        """Apply G += h g² x², then w += update * x / (sqrt(G) N)."""
         rate = {}
         for key, value in m.items():
             self.G[key] = self.G.get(key, 0.0) + h * 4 * (p - y) ** 2 * value**2

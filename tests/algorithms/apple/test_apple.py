@@ -12,7 +12,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.rows import as_rows, check_labels
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.errors import DataError, DivergedError, UsageError
 from leaseboard.algorithms.events import (
     ChampionChanged,
@@ -28,26 +28,26 @@ from leaseboard.algorithms.testing import parity
 from tests.algorithms.played import audited
 
 
-def bench(x, y, test=None, **options):
+def env(x, y, test=None, **options):
     train, held_out = Part(x, y), Part(*(test or (x, y)))
     names = tuple(f"x{i + 1}" for i in range(x.shape[1]))
-    return HoldoutBench(Holdout(train, held_out, names), **options)
+    return HoldoutEnvironment(Holdout(train, held_out, names), **options)
 
 
 run = partial(audited, "apple")
 
 
-def test_expansions_are_told_by_name():
+def test_expansions_are_reported_by_name():
     events = run(Apple(alpha=0.5, learning_rate=0.5), parity(6000, variables=8, order=2))
 
-    told = of(events, FeaturesExpanded)
-    assert [event.at for event in told] == [1000, 2000, 3000, 4000, 5000]
-    assert [event.epoch for event in told] == [1, 2, 3, 4, 5]
-    assert all(len(event.parents) == 3 for event in told)  # floor(sqrt(9))
-    assert {"x1", "x2"} & set(told[0].parents)
-    assert any("*" in name for event in told[1:] for name in event.parents)
-    assert [event.size for event in told] == sorted(event.size for event in told)
-    assert told[-1].degree <= 6
+    reported = of(events, FeaturesExpanded)
+    assert [event.at for event in reported] == [1000, 2000, 3000, 4000, 5000]
+    assert [event.epoch for event in reported] == [1, 2, 3, 4, 5]
+    assert all(len(event.parents) == 3 for event in reported)  # floor(sqrt(9))
+    assert {"x1", "x2"} & set(reported[0].parents)
+    assert any("*" in name for event in reported[1:] for name in event.parents)
+    assert [event.size for event in reported] == sorted(event.size for event in reported)
+    assert reported[-1].degree <= 6
     assert events[-1].score == 0
 
 
@@ -72,7 +72,7 @@ def test_the_doubling_schedule_needs_no_length():
 
 def test_later_passes_learn_with_frozen_parents():
     one = parity(3000, order=2)
-    events = run(Apple(), HoldoutBench(one.holdout, passes=3))
+    events = run(Apple(), HoldoutEnvironment(one.holdout, passes=3))
 
     assert max(event.at for event in of(events, FeaturesExpanded)) == 2500
     assert events[-1].at == 9000
@@ -95,7 +95,7 @@ def test_sgd_on_raw_features_diverges_in_so_many_words():
     x = (1e4 * rng.normal(size=(400, 3))).astype(np.float32)
     y = x[:, 0] / 1e4
     with pytest.raises(DivergedError, match="not finite"):
-        run(Apple(update="sgd", regularization=1e-6), bench(x, y.astype(np.float32)))
+        run(Apple(update="sgd", regularization=1e-6), env(x, y.astype(np.float32)))
 
 
 class Fragile(Polynomial):
@@ -120,7 +120,7 @@ def test_a_rate_that_diverges_fails_alone():
 def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
     monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
     monkeypatch.setattr("leaseboard.algorithms.apple.rates.FINAL", max(final, prefix))
-    one = HoldoutBench(parity(2000, order=2).holdout, passes=passes)
+    one = HoldoutEnvironment(parity(2000, order=2).holdout, passes=passes)
     events, at = run(Apple(), one), min(prefix, 2000)
     finished = events[-1]
 
@@ -138,7 +138,7 @@ def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
         own = {e.epoch for e in of(events, FeaturesExpanded) if e.at > prefix}
         assert own == ({3, 4, 5} if prefix == 700 else set())
     if prefix > 2000 and passes == 1:
-        assert finished.score == run(Apple(rates=RATES), one.twin())[-1].score
+        assert finished.score == run(Apple(rates=RATES), one.fresh_copy())[-1].score
 
 
 def test_plain_sgd_has_no_rate_to_choose():
@@ -155,26 +155,21 @@ def test_settings_from_the_command_line_are_text():
         registry.build("apple", {"alpha": -1})
     assert registry.build("apple", {"learning_rate": "0.25"}).tried == (0.25,)
     for wrong in ("fast", "0", "nan", -1, None):
-        with pytest.raises(UsageError, match="Input should be 'auto' or a number above 0"):
+        with pytest.raises(UsageError, match="must be 'auto' or a number above 0"):
             registry.build("apple", {"learning_rate": wrong})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])
-def test_rows_without_features_learn_the_constant(kernel):
+def test_rows_without_features_and_constant_ones_learn_the_constant(kernel):
     x = np.zeros((600, 2), dtype=np.float32)
     x[::2, 0] = 1
     y = np.where(x[:, 0] > 0, 3, 1).astype(np.float32)
     rows = x if kernel == "plan" else sparse.csr_array(x)
+    same, two = np.full((600, 3), 7, dtype=np.float32), np.full(600, 2, dtype=np.float32)
 
-    assert run(Apple(kernel=kernel), bench(rows, y))[-1].score < 1e-3
-
-
-@pytest.mark.parametrize("kernel", ["plan", "hashed"])
-def test_constant_features_do_no_harm(kernel):
-    x = np.full((600, 3), 7, dtype=np.float32)
-    y = np.full(600, 2, dtype=np.float32)
-
-    assert run(Apple(kernel=kernel), bench(x, y))[-1].score < 1e-3
+    for features, labels in ((rows, y), (same, two)):
+        assert run(Apple(kernel=kernel), env(features, labels))[-1].score < 1e-3
 
 
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])
@@ -185,14 +180,14 @@ def test_powers_that_leave_float32_are_learned_all_the_same(kernel, unit):
     y = (x[:, 0] * x[:, 1] * x[:, 2]).astype(np.float32)
     huge, usual = ((x * scale).astype(np.float32) for scale in (unit, 1))
 
-    scores = [run(Apple(kernel=kernel), bench(rows, y))[-1].score for rows in (huge, usual)]
+    scores = [run(Apple(kernel=kernel), env(rows, y))[-1].score for rows in (huge, usual)]
 
     assert scores[0] == pytest.approx(scores[1], rel=1e-3)
 
 
 def test_more_monomials_than_the_table_are_dropped_and_counted():
     x = np.random.default_rng(0).normal(size=(600, 8)).astype(np.float32)
-    event = run(Apple(bits=4), bench(x, x[:, 0]))[-1]
+    event = run(Apple(bits=4), env(x, x[:, 0]))[-1]
 
     assert isinstance(event, Finished)
     assert event.metrics["collisions"] > 0
@@ -205,9 +200,9 @@ def test_more_base_features_than_the_table_keep_slots_of_their_own(kernel):
     x = sparse.csr_array(x, dtype=np.float32)
     y = (x @ np.linspace(-1, 1, 50)).astype(np.float32)
 
-    linear = run(Polynomial(kernel=kernel, bits=3), bench(x, y))[-1]
-    roomy = run(Polynomial(kernel=kernel, bits=18), bench(x, y))[-1]
-    grown = run(Apple(kernel=kernel, bits=3), bench(x, y))[-1]
+    linear = run(Polynomial(kernel=kernel, bits=3), env(x, y))[-1]
+    roomy = run(Polynomial(kernel=kernel, bits=18), env(x, y))[-1]
+    grown = run(Apple(kernel=kernel, bits=3), env(x, y))[-1]
 
     assert linear.metrics["monomials"] == 50
     assert linear.metrics["collisions"] == 0

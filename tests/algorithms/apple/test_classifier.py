@@ -1,4 +1,4 @@
-"""The classifier: many classes, chances, weights, and what it warns of."""
+"""The classifier: many classes, probabilities, weights, and what it warns of."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
 from sklearn.model_selection import train_test_split
 
-from leaseboard.algorithms.apple.classifier import AppleClassifier
+from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.errors import UsageError
 
 
 def rare(n=6000, seed=0):
-    """About 5 % of the rows are positive, and no boundary tells them."""
+    """Return rows of which about 5 % are positive, and no boundary separates them."""
     X = np.random.default_rng(seed).normal(size=(n, 6))
     noise = np.random.default_rng(seed + 1).normal(size=n)
     return X, (X[:, 0] + X[:, 1] * X[:, 2] + 0.7 * noise > 2.6).astype(int)
@@ -28,7 +28,7 @@ def test_sorted_rows_are_learned_as_well_as_shuffled_ones():
     by_class = np.argsort(y, kind="stable")
 
     def accuracy(**kwargs):
-        raw = AppleClassifier(random_state=0, scale=False, clip=0, **kwargs)
+        raw = PolynomialExpansionClassifier(random_state=0, scale=False, clip=0, **kwargs)
         return raw.fit(X[by_class], y[by_class]).score(X, y)
 
     assert accuracy() > 0.9
@@ -36,42 +36,50 @@ def test_sorted_rows_are_learned_as_well_as_shuffled_ones():
 
 
 @pytest.mark.parametrize(("load", "least"), [(load_wine, 0.93), (load_digits, 0.95)])
-def test_one_class_is_told_from_all_others(load, least):
+def test_one_class_is_separated_from_all_others(load, least):
     X, y = load(return_X_y=True)
     names = np.array([f"class {k}" for k in range(10)])[y]
     train, test, known, truth = train_test_split(X, names, random_state=0)
 
-    model = AppleClassifier(random_state=0).fit(train, known)
-    chances = model.predict_proba(test)
+    model = PolynomialExpansionClassifier(random_state=0).fit(train, known)
+    probabilities = model.predict_proba(test)
 
     assert model.score(test, truth) > least
-    assert model.decision_function(test).shape == chances.shape == (len(test), len(set(names)))
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
-    np.testing.assert_array_equal(model.classes_[chances.argmax(axis=1)], model.predict(test))
-    assert log_loss(truth, chances) < 0.25
+    assert (
+        model.decision_function(test).shape == probabilities.shape == (len(test), len(set(names)))
+    )
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    np.testing.assert_array_equal(
+        model.classes_[probabilities.argmax(axis=1)], model.predict(test)
+    )
+    assert log_loss(truth, probabilities) < 0.25
     assert len(model.learners_) == len(model.classes_)
     assert model.monomial_weights("class 1") != model.monomial_weights("class 2")
-    with pytest.raises(UsageError, match="label=None is none of the classes"):
+    with pytest.raises(UsageError, match="label=None is not among the classes"):
         model.monomial_weights()
 
 
 def test_chances_are_worth_what_they_say():
-    """Of the rows that got a chance between .2 and .4, as many are positive."""
+    """Of the rows that got a probability between .2 and .4, as many are positive."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(20_000, 4))
     truth = 1 / (1 + np.exp(-2 * X[:, 0] - 2 * X[:, 1] * X[:, 2]))
     y = rng.random(20_000) < truth
-    chances = AppleClassifier(random_state=0).fit(X[:10_000], y[:10_000]).predict_proba(X[10_000:])
+    probabilities = (
+        PolynomialExpansionClassifier(random_state=0)
+        .fit(X[:10_000], y[:10_000])
+        .predict_proba(X[10_000:])
+    )
 
     for low in (0.0, 0.2, 0.4, 0.6, 0.8):
-        here = (chances[:, 1] >= low) & (chances[:, 1] < low + 0.2)
-        assert chances[here, 1].mean() == pytest.approx(y[10_000:][here].mean(), abs=0.07)
+        here = (probabilities[:, 1] >= low) & (probabilities[:, 1] < low + 0.2)
+        assert probabilities[here, 1].mean() == pytest.approx(y[10_000:][here].mean(), abs=0.07)
 
 
 def test_balanced_weights_find_the_rare_class():
     X, y = rare()
     before, after = (
-        AppleClassifier(class_weight=weight, random_state=0).fit(X[:4000], y[:4000])
+        PolynomialExpansionClassifier(class_weight=weight, random_state=0).fit(X[:4000], y[:4000])
         for weight in (None, "balanced")
     )
     scores = [balanced_accuracy_score(y[4000:], m.predict(X[4000:])) for m in (before, after)]
@@ -85,8 +93,10 @@ def test_balanced_weights_find_the_rare_class():
 def test_weights_of_classes_and_of_rows_are_multiplied():
     X, y = rare(1000)
     of_rows = np.random.default_rng(2).random(1000)
-    one = AppleClassifier(class_weight={0: 1, 1: 4}, random_state=0).fit(X, y, of_rows)
-    other = AppleClassifier(random_state=0).fit(X, y, of_rows * np.where(y, 4, 1))
+    one = PolynomialExpansionClassifier(class_weight={0: 1, 1: 4}, random_state=0).fit(
+        X, y, of_rows
+    )
+    other = PolynomialExpansionClassifier(random_state=0).fit(X, y, of_rows * np.where(y, 4, 1))
 
     np.testing.assert_array_equal(one.predict_proba(X), other.predict_proba(X))
 
@@ -96,34 +106,36 @@ def test_one_class_for_all_rows_is_warned_of():
     X, y = rng.normal(size=(1000, 2)), rng.random(1000) < 0.03
     X[0] = 1e6
     with pytest.warns(UserWarning, match="False is predicted for all of 1000 training"):
-        AppleClassifier(random_state=0, scale=False, clip=0).fit(X, y)
+        PolynomialExpansionClassifier(random_state=0, scale=False, clip=0).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        AppleClassifier(random_state=0).fit(*load_breast_cancer(return_X_y=True))
+        PolynomialExpansionClassifier(random_state=0).fit(*load_breast_cancer(return_X_y=True))
 
 
 def test_classes_that_come_later_are_named_at_first():
     X, y = load_digits(return_X_y=True)
     order = np.argsort(y[:1000] % 3, kind="stable")
-    model = AppleClassifier(batch=200, class_weight={k: 1.0 + k % 2 for k in range(10)})
+    model = PolynomialExpansionClassifier(
+        batch=200, class_weight={k: 1.0 + k % 2 for k in range(10)}
+    )
     for part in np.split(order, 10):
         model.partial_fit(X[part], y[part], classes=np.arange(10))
 
     assert set(np.unique(model.predict(X))) == set(range(10))
-    with pytest.raises(UsageError, match="y holds 11, which is none of the classes"):
+    with pytest.raises(UsageError, match="y holds 11, which is not among the classes"):
         model.partial_fit(X[:2], [1, 11])
     with pytest.raises(UsageError, match="are not those of the first call"):
         model.partial_fit(X[:2], y[:2], classes=[0, 1])
     with pytest.raises(UsageError, match="class_weight='balanced' needs all labels at once"):
-        AppleClassifier(class_weight="balanced").partial_fit(X, y)
+        PolynomialExpansionClassifier(class_weight="balanced").partial_fit(X, y)
     with pytest.raises(UsageError, match="there is one class"):
-        AppleClassifier().fit(X, np.ones(len(X)))
+        PolynomialExpansionClassifier().fit(X, np.ones(len(X)))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_a_model_goes_through_skops(form, tmp_path):
     X, y = load_wine(return_X_y=True)
-    model = AppleClassifier(random_state=0).fit(form(X), y)
+    model = PolynomialExpansionClassifier(random_state=0).fit(form(X), y)
     skops.io.dump(model, tmp_path / "m.skops")
     unknown = skops.io.get_untrusted_types(file=tmp_path / "m.skops")
     again = skops.io.load(tmp_path / "m.skops", trusted=unknown)

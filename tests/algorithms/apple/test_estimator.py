@@ -10,29 +10,32 @@ import pytest
 from scipy import sparse
 from sklearn.utils.estimator_checks import check_estimator
 
-from leaseboard.algorithms.apple.classifier import AppleClassifier
-from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.errors import SettingError, UsageError
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
-@pytest.mark.parametrize("estimator", [AppleRegressor(), AppleClassifier()])
+@pytest.mark.parametrize(
+    "estimator", [PolynomialExpansionRegressor(), PolynomialExpansionClassifier()]
+)
 def test_scikit_learns_checks(estimator):
     order = "rows are learned one after the other: one of weight 2 is not one that comes twice"
     known = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    told = check_estimator(
+    reported = check_estimator(
         estimator, on_skip=None, on_fail=None, expected_failed_checks=dict.fromkeys(known, order)
     )
     # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
     broken = [
         (each["check_name"], each["exception"])
-        for each in told
+        for each in reported
         if each["status"] not in ("passed", "xfail") and "array_api" not in each["check_name"]
     ]
 
-    assert len(told) > 50
+    assert len(reported) > 50
     assert broken == []
 
 
@@ -45,7 +48,7 @@ def test_found_monomials_have_names():
     X, y = interaction()
     frame = pd.DataFrame(X, columns=list("abcde"))
 
-    model = AppleRegressor(random_state=0).fit(frame, y)
+    model = PolynomialExpansionRegressor(random_state=0).fit(frame, y)
 
     names = list(model.get_feature_names_out())
     assert names[:5] == list("abcde")
@@ -58,7 +61,7 @@ def test_found_monomials_have_names():
 
 def test_weights_add_up_to_the_prediction():
     X, y = interaction()
-    model = AppleRegressor(alpha=0.7, scale=False, clip=0, random_state=0).fit(X, y)
+    model = PolynomialExpansionRegressor(alpha=0.7, scale=False, clip=0, random_state=0).fit(X, y)
     total = np.zeros(len(X))
     columns = {f"x{i}": X[:, i].astype(np.float64) for i in range(X.shape[1])}
     for name, weight in model.monomial_weights():
@@ -74,8 +77,8 @@ def test_weights_add_up_to_the_prediction():
 def test_dense_and_sparse_input_predict_the_same():
     X, y = interaction()
     X[np.abs(X) < 1.2] = 0
-    dense = AppleRegressor(random_state=0).fit(X, y)
-    thin = AppleRegressor(random_state=0).fit(sparse.csr_matrix(X), y)
+    dense = PolynomialExpansionRegressor(random_state=0).fit(X, y)
+    thin = PolynomialExpansionRegressor(random_state=0).fit(sparse.csr_matrix(X), y)
 
     np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csc_matrix(X)))
     np.testing.assert_array_equal(thin.predict(X), thin.predict(sparse.coo_array(X)))
@@ -84,7 +87,7 @@ def test_dense_and_sparse_input_predict_the_same():
 def test_a_seed_fixes_the_fit():
     X, y = interaction()
     first, again, other = (
-        AppleRegressor(random_state=seed).fit(X, y).predict(X) for seed in (3, 3, 4)
+        PolynomialExpansionRegressor(random_state=seed).fit(X, y).predict(X) for seed in (3, 3, 4)
     )
     np.testing.assert_array_equal(first, again)
     assert (first != other).any()
@@ -92,14 +95,16 @@ def test_a_seed_fixes_the_fit():
 
 def test_a_stream_is_learned_in_its_order():
     X, y = interaction(n=3000)
-    one, other = (AppleRegressor(random_state=seed).partial_fit(X, y) for seed in (0, 1))
+    one, other = (
+        PolynomialExpansionRegressor(random_state=seed).partial_fit(X, y) for seed in (0, 1)
+    )
 
     np.testing.assert_array_equal(one.predict(X), other.predict(X))
 
 
 def test_a_stream_grows_without_knowing_its_length():
     X, y = interaction(n=5000)
-    model = AppleRegressor(batch=500)
+    model = PolynomialExpansionRegressor(batch=500)
 
     for start in range(0, 5000, 130):
         model.partial_fit(X[start : start + 130], y[start : start + 130])
@@ -111,11 +116,11 @@ def test_a_stream_grows_without_knowing_its_length():
 def test_a_fitted_model_survives_pickling_and_goes_on():
     X, y = interaction()
     X[np.abs(X) < 1.2] = 0
-    model = AppleRegressor(random_state=0).fit(X, y)
-    twin = pickle.loads(pickle.dumps(model))
+    model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
+    double = pickle.loads(pickle.dumps(model))
 
     np.testing.assert_array_equal(
-        model.partial_fit(X, y).predict(X), twin.partial_fit(X, y).predict(X)
+        model.partial_fit(X, y).predict(X), double.partial_fit(X, y).predict(X)
     )
 
 
@@ -127,7 +132,7 @@ def test_weights_are_importances():
     first = np.where(np.arange(2000) < 1000, 10.0, 1.0)
 
     believed = [
-        AppleRegressor(random_state=0).fit(X, y, weights).score(X[:1000], y[:1000])
+        PolynomialExpansionRegressor(random_state=0).fit(X, y, weights).score(X[:1000], y[:1000])
         for weights in (first, 11 - first)
     ]
 
@@ -138,8 +143,8 @@ def test_weights_are_importances():
 def test_rows_of_weight_0_are_left_out():
     X, y = interaction()
     kept = np.random.default_rng(0).random(len(y)) < 0.5
-    weighted = AppleRegressor(random_state=0).fit(X, np.where(kept, y, 1e9), kept)
-    without = AppleRegressor(random_state=0).fit(X[kept], y[kept])
+    weighted = PolynomialExpansionRegressor(random_state=0).fit(X, np.where(kept, y, 1e9), kept)
+    without = PolynomialExpansionRegressor(random_state=0).fit(X[kept], y[kept])
 
     np.testing.assert_array_equal(weighted.predict(X), without.predict(X))
 
@@ -149,17 +154,17 @@ def test_the_rate_is_chosen_on_the_first_examples(monkeypatch):
     X, y = interaction(n=3000)
     for prefix in (10_000, 700):
         monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
-        model = AppleRegressor(random_state=0).fit(X, y)
+        model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
         assert model.learning_rate_ in RATES
         assert model.learners_[0].learning.learning_rate == model.learning_rate_
         assert model.learners_[0].totals[EXAMPLES] == 5 * len(y)
         assert model.score(X, y) > 0.95
-    assert AppleRegressor(learning_rate=0.3).fit(X, y).learning_rate_ == 0.3
+    assert PolynomialExpansionRegressor(learning_rate=0.3).fit(X, y).learning_rate_ == 0.3
 
 
 def test_a_stream_races_the_rates_up_to_its_first_epoch():
     X, y = interaction(n=1200)
-    model = AppleRegressor(batch=500)
+    model = PolynomialExpansionRegressor(batch=500)
     rates = []
 
     for start in range(0, 1200, 100):
@@ -180,7 +185,9 @@ def test_columns_are_clipped_and_scaled_by_what_was_fitted(form):
     y[0] = 0
 
     fits = {
-        scale: AppleRegressor(scale=scale, clip=0.05 * scale, random_state=0).fit(form(X), y)
+        scale: PolynomialExpansionRegressor(scale=scale, clip=0.05 * scale, random_state=0).fit(
+            form(X), y
+        )
         for scale in (True, False)
     }
 
@@ -200,17 +207,19 @@ def test_what_is_wrong_is_said_in_one_line():
         ({"learning_rate": 0}, "learning_rate"),
     ):
         with pytest.raises(UsageError, match=words) as caught:
-            AppleRegressor(**wrong).fit(X, y)
+            PolynomialExpansionRegressor(**wrong).fit(X, y)
         assert "\n" not in str(caught.value)
     with pytest.raises(UsageError, match="a weight is -1: those of rows and classes must be"):
-        AppleRegressor().fit(X, y, -np.ones(50))
+        PolynomialExpansionRegressor().fit(X, y, -np.ones(50))
     with pytest.raises(ValueError, match="at least one non-zero"):
-        AppleRegressor().fit(X, y, np.zeros(50))
+        PolynomialExpansionRegressor().fit(X, y, np.zeros(50))
 
 
 def test_a_wrong_parameter_is_named_in_one_line():
-    with pytest.raises(SettingError, match="AppleRegressor: setting alpha") as caught:
-        AppleRegressor(alpha=-1).fit([[0.0], [1.0]], [0.0, 1.0])
+    with pytest.raises(
+        SettingError, match="PolynomialExpansionRegressor: setting alpha"
+    ) as caught:
+        PolynomialExpansionRegressor(alpha=-1).fit([[0.0], [1.0]], [0.0, 1.0])
 
     assert "\n" not in str(caught.value)
 
@@ -228,7 +237,7 @@ def test_a_large_rate_that_is_better_early_alone_is_not_chosen(seed):
     train, test = slice(24_000), slice(24_000, None)
 
     def error(rate):
-        model = AppleRegressor(learning_rate=rate, random_state=seed)
+        model = PolynomialExpansionRegressor(learning_rate=rate, random_state=seed)
         model.fit(rows[train], labels[train])
         return np.mean((model.predict(rows[test]) - labels[test]) ** 2)
 

@@ -1,4 +1,4 @@
-"""A kernel that was just compiled and the same one from Numba's cache give the same bits."""
+"""A kernel that was just compiled and the same one from the cache give the same bits."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import numpy as np
 from leaseboard.algorithms.apple import hashed, plan
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 
 kernel = sys.argv[1]
 x = np.random.default_rng(0).normal(size=(900, 9)).astype(np.float32)
 part = Part(x, x[:, 0] * x[:, 1] + x[:, 2])
-bench = HoldoutBench(Holdout(part, part, tuple("abcdefghi")))
-run = play("apple", Apple(kernel=kernel, bits=10), bench, 0)
+environment = HoldoutEnvironment(Holdout(part, part, tuple("abcdefghi")))
+run = play("apple", Apple(kernel=kernel, bits=10), environment, 0)
 events = []
 while True:
     try:
@@ -42,7 +42,7 @@ print(learner.totals.tobytes().hex(), weights.tobytes().hex())
 
 @pytest.mark.parametrize("kernel", ["plan", pytest.param("hashed", marks=pytest.mark.slow)])
 def test_compiled_and_cached_kernels_give_the_same_bits(kernel, tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"LEASEBOARD_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)}
 
     (fresh_hits, *fresh), (cached_hits, *cached) = (
         subprocess.run(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import EqualEpochs, Growth, adaptive_expansion
-from leaseboard.algorithms.apple.hashed import MOST_STAMPS, ROWS, HashedLearner
+from leaseboard.algorithms.apple.hashed import MOST_ROWS, ROWS, HashedLearner
 from leaseboard.algorithms.apple.learner import Learning
 from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.sparse import FullLearner
@@ -38,40 +38,27 @@ def expand(learner, x, y, weights=None, **growth):
     return np.concatenate([chunk.predictions for chunk in chunks]), parents
 
 
-@pytest.mark.parametrize("heuristic", ["weight", "raw-weight", "ssm"])
-@pytest.mark.parametrize("fallback", [False, True])
+WEIGHTS = np.random.default_rng(1).choice([0.1, 1, 1, 20], 240).astype(np.float32)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["alike", "weighted"])
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_do_what_the_readable_learner_does(kernel, fallback, heuristic):
+def test_kernels_do_what_the_readable_learner_does(kernel, weights):
     x, y = problem()
-    growth = {"alpha": 0.7, "heuristic": heuristic, "fallback": fallback}
-    readable = ReferenceLearner(x.shape[1], learning_rate=0.3)
-    learner = KERNELS[kernel](
-        x.shape[1], Learning(learning_rate=0.3, moments=heuristic == "ssm", bits=20)
-    )
+    for heuristic, fallback in itertools.product(("weight", "raw-weight", "ssm"), (False, True)):
+        growth = {"alpha": 0.7, "heuristic": heuristic, "fallback": fallback}
+        readable = ReferenceLearner(x.shape[1], learning_rate=0.3)
+        settings = Learning(learning_rate=0.3, moments=heuristic == "ssm", bits=20)
+        learner = KERNELS[kernel](x.shape[1], settings)
 
-    expected, expected_parents = expand(readable, x, y, **growth)
-    actual, parents = expand(learner, x, y, **growth)
+        expected, expected_parents = expand(readable, x, y, weights, **growth)
+        actual, parents = expand(learner, x, y, weights, **growth)
 
-    assert parents == expected_parents
-    np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=2e-4)
-    np.testing.assert_allclose(learner.predict(x), readable.predict(x), rtol=2e-3, atol=2e-4)
-    assert learner.mean_nonzeros == readable.mean_nonzeros
-    assert learner.totals[EMITTED] == readable.totals[EMITTED]
-
-
-@pytest.mark.parametrize("heuristic", ["weight", "ssm"])
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_kernels_weigh_examples_as_the_readable_learner_does(kernel, heuristic):
-    x, y = problem()
-    h = np.random.default_rng(1).choice([0.1, 1, 1, 20], len(y)).astype(np.float32)
-    readable = ReferenceLearner(x.shape[1])
-    learner = KERNELS[kernel](x.shape[1], Learning(moments=heuristic == "ssm", bits=20))
-
-    expected, expected_parents = expand(readable, x, y, h, heuristic=heuristic)
-    actual, parents = expand(learner, x, y, h, heuristic=heuristic)
-
-    assert parents == expected_parents
-    np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=5e-4)
+        assert parents == expected_parents
+        np.testing.assert_allclose(actual, expected, rtol=2e-3, atol=5e-4)
+        np.testing.assert_allclose(learner.predict(x), readable.predict(x), rtol=2e-3, atol=5e-4)
+        assert learner.mean_nonzeros == readable.mean_nonzeros
+        assert learner.totals[EMITTED] == readable.totals[EMITTED]
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -125,7 +112,7 @@ def test_kernels_agree_where_nothing_collides(seed, alpha, epochs):
     np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-3)
 
 
-def test_a_monomial_is_one_feature_whatever_path_leads_to_it():
+def test_a_monomial_is_one_feature_by_any_path():
     learner = PlanLearner(2, Learning())
 
     learner.expand([(0,), (1,)])
@@ -215,14 +202,14 @@ def test_a_row_with_too_many_products_is_refused():
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_predicting_changes_nothing(kernel):
     x, y = problem()
-    learner, twin = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
+    learner, double = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
     growth = Growth(schedule=EqualEpochs(len(y)))
     interrupted = []
     for chunk in adaptive_expansion(learner, x, y, growth):
         learner.predict(x[::-1])
         interrupted.append(chunk.predictions)
 
-    expected, _ = expand(twin, x, y)
+    expected, _ = expand(double, x, y)
 
     np.testing.assert_array_equal(np.concatenate(interrupted), expected)
 
@@ -245,12 +232,12 @@ def test_learning_goes_on_across_calls(kernel):
     np.testing.assert_allclose(np.concatenate(chunks), expected, rtol=1e-4, atol=1e-4)
 
 
-def test_rows_are_numbered_anew_before_the_numbers_run_out():
+def test_rows_are_numbered_again_before_the_numbers_run_out():
     x, y = problem()
-    learner, twin = (HashedLearner(5, Learning(bits=16)) for _ in range(2))
-    for one in (learner, twin):
+    learner, double = (HashedLearner(5, Learning(bits=16)) for _ in range(2))
+    for one in (learner, double):
         expand(one, x, y)
-    learner.counts[ROWS] = MOST_STAMPS - 100
+    learner.counts[ROWS] = MOST_ROWS - 100
 
-    np.testing.assert_array_equal(learner.learn(x, y), twin.learn(x, y))
+    np.testing.assert_array_equal(learner.learn(x, y), double.learn(x, y))
     assert learner.counts[ROWS] == len(y)

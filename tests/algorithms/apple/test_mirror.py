@@ -6,8 +6,8 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.tasks import fetch
-from leaseboard.tasks.jobs.benches.holdout import make
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs.environments.holdout import make
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
@@ -33,7 +33,7 @@ PRESENT = [
 
 SUITE = load_suite("paper-apple", paths.shipped_conf())
 SETS = {
-    entry.name: (entry.data, {**SUITE.bench, **entry.bench})
+    entry.name: (entry.data, {**SUITE.environment, **entry.environment})
     for entry in SUITE.data
     if entry.name in PRESENT
 }
@@ -42,9 +42,9 @@ SETS = {
 def finished(mirror, name, data, settings=None, seed=0, **options):
     reference, of_set = SETS[data]
     settings = {"learning_rate": 0.5, **(settings or {})}
-    job = Job(name, reference, seed, seed, settings=settings, bench={**of_set, **options})
-    bench = make(fetch.load(reference, mirrors=(mirror,)), job)
-    return list(play(name, registry.build(name, settings), bench, seed))[-1]
+    job = Job(name, reference, seed, seed, settings=settings, environment={**of_set, **options})
+    env = make(loading.load(reference, mirrors=(mirror,)), job)
+    return list(play(name, registry.build(name, settings), env, seed))[-1]
 
 
 @pytest.mark.parametrize("data", PRESENT)

@@ -9,7 +9,7 @@ from scipy import sparse
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.rows import with_bigrams
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.testing import parity
 
@@ -32,7 +32,7 @@ def reviews(n=400, seed=0):
         labels.append(1 if praised != negated else -1)
     cut = n * 3 // 4
     train, test = part(texts[:cut], labels[:cut]), part(texts[cut:], labels[cut:])
-    return HoldoutBench(Holdout(train, test, WORDS, "classification"))
+    return HoldoutEnvironment(Holdout(train, test, WORDS, "classification"))
 
 
 def test_pairs_of_the_training_texts_are_counted_and_named():
@@ -48,7 +48,7 @@ def test_pairs_of_the_training_texts_are_counted_and_named():
     assert base.train.toarray()[:, :5].tolist() == train.rows.toarray().tolist()
 
 
-def test_words_beside_an_unknown_one_are_no_pair():
+def test_words_next_to_an_unknown_one_make_no_pair():
     train = part([[0, 4], [1, 2]], [1, 1])  # 0 * 5 + 4 would be 1 * 5 - 1, too
     test = Part(train.rows[:1], train.labels[:1], (np.array([1, -1, 1, 2, -1], dtype=np.int32),))
 

@@ -23,8 +23,8 @@ from leaseboard.algorithms.apple.parallel import (
 from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.arrays import squared_losses
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.arrays import squared_losses
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.events import ChampionChanged, ParentsMerged
 from tests.algorithms.played import audited, ended
 
@@ -38,7 +38,7 @@ def noisy(seed, passes=5, n=6000):
     y = y.astype(np.float32)
     k = n * 2 // 3
     names = tuple(f"x{i + 1}" for i in range(8))
-    return HoldoutBench(Holdout(Part(x[:k], y[:k]), Part(x[k:], y[k:]), names), seed, passes)
+    return HoldoutEnvironment(Holdout(Part(x[:k], y[:k]), Part(x[k:], y[k:]), names), seed, passes)
 
 
 def loss(learner, rows, labels):
@@ -121,7 +121,7 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
 
 
 def trained_apart(kernel, update="adaptive"):
-    """Two nodes, each with a parent of its own, and the rows they learned halves of."""
+    """Return two nodes, each with a parent of its own, and the rows they learned halves of."""
     x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2]
     learning = Learning(bits=12, update=update, regularization=10)
@@ -135,7 +135,7 @@ def trained_apart(kernel, update="adaptive"):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("update", ["adaptive", "sgd"])
-def test_the_plain_average_predicts_the_mean_whatever_each_node_has_found(kernel, update):
+def test_the_plain_average_predicts_the_mean_of_all_that_nodes_found(kernel, update):
     nodes, (x, _) = trained_apart(kernel, update)
 
     average = united(nodes, KERNELS[kernel](3, nodes[0].learning), "plain")
@@ -190,8 +190,8 @@ def test_the_rate_whose_average_loses_least_answers():
     assert events[-1].score == alone[np.argmin(losses)][0]
 
 
-def finished(algorithm, bench):
-    log, learner = ended(play("apple-parallel", algorithm, bench, 0))
+def finished(algorithm, env):
+    log, learner = ended(play("apple-parallel", algorithm, env, 0))
     return log[-1].score, learner
 
 

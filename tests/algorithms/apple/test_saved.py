@@ -1,4 +1,4 @@
-"""A learner that was built from plain values predicts bit by bit as the one they tell of."""
+"""A learner that was built from plain values predicts bit by bit as the one that they describe."""
 
 import numpy as np
 import pytest
@@ -16,15 +16,15 @@ ALGORITHMS = [
 
 
 def ran(algorithm):
-    """What a run leaves, and its bench."""
-    bench = parity(rows=500, order=2)
-    return ended(play("a", algorithm, bench, 0))[1], bench
+    """Return what a run leaves, and its environment."""
+    env = parity(rows=500, order=2)
+    return ended(play("a", algorithm, env, 0))[1], env
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS, ids=str)
 def test_predictions_are_the_same(algorithm):
-    learner, bench = ran(algorithm)
-    rows = bench.holdout.test.rows
+    learner, env = ran(algorithm)
+    rows = env.holdout.test.rows
 
     assert learner is not None
     np.testing.assert_array_equal(

@@ -9,7 +9,7 @@ from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.testing import parity
 
 
@@ -22,11 +22,11 @@ def regression(n=1500, d=6, seed=0, density=0.8):
         "f4"
     )
     parts = (Part(x[: n - 300], y[: n - 300]), Part(x[n - 300 :], y[n - 300 :]))
-    return HoldoutBench(Holdout(*parts, tuple(f"x{i}" for i in range(d))))
+    return HoldoutEnvironment(Holdout(*parts, tuple(f"x{i}" for i in range(d))))
 
 
-def finished(algorithm, bench):
-    return list(play("it", algorithm, bench, 0))[-1]
+def finished(algorithm, env):
+    return list(play("it", algorithm, env, 0))[-1]
 
 
 @pytest.mark.parametrize("rate", [0.05, 0.5, 4.0])
@@ -34,20 +34,20 @@ def finished(algorithm, bench):
 def test_linear_predictions_are_vws(kernel, rate):
     from vowpalwabbit import Workspace
 
-    bench = regression()
-    train = bench.holdout.train
+    env = regression()
+    train = env.holdout.train
     vw = Workspace(f"--quiet -l {rate}")
     expected = []
     for line in lines(train):
         expected.append(vw.predict(line))
         vw.learn(line)
-    tested = [vw.predict(line) for line in lines(bench.holdout.test)]
+    tested = [vw.predict(line) for line in lines(env.holdout.test)]
     vw.finish()
     linear = Polynomial(kernel=kernel)
     learner = linear.learner(train.rows, rate)
 
     np.testing.assert_allclose(learner.learn(train.rows, train.labels), expected, atol=2e-4)
-    np.testing.assert_allclose(learner.predict(bench.holdout.test.rows), tested, atol=2e-4)
+    np.testing.assert_allclose(learner.predict(env.holdout.test.rows), tested, atol=2e-4)
 
 
 @pytest.mark.parametrize("degree", [1, 2])
@@ -83,8 +83,10 @@ def test_events_are_clean_and_the_best_rate_answers():
 
 
 def test_one_pass_is_made_of_several():
-    bench = regression()
-    once, twice = (finished(StagePoly(), HoldoutBench(bench.holdout, passes=p)) for p in (1, 2))
+    env = regression()
+    once, twice = (
+        finished(StagePoly(), HoldoutEnvironment(env.holdout, passes=p)) for p in (1, 2)
+    )
 
     assert (once.at, once.reason) == (1200, "budget spent")
     assert (twice.at, twice.reason) == (1200, "algorithm stopped")
@@ -92,8 +94,8 @@ def test_one_pass_is_made_of_several():
 
 
 def test_speed_runs_predict_no_test_rows():
-    bench = HoldoutBench(regression().holdout, score_on="progressive")
-    event = finished(StagePoly(), bench)
+    env = HoldoutEnvironment(regression().holdout, score_on="progressive")
+    event = finished(StagePoly(), env)
 
     assert event.metric == "progressive_squared"
     assert event.score == event.metrics["progressive_squared"] > 0

@@ -9,14 +9,14 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.log_format import to_json
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import as_stream
 
 
 def product_stream(n=1500, d=6, seed=0):
-    """A stream on which an interaction wins, so that the champion changes."""
+    """Return a stream on which an interaction wins, so that the champion changes."""
     rng = np.random.default_rng(seed)
     x = rng.choice([-1.0, 0.0, 1.0], (n, d))
     y = x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)
@@ -35,10 +35,10 @@ def in_two_classes(stream):
 
 
 def run(name, settings, stream, seed=2345):
-    bench = StreamBench(stream)
+    environment = StreamEnvironment(stream)
     algorithm = registry.build(name, settings)
-    log = [to_json(event) for event in play(name, algorithm, bench, seed)]
-    return log[1:], bench.predictions
+    log = [to_json(event) for event in play(name, algorithm, environment, seed)]
+    return log[1:], environment.predictions
 
 
 def assert_agreement(name, settings, stream):
@@ -65,42 +65,29 @@ def test_identical_events_on_a_stream_where_the_champion_changes(name, settings)
     assert sum("ChampionChanged" in line for line in log) > 1
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("chacha", {"tune": "interactions+learning-rate"}),
-        ("chacha-no-champion", {}),
-        ("vanilla", {}),
-        ("random-configs", {"b": 3}),
-        ("exhaustive", {}),
-        ("best-in-hindsight", {}),
-    ],
-)
-def test_identical_events_of_the_others(name, settings):
-    assert_agreement(name, settings, product_stream(n=400))
+JOINT = {"tune": "interactions+learning-rate"}
+OTHERS = {"vanilla": {}, "random-configs": {"b": 3}, "exhaustive": {}, "best-in-hindsight": {}}
+REGRESSION = OTHERS | {"chacha": JOINT, "chacha-no-champion": {}}
+CLASSES = OTHERS | {
+    "chacha": {**JOINT, "b": 4, "round_length": 32},
+    "chacha-paper": JOINT,
+    "chacha-flaml": {"b": 8},
+    "chacha-icml-eval": {"b": 8},
+    "offline": {},
+}
 
 
-@pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("vanilla", {}),
-        ("chacha", {"tune": "interactions+learning-rate", "b": 4, "round_length": 32}),
-        ("chacha-paper", {"tune": "interactions+learning-rate"}),
-        ("chacha-flaml", {"b": 8}),
-        ("chacha-icml-eval", {"b": 8}),
-        ("random-configs", {"b": 3}),
-        ("exhaustive", {}),
-        ("offline", {}),
-        ("best-in-hindsight", {}),
-    ],
-)
-def test_identical_events_of_two_classes(name, settings):
-    assert_agreement(name, settings, in_two_classes(product_stream(n=600)))
+@pytest.mark.slow
+def test_identical_events_of_the_others_and_of_two_classes():
+    for name, settings in REGRESSION.items():
+        assert_agreement(name, settings, product_stream(n=400))
+    for name, settings in CLASSES.items():
+        assert_agreement(name, settings, in_two_classes(product_stream(n=600)))
 
 
 @pytest.mark.mirror
 @pytest.mark.parametrize("number", [564, 344])
 def test_identical_events_on_a_full_real_stream(number, mirror):
-    stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+    stream = as_stream(loading.load(f"openml:{number}", mirrors=(mirror,)))
 
     assert_agreement("chacha-icml-eval", {}, stream)

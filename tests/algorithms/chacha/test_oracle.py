@@ -9,14 +9,13 @@ from leaseboard.algorithms.chacha.oracle import (
     InteractionOracle,
     JointOracle,
     LearningRateOracle,
-    LearningRateSearch,
     crossed,
     make_oracle,
 )
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ConfigurationAdmitted
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.testing import tiny_bench
+from leaseboard.algorithms.testing import tiny_environment
 
 LETTERS = tuple("abcdefghij")
 
@@ -52,34 +51,30 @@ def test_the_order_is_the_authors_and_follows_the_seed():
     assert [p.interactions[0] for p in ask(InteractionOracle(), seed=2345)] == crosses
 
 
-def test_the_step_shrinks_when_the_rate_did_not_win():
-    search = LearningRateSearch()
-    first = search.propose(0.1)
-    again = search.propose(0.1)
+def rates(oracle, rate):
+    return [one.learning_rate for one in ask(oracle, VWConfiguration(learning_rate=rate))]
 
+
+def test_the_step_shrinks_when_the_rate_did_not_win_and_stays_when_it_won():
+    oracle = LearningRateOracle()
+    first, again = rates(oracle, 0.1), rates(oracle, 0.1)
     assert again[0] < first[0]
     assert again[1] > first[1]
 
-
-def test_the_step_stays_when_the_rate_won():
-    search = LearningRateSearch()
-    up, _ = search.propose(0.01)
-    further, back = search.propose(up)
-
+    oracle = LearningRateOracle()
+    up, _ = rates(oracle, 0.01)
+    further, back = rates(oracle, up)
     assert further / up == pytest.approx(up / 0.01)
     assert back == pytest.approx(0.01)
 
-
-def test_flamls_step_never_adapts():
-    search = LearningRateSearch(adaptive=False)
-
-    assert search.propose(0.1) == search.propose(0.1)
+    oracle = LearningRateOracle(adaptive=False)  # as FLAML's
+    assert rates(oracle, 0.1) == rates(oracle, 0.1)
 
 
 def test_joint_candidates_change_one_or_both():
     names = tuple("abc")
     apart = ask(make_oracle("interactions+learning-rate", combined=False), namespaces=names)
-    joined = ask(JointOracle(InteractionOracle(), LearningRateOracle()), namespaces=names)
+    joined = ask(JointOracle(), namespaces=names)
 
     assert len(apart) == 3 + 2
     assert len(joined) == 3 * 2 + 3 + 2
@@ -100,7 +95,7 @@ class Bold:
 def test_a_users_oracle_is_named_on_the_command_line(tmp_path, name):
     (tmp_path / "mine.py").write_text(OWN)
     settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"}
-    events = list(play(name, registry.build(name, settings), tiny_bench("stream"), 0))
+    events = list(play(name, registry.build(name, settings), tiny_environment("stream"), 0))
     rates = [e.parameters["learning_rate"] for e in events if isinstance(e, ConfigurationAdmitted)]
 
     assert rates == [0.5, 4.0]

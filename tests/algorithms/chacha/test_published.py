@@ -7,9 +7,9 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import StreamOptions, as_stream
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 SEEDS = (2345, 3345, 4345, 5345, 6345)
 
@@ -24,7 +24,7 @@ def stream_of():
 
     def get(number, mirror):
         if number not in streams:
-            data = fetch.load(f"openml:{number}", mirrors=(mirror,))
+            data = loading.load(f"openml:{number}", mirrors=(mirror,))
             authors = StreamOptions(encoding="codes", decimals=6, max_rows=100_000)
             streams[number] = as_stream(data, authors)
         return streams[number]
@@ -33,14 +33,14 @@ def stream_of():
 
 
 def loss(name, settings, stream, seed):
-    bench = StreamBench(stream)
-    for _ in play(name, registry.build(name, settings), bench, seed):
+    environment = StreamEnvironment(stream)
+    for _ in play(name, registry.build(name, settings), environment, seed):
         pass
-    return bench.score().value
+    return environment.score().value
 
 
 def scores(name, settings, stream):
-    """(L(vanilla) - L) / (L(vanilla) - L(exhaustive)) for each seed."""
+    """Return (L(vanilla) - L) / (L(vanilla) - L(exhaustive)) for each seed."""
     vanilla = loss("vanilla", {}, stream, 0)
     exhaustive = loss("exhaustive", {}, stream, 0)
     losses = np.array([loss(name, settings, stream, seed) for seed in SEEDS])

@@ -7,8 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leaseboard.algorithms.online import conformal
 from leaseboard.algorithms.online.conformal import (
+    LEAST_STEERED,
     LEVELS,
+    RECENT,
     SCORES,
     STEERED,
     TAIL,
@@ -16,47 +19,47 @@ from leaseboard.algorithms.online.conformal import (
     C,
     Intervals,
     allowed_misses,
+    follow,
+    rates_after,
 )
 
 
-def step(intervals, label, forecast=0.0, w=1.0):
-    one = (np.array([value], dtype=np.float32) for value in (label, w, forecast))
-    intervals.learn(*one)
+def step(intervals, label, prediction=0.0, w=1.0):
+    one = (np.array([value], dtype=np.float32) for value in (label, w, prediction))
+    follow(*one, intervals.rates, intervals.conformal)
 
 
-def learned(labels, forecasts=None, levels=LEVELS):
+def learned(labels, predictions=None, levels=LEVELS):
     intervals, labels = Intervals(levels), np.asarray(labels, dtype=np.float32)
-    forecasts = np.zeros(len(labels)) if forecasts is None else forecasts
-    intervals.learn(labels, np.ones_like(labels), np.asarray(forecasts, dtype=np.float32))
+    predictions = np.zeros(len(labels)) if predictions is None else predictions
+    follow(
+        labels,
+        np.ones_like(labels),
+        np.asarray(predictions, dtype=np.float32),
+        intervals.rates,
+        intervals.conformal,
+    )
     return intervals
 
 
-def halves(intervals, forecast=0.0):
+def halves(intervals, prediction=0.0):
     return np.array(
-        [intervals.around(forecast, level)[1] - forecast for level in intervals.levels]
+        [intervals.around(prediction, level)[1] - prediction for level in intervals.levels]
     )
 
 
 def worst(missed, window=WINDOW):
-    """The most misses in a window, by level, of an array of shape (n, n_levels)."""
+    """Return the most misses in a window, by level, of an array of shape (n, n_levels)."""
     total = np.concatenate((np.zeros((1, missed.shape[1])), np.cumsum(missed, axis=0)))
     return (total[window:] - total[:-window]).max(axis=0)
 
 
-def test_there_is_no_interval_before_there_is_evidence():
+def test_an_interval_needs_evidence():
     intervals = Intervals()
     for count in range(100):
         bounded = np.isfinite(halves(intervals))
         assert bounded.tolist() == [count >= few for few in (1, 4, 9, 19, 99)]
         step(intervals, count % 7)
-
-
-def test_an_example_without_importance_teaches_nothing():
-    intervals = learned(np.arange(20.0))
-    before = intervals.state()["ordered"].copy()
-    step(intervals, 1e6, w=0.0)
-
-    assert np.array_equal(intervals.conformal.ordered, before)
 
 
 def test_the_quantile_of_a_distribution_that_does_not_change_is_found():
@@ -77,8 +80,8 @@ def test_the_quantile_of_a_distribution_that_does_not_change_is_found():
 def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     """By NumPy's quantiles of both kinds of scores, and beyond the largest by the power of α."""
     rng = np.random.default_rng(5)
-    labels, forecasts = rng.normal(size=(2, n)).astype(np.float32)
-    intervals = learned(labels * np.exp(forecasts / 2), forecasts)
+    labels, predictions = rng.normal(size=(2, n)).astype(np.float32)
+    intervals = learned(labels * np.exp(predictions / 2), predictions)
     asked = intervals.ask(0.7)
     local, found, held = asked[4], asked[5:].reshape(-1, 3), min(n, SCORES)
     state = intervals.conformal
@@ -100,17 +103,17 @@ def test_a_label_is_missed_just_outside_of_its_interval_and_not_on_its_edge(leve
         intervals = learned(np.random.default_rng(6).normal(size=300))
         before, asked = intervals.conformal.tracked.copy(), intervals.ask(0.0)
         half = asked[5:].reshape(-1, 3)[level, 0]
-        intervals.settle(half * (1 + step), 0.0, asked, 0)
+        intervals.update(half * (1 + step), 0.0, asked, 0)
         moved = math.log(intervals.conformal.tracked[level, STEERED] / before[level, STEERED])
 
         assert moved == pytest.approx(0.1 * (intervals.conformal.alphas[level] - misses))
 
 
-def test_it_is_wider_where_forecasts_are_worse():
+def test_it_is_wider_where_predictions_are_worse():
     rng = np.random.default_rng(1)
-    forecasts = rng.normal(size=20_000)
-    labels = forecasts + rng.normal(size=20_000) * np.exp(forecasts)
-    intervals = learned(labels, forecasts)
+    predictions = rng.normal(size=20_000)
+    labels = predictions + rng.normal(size=20_000) * np.exp(predictions)
+    intervals = learned(labels, predictions)
 
     low, high = (intervals.around(f, 0.9)[1] - f for f in (-1.5, 1.5))
     assert 4 < high / low < 40  # e^3 = 20
@@ -138,19 +141,6 @@ def test_constant_labels_have_intervals_of_width_0_that_hold_them():
     }
 
 
-def test_what_comes_in_blocks_is_what_comes_one_by_one():
-    rng = np.random.default_rng(4)
-    labels, forecasts = rng.normal(size=(2, 2300)).astype(np.float32)
-    whole, single = learned(labels, forecasts), Intervals()
-    for label, forecast in zip(labels, forecasts, strict=True):
-        step(single, label, forecast)
-
-    for name in Intervals.kept:
-        assert np.array_equal(getattr(whole.conformal, name), getattr(single.conformal, name)), (
-            name
-        )
-
-
 @settings(max_examples=25)
 @given(
     st.lists(st.tuples(st.integers(1, 400), st.floats(0, 1), st.floats(1e-3, 1e3)), min_size=1),
@@ -160,11 +150,11 @@ def test_what_comes_in_blocks_is_what_comes_one_by_one():
 def test_no_labels_break_the_bound_for_windows(phases, aim, seed):
     """An adversary sees the interval of one level before it chooses the label."""
     rng, intervals, missed = np.random.default_rng(seed), Intervals(), []
-    for length, chance, factor in phases:
+    for length, probability, factor in phases:
         for _ in range(length):
             half = halves(intervals)
             beyond = half[aim] * (1 + factor) + 1e-6
-            hit = rng.random() < chance and beyond < 1e30
+            hit = rng.random() < probability and beyond < 1e30
             label = beyond if hit else rng.random() * min(half[aim], 1.0)
             missed.append(np.float64(np.float32(label)) > half)
             step(intervals, label)
@@ -197,17 +187,17 @@ def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, see
     for label in past:
         step(intervals, label)
     waiting, missed, at_one, largest = [], [], [], 1.0
-    for length, chance in phases:
+    for length, probability in phases:
         for _ in range(length):
             half, tops = halves(intervals), intervals.conformal.ordered[:, -1].copy()
             most = min(half[aim] * 1.01, max(past[-SCORES:]))
-            past.append(most if rng.random() < chance else 1e-3)
+            past.append(most if rng.random() < probability else 1e-3)
             waiting.append((past[-1], half, tops, intervals.ask(0.0)))
             if len(waiting) <= delay:
                 continue
             label, half, tops, asked = waiting.pop(0)
             missed.append(label > half)
-            intervals.settle(label, 0.0, asked, delay)
+            intervals.update(label, 0.0, asked, delay)
             state = intervals.conformal
             latest = state.scores[:, int(state.running[0] - 1) % SCORES]
             largest = max(largest, (latest / tops).max())
@@ -218,3 +208,73 @@ def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, see
     excess = np.sum(missed, axis=0) - len(missed) * intervals.conformal.alphas
     assert (excess <= bound).all()
     assert (excess >= -bound - intervals.conformal.alphas * np.sum(at_one, axis=0)).all()
+
+
+def test_notes_are_those_of_the_intervals_after_the_first_thousand():
+    """By hand, with most misses where no window of a thousand lies whole after the first."""
+    labels = np.random.default_rng(8).normal(size=3400)
+    labels[700:900] *= np.exp(np.linspace(0, 30, 200))
+    intervals, place = Intervals(), LEVELS.index(0.9)
+    missed, widths = [], []
+    for label in labels.astype(np.float32):
+        half = intervals.ask(0.0)[5:].reshape(-1, 3)[place, 0]
+        missed.append(abs(float(label)) > half)
+        widths.append(2 * half)
+        step(intervals, label)
+    after, wide = np.array(missed[WINDOW:]), np.array(widths[WINDOW:])
+    most = worst(after[:, None].astype(int))[0]
+
+    assert worst(np.array(missed)[:, None].astype(int))[0] > most
+    assert intervals.notes(2.0) == pytest.approx({
+        "coverage": 1 - after.mean(),
+        "unbounded_intervals": np.isinf(wide).mean(),
+        "interval_width": wide[np.isfinite(wide)].mean() / 2.0,
+        "coverage_in_worst_window": 1 - most / WINDOW,
+    })  # fmt: skip
+
+
+def test_the_local_level_is_regressed_on_how_large_the_errors_just_before_were():
+    labels = np.abs(np.random.default_rng(9).normal(size=60)).astype(np.float32)
+    intervals, errors, mass = Intervals(), 0.0, 0.0
+    for n, label in enumerate(labels):
+        middle = np.sort(labels[:n])[n // 2] if n else 0.0
+        if n and middle > 0:
+            expected = math.log(errors / mass / middle) if errors else 0.0
+            assert intervals.ask(0.0)[3] == pytest.approx(expected, rel=1e-4, abs=1e-5)
+            kept = 1 - 1 / RECENT
+            errors, mass = kept * errors + min(label, RECENT * middle), kept * mass + 1
+        step(intervals, label)
+    assert 0.01 < abs(intervals.ask(0.0)[3]) < 3
+
+
+def test_steps_are_smaller_the_longer_labels_take():
+    assert np.log(rates_after(np.array([0.1]), 100)) == pytest.approx(
+        np.array([[0.01, -0.09]]) / 3, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize("steered", [LEAST_STEERED / 2, 1.5])
+def test_a_level_out_of_its_range_is_refused(steered):
+    intervals = learned(np.arange(50.0))
+    state = intervals.state()
+    state["tracked"] = state["tracked"].copy()
+    state["tracked"][0, STEERED] = steered
+    with pytest.raises(ValueError, match="must be from"):
+        Intervals().fill(state)
+
+
+def test_the_highest_level_is_the_last_that_the_kept_scores_have_a_quantile_of():
+    above = math.nextafter(conformal.HIGHEST, 1.0)
+
+    assert math.ceil((conformal.SCORES + 1) * conformal.HIGHEST) == conformal.SCORES
+    assert math.ceil((conformal.SCORES + 1) * above) > conformal.SCORES
+
+
+def test_an_error_of_zero_lowers_the_local_level_as_far_as_the_smallest_error():
+    learned = []
+    for error in (0.0, 1e-300, 1.0, 1e300):
+        weights, regressed = np.zeros(conformal.N_LOCAL), np.ones(conformal.N_LOCAL + 1)
+        conformal._learn_level(error, 1.0, weights, regressed)
+        learned.append(weights[0])
+
+    assert learned[0] == learned[1] < learned[2] == 0.0 < learned[3]

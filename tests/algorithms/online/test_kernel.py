@@ -7,6 +7,7 @@ import pytest
 import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vowpalwabbit import Workspace
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import (
@@ -14,25 +15,30 @@ from leaseboard.algorithms.online.kernel import (
     OPTIONS,
     SQUARED,
 )
-from leaseboard.algorithms.online.learner import KernelLearner
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online.workspace import WorkspaceLearner
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.algorithms.online.workspace import WorkspaceModels, text_line
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import as_stream
 
 WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
 
 
+def learners(schema, configuration, loss=SQUARED):
+    """Yield the same model of both engines."""
+    for models in (KernelModels(schema, 1, loss), WorkspaceModels(schema, 1, OPTIONS[loss])):
+        models.start(0, configuration)
+        yield Learner(models)
+
+
 def both(schema, configuration, features, labels, loss=SQUARED):
-    kernel = KernelLearner(schema, configuration, loss).learn_many(features, labels)
-    workspace = WorkspaceLearner(schema, configuration, OPTIONS[loss])
-    wheel = np.array(
-        [workspace.learn(x, y) for x, y in zip(features, labels, strict=True)], dtype=np.float32
-    )
-    workspace.close()
-    return kernel, wheel
+    kernel, workspace = learners(schema, configuration, loss)
+    found = kernel.learn_many(features, labels), workspace.learn_many(features, labels)
+    workspace.models.stop(0)
+    return found
 
 
 def assert_identical(kernel, wheel):
@@ -58,43 +64,23 @@ def classes(labels):
 
 
 @pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
-@pytest.mark.parametrize(
-    ("interactions", "rate"),
-    [
-        ([], 0.5),
-        (["ab"], 0.5),
-        (["ab", "bd", "cd", "abc"], 0.5),
-        (["abcd", "bcd"], 0.1),
-        (["aa", "ab"], 0.5),
-        (["aab", "bbb", "dd"], 0.5),
-        ([], 1.0),
-        (["ac"], 0.0536),
-    ],
-)
-def test_identical_with_interactions_and_learning_rates(interactions, rate, loss):
-    configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
-    features, labels = random_stream(seed=len(interactions))
-    labels = classes(labels) if loss == LOGISTIC else labels
-    assert_identical(*both(GROUPS, configuration, features, labels, loss))
-
-
-@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
 def test_identical_with_importances_and_in_every_cell(loss):
     configuration = VWConfiguration((("a", "b"), ("b", "d")), 0.7)
     features, labels = random_stream(seed=1)
     importances = np.random.default_rng(1).exponential(size=len(labels)).astype(np.float32)
     importances[::7] = 0
     labels = classes(labels) if loss == LOGISTIC else labels
-    learner = KernelLearner(GROUPS, configuration, loss)
-    workspace = WorkspaceLearner(GROUPS, configuration, OPTIONS[loss])
+    learner, workspace = learners(GROUPS, configuration, loss)
     examples = list(zip(features, labels.tolist(), importances.tolist(), strict=True))
     kernel = np.array([learner.learn(*example) for example in examples], dtype=np.float32)
     wheel = np.array([workspace.learn(*example) for example in examples], dtype=np.float32)
-    at = workspace._workspace.get_weight
-    cells = [[at(index, k) for k in range(4)] for index in learner.layout.indices.tolist()]
+    at = workspace.models.workspaces[0].get_weight
+    cells = [
+        [at(index, k) for k in range(4)] for index in learner.models.layouts[0].indices.tolist()
+    ]
 
     assert_identical(kernel, wheel)
-    assert learner.table.tolist() == cells
+    assert learner.models.pool.tables[0].tolist() == cells
 
 
 def test_identical_where_two_classes_come_apart():
@@ -152,12 +138,13 @@ def test_identical_on_random_inputs(rows, interactions, rate, loss):
 def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
     configuration = VWConfiguration((("a", "b"),))
     features, labels = random_stream(seed=4)
-    learner = KernelLearner(GROUPS, configuration, loss)
+    learner, _ = learners(GROUPS, configuration, loss)
     learner.learn_many(features, classes(labels) if loss == LOGISTIC else labels)
     learner.save(tmp_path / "model.vw")
-    saved = WorkspaceLearner(GROUPS, configuration, initial=tmp_path / "model.vw")
+    saved = Workspace(arg_list=["--quiet", "-t", "-i", str(tmp_path / "model.vw")])
+    reported = [saved.predict(text_line(GROUPS, row)) for row in features[:50].tolist()]
 
-    assert_identical(learner.predict_many(features[:50]), saved.predict_many(features[:50]))
+    assert_identical(learner.predict_many(features[:50]), np.array(reported, dtype=np.float32))
     assert learner.command_line().endswith(" ".join(OPTIONS[loss]))
 
 
@@ -167,7 +154,7 @@ def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
     "name", ["openml:564", "openml:344", "openml:1199", "mirror:magic04", "mirror:higgs_7500"]
 )
 def test_identical_on_full_real_streams(name, interactions, mirror):
-    stream = as_stream(fetch.load(name, mirrors=(mirror,)))
+    stream = as_stream(loading.load(name, mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
     loss = SQUARED if stream.task == "regression" else LOGISTIC
     given_ = stream.features, stream.labels, loss

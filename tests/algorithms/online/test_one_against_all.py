@@ -10,15 +10,12 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import as_stream
 
 SCHEMA = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
-WORDS = Schema(
-    ("price", "item", "people"), ((0, 1), (2, 3), (4, 5)), ("x", "y", "3", "4", "z", "x")
-)
 
 
 def learner(engine="auto", **given):
@@ -31,7 +28,7 @@ def sample(n=300):
 
 
 def assert_identical(schema, configuration, features, numbers, n_classes):
-    """Chances of the kernel and of the wheel are the same, to the last bit."""
+    """Assert that probabilities of the kernel and of the wheel are the same to the last bit."""
     kernel, wheel = (
         make_one_against_all(engine, schema, configuration, n_classes)(features, numbers)
         for engine in ("kernel", "vw")
@@ -44,22 +41,15 @@ def test_chances_are_those_that_vowpal_wabbit_gives_to_its_own_text(engine):
     x, numbers = sample()
     found = learner(engine)(x, numbers)
     workspace = Workspace("--oaa 3 --loss_function logistic --probabilities --quiet")
-    for row, number, chances in zip(x.tolist(), numbers.tolist(), found.tolist(), strict=True):
+    for row, number, probabilities in zip(
+        x.tolist(), numbers.tolist(), found.tolist(), strict=True
+    ):
         text = f"|a x:{row[0]} |b y:{row[1]}"
-        assert workspace.predict(text) == pytest.approx(chances, rel=1e-4)
+        assert workspace.predict(text) == pytest.approx(probabilities, rel=1e-4)
         workspace.learn(f"{number + 1} {text}")
 
     assert found.sum(axis=1) == pytest.approx(1)
     assert (found.argmax(axis=1)[100:] != numbers[100:]).mean() < 0.2
-
-
-@pytest.mark.parametrize("engine", ["kernel", "vw"])
-def test_blocks_of_any_size_give_the_same(engine):
-    x, numbers = sample()
-    parts = learner(engine)
-    found = [parts(x[r], numbers[r]) for r in np.array_split(np.arange(300), 7)]
-
-    assert np.array_equal(np.concatenate(found), learner(engine)(x, numbers))
 
 
 def test_options_that_vowpal_wabbit_refuses_are_named():
@@ -91,17 +81,10 @@ def test_identical_whether_weights_of_classes_collide_or_not(bits, n_classes, in
     assert_identical(schema, configuration, features, numbers, n_classes)
 
 
-def test_identical_with_namespaces_of_many_letters_and_another_rate():
-    x = np.random.default_rng(5).normal(size=(300, 6)).astype(np.float32)
-    configuration = VWConfiguration((("item", "price"), ("people", "price")), 2.0)
-
-    assert_identical(WORDS, configuration, x, x[:, :3].argmax(axis=1), 3)
-
-
 @pytest.mark.mirror
 @pytest.mark.parametrize("name", ["letter", "shuttle"])
 def test_identical_on_full_real_streams(name, mirror):
-    stream = as_stream(fetch.load(f"mirror:{name}", mirrors=(mirror,)))
+    stream = as_stream(loading.load(f"mirror:{name}", mirrors=(mirror,)))
     numbers = stream.labels.astype(np.int64)
 
     assert_identical(

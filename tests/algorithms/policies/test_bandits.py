@@ -5,19 +5,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.simulation import simulate
+from benchmarks.simulation import SEVEN_GAUSSIANS, GaussianArms, RisingArms, simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import (
-    SEVEN_GAUSSIANS,
-    GaussianArms,
-    PullsBench,
-    RisingArms,
-)
 from leaseboard.algorithms.chacha.published import state
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
 from leaseboard.algorithms.chacha.published.rules import Rules, in_top_half, within_median
+from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, TrialFinished
+from leaseboard.algorithms.policies import bandits
 from leaseboard.algorithms.policies.bandits import (
     Average,
     EpsilonGreedy,
@@ -69,6 +65,23 @@ def test_softmax_probabilities():
     p = softmax(np.array([0.0, 0.1]), 0.1)
 
     assert p == pytest.approx([1 / (1 + np.e), np.e / (1 + np.e)])
+    assert softmax(np.array([0.0, 0.05]), 0.1)[1] == pytest.approx(1 / (1 + np.exp(-0.5)))
+
+
+def test_max_ucb_counts_the_pull_that_it_is_about_to_make(monkeypatch):
+    seen = []
+
+    def index(maximum, pulls, t, alpha):
+        seen.append((t, int(pulls.sum())))
+        return maximum
+
+    monkeypatch.setattr(bandits, "max_ucb_index", index)
+    policy = MaxUcb().policy(Problem(2, 9.0), np.random.default_rng(0))
+    for _ in range(9):
+        policy.update(policy.select(), np.array([0.5]), np.ones(1))
+
+    assert [t for t, _ in seen] == [pulls + 1 for _, pulls in seen]
+    assert seen
 
 
 @pytest.mark.parametrize(("y", "omega", "steps"), [(0.5, 0.1, 10), (0.2, 0.0, 5), (0.9, 0.3, 4)])
@@ -86,6 +99,11 @@ def test_average_shares_evenly_and_gives_the_last_arm_the_remainder():
 
 
 def test_average_in_seconds_shares_the_time():
+    shares = [
+        Average().policy(Problem(4, 10.0, unit), np.random.default_rng(0))._share.tolist()
+        for unit in ("cpu_seconds", "wall_seconds", "trials")
+    ]
+    assert shares == [[2.5], [2.5], [2.0]]
     policy = Average().policy(Problem(2, 10.0, "cpu_seconds"), np.random.default_rng(0))
     arms = []
     for _ in range(5):
@@ -163,18 +181,18 @@ def test_baselines_of_table_1(policy, best, share):
 
 def test_a_policy_pulls_exactly_its_budget():
     for name in POLICIES:
-        bench = PullsBench(SyntheticTrials(SEVEN_GAUSSIANS, 0), 200)
-        log = audited(name, registry.build(name), bench)  # some feedbacks exceed 1
-        assert sum(isinstance(e, TrialFinished) for e in log) == 200 == sum(bench.pulls), name
+        env = PullsEnvironment(SyntheticTrials(SEVEN_GAUSSIANS, 0), 200)
+        log = audited(name, registry.build(name), env)  # some feedbacks exceed 1
+        assert sum(isinstance(e, TrialFinished) for e in log) == 200 == sum(env.pulls), name
 
 
 def test_a_job_and_a_simulation_of_one_run_decide_alike():
     arms = GaussianArms((0.3, 0.5, 0.4), (0.0, 0.0, 0.0))
     for name in ("er-ucb", "ucb", "c-ucb", "max-ucb", "heidari", "rising-bandits"):
         algorithm = registry.build(name)
-        bench = PullsBench(SyntheticTrials(arms, 0), 60)
-        list(play(name, algorithm, bench, 0))
-        assert simulate(algorithm, arms, 60, 1, 0).pulls[0].tolist() == bench.pulls, name
+        env = PullsEnvironment(SyntheticTrials(arms, 0), 60)
+        list(play(name, algorithm, env, 0))
+        assert simulate(algorithm, arms, 60, 1, 0).pulls[0].tolist() == env.pulls, name
 
 
 IN_TURN = ("rising-bandits", "rising-bandits-cost", "heidari", "ucb", "er-ucb", "er-ucb-auto",
@@ -184,7 +202,7 @@ SETTINGS = {"epsilon-greedy": {"epsilon": 0.0}, "rising-bandits-strict": {"C": 1
 
 
 def pulled(name, rewards, n, settings=None):
-    """The arms that a policy pulls if each gives the same reward again and again."""
+    """Return the arms that a policy pulls if each gives the same reward again and again."""
     algorithm = registry.build(name, SETTINGS.get(name, {}) if settings is None else settings)
     policy = algorithm.start(Problem(len(rewards), 100.0, algorithm.units[0]), 0)
     arms = []
@@ -219,7 +237,7 @@ def test_the_first_of_the_best_is_next(name):
 def test_the_first_of_equal_trials_is_the_champion_and_the_first_of_equal_arms_the_leader():
     trials = SyntheticTrials(GaussianArms((0.5, 0.5, 0.4), (0.0, 0.0, 0.0)), 0)
     algorithm = registry.build("rising-bandits", {"C": 2})
-    log = list(play("rising-bandits", algorithm, PullsBench(trials, 30), 0))
+    log = list(play("rising-bandits", algorithm, PullsEnvironment(trials, 30), 0))
 
     (champion,) = [event.configuration for event in log if isinstance(event, ChampionChanged)]
     out = {event.configuration: event.reason for event in log if isinstance(event, Eliminated)}
@@ -231,7 +249,7 @@ def test_the_first_of_equal_trials_is_the_champion_and_the_first_of_equal_arms_t
 def test_of_leaders_that_stay_equal_the_first_is_named():
     trials = SyntheticTrials(GaussianArms((0.5, 0.5, 0.4), (0.0, 0.0, 0.0)), 0)
     algorithm = registry.build("rising-bandits", {"C": 2, "strict": True})
-    log = list(play("rising-bandits", algorithm, PullsBench(trials, 30), 0))
+    log = list(play("rising-bandits", algorithm, PullsEnvironment(trials, 30), 0))
 
     (out,) = [event for event in log if isinstance(event, Eliminated)]
     assert (out.configuration, out.reason[-8:]) == (2, "of arm 0")

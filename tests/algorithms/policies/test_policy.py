@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from benchmarks.simulation import simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import ALGORITHM_STOPPED
-from leaseboard.algorithms.benches.pulls import OVERRUN, PullsBench, Trial
-from leaseboard.algorithms.errors import BrokenPromiseError, LeaseboardError
+from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, Trial, Trials
+from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError
 from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
 from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
 from leaseboard.algorithms.policies.policy import ArmPolicy, Failures, Problem, alike, chosen
@@ -27,8 +27,8 @@ PATIENT = [name for name in POLICIES if name != "rising-bandits-strict"]
 """Who does not eliminate an arm by its bounds before it has failed three times."""
 
 
-class Scripted:
-    """Arms whose trials give a reward, or fail for the reason that stands in its place.
+class Scripted(Trials):
+    """Arms whose trials give a reward, or fail for the reason in its place.
 
     The last one repeats.
     """
@@ -37,9 +37,8 @@ class Scripted:
         self.scripts = scripts
         self.arms = tuple(f"arm{i}" for i in range(len(scripts)))
         self.tunable = (True,) * len(scripts)
-        self.spent_cpu_seconds = 0.0
 
-    def trial(self, arm, n):
+    def trial(self, arm, n, seconds=None):
         given = self.scripts[arm][min(n, len(self.scripts[arm]) - 1)]
         if isinstance(given, str):
             return Trial(arm, {"n": n}, 0.0, None, 1.0, 1.0, "crash", given)
@@ -55,9 +54,9 @@ class Failing:
         return np.where(arm == 0, np.nan, 0.5 + 0.1 * arm)
 
 
-def played(name, bench, seed=0, **set_to):
-    """The log of a policy on `bench`, audited."""
-    return audited(name, registry.build(name, set_to), bench, seed)
+def played(name, env, seed=0, **set_to):
+    """Return the log of a policy on `env`, audited."""
+    return audited(name, registry.build(name, set_to), env, seed)
 
 
 outcomes = st.lists(
@@ -73,16 +72,16 @@ outcomes = st.lists(
 def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_again(
     name, scripts, k
 ):
-    bench = PullsBench(Scripted([0.6], *scripts), 60)
-    log = played(name, bench, retire_after=k)  # the auditor refuses a lease to a retired arm
+    env = PullsEnvironment(Scripted([0.6], *scripts), 60)
+    log = played(name, env, retire_after=k)  # the auditor refuses a lease to a retired arm
 
     gone = {e.configuration for e in of(log, Eliminated)}
-    assert sum(bench.pulls) == 60 or len(gone) == len(bench.arms)
+    assert sum(env.pulls) == 60 or len(gone) == len(env.arms)
     retired = {e.configuration: e.reason for e in of(log, Eliminated) if "in a row" in e.reason}
-    for arm, pulls in enumerate(bench.pulls):
+    for arm, pulls in enumerate(env.pulls):
         streak, last = 0, ""
         for n in range(pulls):
-            trial = bench._trials.trial(arm, n)
+            trial = env._trials.trial(arm, n)
             streak = 1 + streak * alike(last, trial.reason) if trial.reason else 0
             last = trial.reason
             assert streak < k or n == pulls - 1
@@ -94,34 +93,34 @@ def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_ag
 
 def test_when_all_arms_are_retired_the_run_ends_and_says_why_where_no_trial_succeeded():
     for name in PATIENT:
-        bench = PullsBench(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
-        end = played(name, bench)[-1]
-        assert (bench.pulls, end.score, end.reason) == ([4, 3, 5], 0.7, ALGORITHM_STOPPED), name
+        env = PullsEnvironment(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
+        end = played(name, env)[-1]
+        assert (env.pulls, end.score, end.reason) == ([4, 3, 5], 0.7, ALGORITHM_STOPPED), name
         assert end.metrics["retired_arms"] == 3
-        hopeless = PullsBench(Scripted(["no class 3"], ["no class 4"]), 100)
+        hopeless = PullsEnvironment(Scripted(["no class 3"], ["no class 4"]), 100)
         with pytest.raises(LeaseboardError, match="all 6 trials failed, 3 of them because 'no c"):
             played(name, hopeless)
 
 
 def test_without_a_retirement_an_arm_that_always_fails_is_pulled_on():
-    bench = PullsBench(Scripted(["boom"], [0.5]), 40)
-    played("ucb", bench, retire_after=0)
+    env = PullsEnvironment(Scripted(["boom"], [0.5]), 40)
+    played("ucb", env, retire_after=0)
 
-    assert bench.pulls[0] > 5
+    assert env.pulls[0] > 5
 
 
 def test_failures_of_different_kinds_retire_no_arm():
-    bench = PullsBench(Scripted(["a", "b"] * 20, [0.5]), 40)
-    played("random-arm", bench)
+    env = PullsEnvironment(Scripted(["a", "b"] * 20, [0.5]), 40)
+    played("random-arm", env)
 
-    assert bench.pulls[0] > 5
+    assert env.pulls[0] > 5
 
 
-def test_the_end_of_the_budget_is_no_failure_of_an_arm():
-    bench = PullsBench(Scripted([0.5], [0.6]), 2.5, "cpu_seconds")
-    log = played("ucb", bench, retire_after=1)
+def test_the_end_of_the_budget_is_not_a_failure_of_an_arm():
+    env = PullsEnvironment(Scripted([0.5], [0.6]), 2.5, "cpu_seconds")
+    log = played("ucb", env, retire_after=1)
 
-    assert bench._failures == {OVERRUN: 1}
+    assert env._failures == {OVERRUN: 1}
     assert not of(log, Eliminated)
 
 
@@ -153,10 +152,10 @@ def test_average_goes_round_again_when_its_last_arm_is_retired():
     order = [int(arm) for arm in Average().start(Problem(3, 30), 0).certain()]
     scripts = [[0.5]] * 3
     scripts[order[-1]] = ["boom"]
-    bench = PullsBench(Scripted(*scripts), 30)
-    played("average", bench)
+    env = PullsEnvironment(Scripted(*scripts), 30)
+    played("average", env)
 
-    assert sorted(bench.pulls) == [3, 13, 14]
+    assert sorted(env.pulls) == [3, 13, 14]
 
 
 def test_an_arm_without_hyperparameters_stays_when_the_others_are_retired():
@@ -182,8 +181,8 @@ def test_runs_side_by_side_count_their_own_failures():
     assert failures.in_a_row.tolist() == [[0], [0]]
 
 
-def test_the_lease_of_a_retired_arm_is_told_before_its_end_and_never_after():
-    log = played("random-arm", PullsBench(Scripted(["boom"], [0.5]), 40))
+def test_the_lease_of_a_retired_arm_comes_before_its_end_and_never_after():
+    log = played("random-arm", PullsEnvironment(Scripted(["boom"], [0.5]), 40))
     end = log.index(of(log, Eliminated)[0])
 
     assert sum(e.configuration == 0 for e in of(log[:end], LeaseGranted)) == 3
@@ -195,10 +194,10 @@ RUNS, ARMS = 3, 4
 
 
 class Chooser:
-    """Stands for the class of a policy."""
+    """Fake class of a policy."""
 
 
-def test_integers_from_0_to_k_are_taken_as_they_are():
+def test_integers_from_0_to_k_are_taken_unchanged():
     for choice in (*(np.array([0, 3, 1], dtype=t) for t in "lBi"), [0, 3, 1]):
         taken = chosen(choice, RUNS, ARMS, Chooser)
         assert taken.tolist() == [0, 3, 1]
@@ -225,22 +224,22 @@ def test_integers_from_0_to_k_are_taken_as_they_are():
         (list(range(99)), "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, …"),
     ],
 )
-def test_anything_else_is_told_with_the_rule_and_the_class(choice, gave):
-    told = (
+def test_anything_else_is_refused_with_the_rule_and_the_class(choice, gave):
+    reported = (
         f"`_choose` of {__name__}:Chooser gave {gave}:"
         " return integers of shape (3,), an arm of 0..3 for each run"
     )
-    with pytest.raises(BrokenPromiseError, match=f"^{re.escape(told)}$"):
+    with pytest.raises(RuleBrokenError, match=f"^{re.escape(reported)}$"):
         chosen(choice, RUNS, ARMS, Chooser)
 
 
 class Forgetful(ArmPolicy):
-    """Has a policy and does not return it."""
+    """Algorithm that has a policy and does not return it."""
 
     def policy(self, problem, rng):
         pass
 
 
-def test_a_policy_that_is_none_is_told():
-    with pytest.raises(BrokenPromiseError, match=r":Forgetful gave None: return a Policy$"):
+def test_what_is_not_a_policy_is_refused():
+    with pytest.raises(RuleBrokenError, match=r":Forgetful gave None: return a Policy$"):
         Forgetful().start(Problem(ARMS, 10.0), 0)

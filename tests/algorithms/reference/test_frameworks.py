@@ -7,9 +7,14 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.samples import Decided, Probe, ProbeAsked, SamplesBench
-from leaseboard.algorithms.benches.stream import BLOCK, Stream, StreamBench, StreamToll
+from leaseboard.algorithms.base import Cost, play
+from leaseboard.algorithms.environments.samples import (
+    Decided,
+    Probe,
+    ProbeAsked,
+    SamplesEnvironment,
+)
+from leaseboard.algorithms.environments.stream import BLOCK, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
 from leaseboard.algorithms.events import (
     ChampionChanged,
@@ -21,13 +26,13 @@ from leaseboard.algorithms.events import (
     of,
 )
 from leaseboard.algorithms.reference.frameworks import OutsideSearch, StreamFramework
-from leaseboard.algorithms.testing import Tiny, tiny_bench
+from leaseboard.algorithms.testing import Tiny, tiny_environment
 from tests.algorithms.played import audited
 
 NAMES = [
     name
     for name in registry.names()
-    if issubclass(registry.algorithm_class(name), StreamFramework)
+    if issubclass(registry.algorithm_class(name), StreamFramework) and name != "framework"
 ]
 ROWS = BLOCK + 5
 CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],
@@ -35,33 +40,33 @@ CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],
 """Learners whose names do not begin with their environment's."""
 
 
-class Telling:
-    """Where a forecaster tells the numbers of the examples, and what it was asked for."""
+class Reporting:
+    """Session whose predictions are the numbers of the examples, and what it was asked."""
 
-    def __init__(self, told=None):
-        self.told = np.arange(ROWS, dtype=float) if told is None else told
+    def __init__(self, reported=None):
+        self.reported = np.arange(ROWS, dtype=float) if reported is None else reported
         self.said = []
 
-    def start(self, which, stream, seed):
-        self.said.append((which.system, which.learner, seed))
+    def __call__(self, system, learner, stream, seed):
+        self.said.append((system, learner, seed))
         return self
 
     def learn_many(self, examples, labels):
         self.said.append(len(labels))
-        given, self.told = np.split(self.told, [len(labels)])
+        given, self.reported = np.split(self.reported, [len(labels)])
         return given
 
     def finish(self):
         self.said.append("finished")
-        return StreamToll(cpu_seconds=2.0, wall_seconds=3.0, peak_memory_mb=40.0)
+        return Cost(cpu_seconds=2.0, wall_seconds=3.0, peak_memory_mb=40.0)
 
     def close(self):
         self.said.append("closed")
 
 
 @pytest.fixture
-def bench():
-    """Makes a bench of labels that grow by one."""
+def env():
+    """Make an environment of labels that grow by one."""
 
     def make(outside):
         grown = Stream(
@@ -70,14 +75,14 @@ def bench():
             (),
             ("a", "b"),
         )
-        return StreamBench(grown, outside=outside)
+        return StreamEnvironment(grown, outside=outside)
 
     return make
 
 
-def test_the_bench_scores_what_it_was_told(bench):
-    outside = Telling()
-    tried = bench(outside)
+def test_the_environment_scores_the_predictions_that_it_gets(env):
+    outside = Reporting()
+    tried = env(outside)
 
     log = list(play("x", registry.build("river-arf"), tried, 7))
 
@@ -87,9 +92,9 @@ def test_the_bench_scores_what_it_was_told(bench):
     assert tried.cost.peak_memory_mb == 40.0
 
 
-def test_one_that_is_broken_off_is_closed_and_costs_nothing(bench):
-    outside = Telling()
-    tried = bench(outside)
+def test_one_that_is_broken_off_is_closed_and_costs_nothing(env):
+    outside = Reporting()
+    tried = env(outside)
     run = play("x", registry.build("river-srp"), tried, 0)
     next(run), next(run)
     run.close()
@@ -98,32 +103,32 @@ def test_one_that_is_broken_off_is_closed_and_costs_nothing(bench):
     assert tried.cost is None
 
 
-def test_one_that_tells_no_number_is_closed(bench):
-    outside = Telling(np.full(ROWS, np.nan))
+def test_one_that_predicts_no_number_is_closed(env):
+    outside = Reporting(np.full(ROWS, np.nan))
 
     with pytest.raises(Exception, match="the prediction of example 0 is nan"):
-        list(play("x", registry.build("river-linear"), bench(outside), 0))
+        list(play("x", registry.build("river-linear"), env(outside), 0))
 
     assert outside.said[-1] == "closed"
 
 
-def test_without_a_place_to_run_it_is_skipped(bench):
+def test_without_a_place_to_run_it_is_skipped(env):
     with pytest.raises(SkipError, match="river runs on jobs alone"):
-        list(play("x", registry.build("river-linear"), bench(None), 0))
+        list(play("x", registry.build("river-linear"), env(None), 0))
 
 
 def test_every_name_is_the_learner_that_it_says():
     for name in NAMES:
-        log = list(play("x", registry.build(name), tiny_bench("stream"), 0))
+        log = list(play("x", registry.build(name), tiny_environment("stream"), 0))
         said = log[1].parameters
         assert name in {f"{said['system']}-{said['learner']}", *CALLED.get(said["learner"], ())}
         assert isinstance(log[-1], Finished)
 
 
 def test_who_cannot_do_a_task_is_barred_from_it():
-    numbers = tiny_bench("stream")
-    two = StreamBench(replace(numbers.stream, task="classification"))
-    many = tiny_bench("stream", Tiny(classes=3))
+    numbers = tiny_environment("stream")
+    two = StreamEnvironment(replace(numbers.stream, task="classification"))
+    many = tiny_environment("stream", Tiny(classes=3))
     every, regression, classes = [True] * 3, [True, False, False], [False, True, True]
     can = {
         "river-linear": every, "river-amrules": regression, "river-alma": [False, True, False],
@@ -139,10 +144,12 @@ def test_who_cannot_do_a_task_is_barred_from_it():
 
 
 def test_a_learner_of_another_system_is_refused():
-    with pytest.raises(UsageError, match=r"unknown learner of samlb 'hat'.*Known: asml, "):
+    with pytest.raises(UsageError, match=r"unknown learner of samlb 'hat'; known: asml, "):
         registry.build("samlb-asml", {"learner": "hat"})
-    with pytest.raises(UsageError, match="unknown value 'linaer': did you mean 'linear'"):
+    with pytest.raises(UsageError, match=r"unknown learner of river 'linaer': did you mean 'lin"):
         registry.build("river-linear", {"learner": "linaer"})
+    with pytest.raises(UsageError, match="unknown system on streams 'rivr': did you mean 'river'"):
+        registry.build("framework", {"system": "rivr"})
 
 
 SEARCHES = [
@@ -169,20 +176,20 @@ class ThreeLearners(SimulatedLearners):
 
 
 class Saying:
-    """A search that says what it is told to say, and keeps what it hears."""
+    """A search that says what it is reported to say, and keeps what it hears."""
 
     def __init__(self, *says):
         self.says = list(says)
         self.heard = []
 
-    def start(self, which, seed):
+    def __call__(self, which, seed):
         self.heard.append((which.system, dict(which.settings), which.configurations, seed))
         return self
 
     def hear(self):
         return self.says.pop(0)
 
-    def tell(self, accuracy):
+    def report(self, accuracy):
         self.heard.append(accuracy)
 
     def close(self):
@@ -190,21 +197,23 @@ class Saying:
 
 
 def run(saying, name="optuna-median", settings=None, learners=None, **options):
-    bench = SamplesBench(learners or ThreeLearners(), initial_rows=100, deciders=saying, **options)
-    return bench, audited(name, registry.build(name, settings), bench, 7)
+    env = SamplesEnvironment(
+        learners or ThreeLearners(), initial_rows=100, deciders=saying, **options
+    )
+    return env, audited(name, registry.build(name, settings), env, 7)
 
 
 def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     saying = Saying(
         ProbeAsked(0, 400), ProbeAsked(1, 400), ProbeAsked(1, 2000), Decided(1, {0: "is pruned"})
     )
-    bench, log = run(saying)
+    env, log = run(saying)
 
     probes = of(log, ProbeFinished)
     assert [(each.configuration, each.rows) for each in probes] == [(0, 400), (1, 400), (1, 2000)]
     assert saying.heard[1:4] == [each.test_accuracy for each in probes]
     assert saying.heard[-1] == "closed"
-    assert bench.champion == 1
+    assert env.champion == 1
     assert [(each.configuration, each.reason) for each in of(log, Eliminated)] == [
         (0, "is pruned")
     ]
@@ -213,20 +222,20 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
 
 def test_it_pays_for_each_fit_what_a_scheduler_of_ours_pays():
     saying = Saying(*(ProbeAsked(each, 2000) for each in (0, 1)), Decided(1))
-    bench, _ = run(saying)
-    ours = SamplesBench(ThreeLearners(), initial_rows=100)
+    env, _ = run(saying)
+    ours = SamplesEnvironment(ThreeLearners(), initial_rows=100)
     for each in (0, 1):
         list(ours.probe(each, 2000, train=False))
 
-    assert bench.cost.cpu_seconds == ours.cost.cpu_seconds
-    assert bench.at == ours.at == 4000
+    assert env.cost.cpu_seconds == ours.cost.cpu_seconds
+    assert env.at == ours.at == 4000
 
 
 def test_what_is_asked_twice_is_paid_twice():
-    bench, _ = run(Saying(ProbeAsked(1, 400), ProbeAsked(1, 400), Decided(1)))
+    env, _ = run(Saying(ProbeAsked(1, 400), ProbeAsked(1, 400), Decided(1)))
 
-    assert bench.at == 800
-    assert bench.cost.cpu_seconds == pytest.approx(0.8)
+    assert env.at == 800
+    assert env.cost.cpu_seconds == pytest.approx(0.8)
 
 
 def test_what_crashes_has_no_accuracy_and_is_never_chosen():
@@ -244,26 +253,31 @@ def test_who_finds_nothing_that_can_be_trained_fails_with_the_last_reason():
         run(Saying(ProbeAsked(2, 1600), Decided(None)))
 
 
-def test_a_choice_that_cannot_be_trained_in_full_is_no_score():
+def test_a_search_that_ends_before_it_asks_fails_with_the_reason():
+    with pytest.raises(LeaseboardError, match="could be trained: none was tried"):
+        run(Saying(Decided(None)))
+
+
+def test_a_choice_that_cannot_be_trained_in_full_is_not_a_score():
     with pytest.raises(LeaseboardError, match="configuration 2 cannot be trained on all 2000"):
         run(Saying(ProbeAsked(2, 400), Decided(2)))
 
 
 def test_a_fold_is_leased_the_rows_that_it_is_trained_on():
     saying = Saying(*(ProbeAsked(1, 403, fold, 5) for fold in range(5)), Decided(1))
-    bench, log = run(saying, "sklearn-halving")
+    env, log = run(saying, "sklearn-halving")
 
     assert [each.amount for each in of(log, LeaseGranted)] == [322, 322, 322, 323, 323]
     assert [each.test_rows for each in of(log, ProbeFinished)] == [81, 81, 81, 80, 80]
-    assert bench.at == 4 * 403
+    assert env.at == 4 * 403
 
 
 @pytest.mark.parametrize(("budget", "champion"), [(2000, 1), (300, 0)])
 def test_when_the_budget_ends_the_best_until_then_is_the_answer(budget, champion):
     asked = [ProbeAsked(each, 400) for each in (0, 1, 2)]
-    bench, log = run(Saying(*asked, ProbeAsked(0, 2000)), budget=budget)
+    env, log = run(Saying(*asked, ProbeAsked(0, 2000)), budget=budget)
 
-    assert bench.champion == champion
+    assert env.champion == champion
     assert len(of(log, ChampionChanged)) == 1
 
 
@@ -271,14 +285,14 @@ def test_duplicates_are_not_searched():
     learners = SimulatedLearners((0.6, 0.9, 0.7), 2000, 500, seed=0)
     learners.configurations[1] = learners.configurations[0]
     saying = Saying(ProbeAsked(1, 400), Decided(1, {0: "is pruned"}))
-    bench, log = run(saying, learners=learners)
+    env, log = run(saying, learners=learners)
 
     assert saying.heard[0][2] == 2
-    assert bench.champion == 2
+    assert env.champion == 2
     assert [each.configuration for each in of(log, Eliminated)] == [1, 0]
 
 
-def test_where_there_are_no_folds_it_is_skipped():
+def test_it_is_skipped_without_folds():
     learners = SimulatedLearners((0.6, 0.9), 2000, 500, seed=0)
 
     with pytest.raises(SkipError, match="set folds=1"):
@@ -291,7 +305,7 @@ def test_without_a_place_to_run_a_search_is_skipped():
 
 
 @pytest.mark.parametrize("name", SEARCHES)
-def test_a_search_is_told_its_settings(name):
+def test_a_search_gets_its_settings(name):
     saying = Saying(Decided(0))
     run(saying, name)
 

@@ -1,4 +1,4 @@
-"""Forecasts from earlier labels: by hand, and in blocks of any size."""
+"""Predictions from earlier labels: by hand, and in blocks of any size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms import plain, registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.reference.naive import (
     LONGEST,
     NAIVE_BASELINES,
@@ -36,31 +36,37 @@ def stream(labels, features=None, task="regression"):
     return Stream(np.asarray(x, np.float32), labels, (Namespace("a", 0, x.shape[1]),), names, task)
 
 
-def forecasts(algorithm, labels, task="regression"):
+def predictions(algorithm, labels, task="regression"):
     nothing = np.zeros((len(labels), 1), np.float32)
-    forecaster = algorithm.forecaster(1, task)
-    return forecaster.learn_many(nothing, np.asarray(labels, np.float32)).tolist()
+    predictor = algorithm.predictor(1, task)
+    return predictor.learn_many(nothing, np.asarray(labels, np.float32)).tolist()
 
 
-def test_classes_are_forecast_by_what_was_more_often_and_what_was_last():
+def test_classes_are_predicted_by_what_was_more_often_and_what_was_last():
     labels = [1, 1, -1, -1, -1]
 
-    assert np.sign(forecasts(RunningMean(), labels, "classification")).tolist() == [0, 1, 1, 1, 0]
-    assert forecasts(LastLabel(), labels, "classification") == [0, 1, 1, -1, -1]
+    assert np.sign(predictions(RunningMean(), labels, "classification")).tolist() == [
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
+    assert predictions(LastLabel(), labels, "classification") == [0, 1, 1, -1, -1]
 
 
-def test_a_period_is_found_and_told():
+def test_a_period_is_found_and_reported():
     labels = np.tile([1.0, 5.0, 2.0, 8.0, 3.0], 40)
-    bench = StreamBench(stream(labels))
-    list(play("seasonal-last", registry.build("seasonal-last"), bench, 0))
+    env = StreamEnvironment(stream(labels))
+    list(play("seasonal-last", registry.build("seasonal-last"), env, 0))
 
-    assert bench.score().metrics["period"] == 5
-    assert np.array_equal(bench.predictions[60:], labels[60:].astype(np.float32))
+    assert env.score().metrics["period"] == 5
+    assert np.array_equal(env.predictions[60:], labels[60:].astype(np.float32))
 
 
 def test_a_given_period_may_be_longer_than_those_looked_for():
     labels = np.arange(2 * LONGEST + 5) % (LONGEST + 1)
-    given = forecasts(SeasonalLast(period=LONGEST + 1), labels)
+    given = predictions(SeasonalLast(period=LONGEST + 1), labels)
 
     assert given[LONGEST + 1 :] == labels[LONGEST + 1 :].tolist()
     assert given[5] == labels[4]  # until a period has passed, the last label
@@ -77,7 +83,7 @@ def test_the_period_is_the_one_of_least_mean_loss():
         losses = {m: np.mean([(y[s] - y[s - m]) ** 2 for s in range(m, t)]) for m in lags}
         expected.append(y[t - min(losses, key=losses.get)] if losses else y[t - 1])
 
-    assert forecasts(SeasonalLast(), y) == pytest.approx(expected)
+    assert predictions(SeasonalLast(), y) == pytest.approx(expected)
 
 
 @given(
@@ -88,8 +94,8 @@ def test_the_period_is_the_one_of_least_mean_loss():
 def test_blocks_change_nothing(labels, cut, algorithm):
     y = np.asarray(labels, np.float32)
     x = np.random.default_rng(len(y)).normal(size=(len(y), 2)).astype(np.float32)
-    whole = algorithm.forecaster(2, "regression").learn_many(x, y)
-    parts = algorithm.forecaster(2, "regression")
+    whole = algorithm.predictor(2, "regression").learn_many(x, y)
+    parts = algorithm.predictor(2, "regression")
     pieces = [
         parts.learn_many(x[rows], y[rows])
         for rows in (slice(cut), slice(cut, None))
@@ -100,12 +106,12 @@ def test_blocks_change_nothing(labels, cut, algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ALL)
-def test_nothing_is_forecast_by_what_comes_later(algorithm):
+def test_nothing_is_predicted_by_what_comes_later(algorithm):
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(50, 2)).astype(np.float32), rng.normal(size=50).astype(np.float32)
-    before = algorithm.forecaster(2, "regression").learn_many(x, y)
+    before = algorithm.predictor(2, "regression").learn_many(x, y)
     x[30:], y[30:] = 7 * x[30:] + 3, -y[30:]
-    after = algorithm.forecaster(2, "regression").learn_many(x, y)
+    after = algorithm.predictor(2, "regression").learn_many(x, y)
 
     assert np.array_equal(before[:30], after[:30])
 
@@ -116,11 +122,11 @@ def test_they_follow_the_target_s_scale_and_shift(algorithm):
     x, y = rng.normal(size=(200, 3)), rng.normal(size=200)
     y += x @ [1, 2, 3]
 
-    def told(labels, features):
-        forecaster = algorithm.forecaster(3, "regression")
-        return forecaster.learn_many(features.astype(np.float32), labels.astype(np.float32))
+    def reported(labels, features):
+        predictor = algorithm.predictor(3, "regression")
+        return predictor.learn_many(features.astype(np.float32), labels.astype(np.float32))
 
-    plain, moved = told(y, x), told(1000 * y + 500, x * [1, 100, 0.01])
+    plain, moved = reported(y, x), reported(1000 * y + 500, x * [1, 100, 0.01])
     assert moved[1:] == pytest.approx(1000 * plain[1:] + 500, abs=0.5)
 
 
@@ -129,8 +135,8 @@ def test_only_those_that_can_do_without_labels_leave_a_model():
     x, y = rng.normal(size=(80, 2)), rng.normal(size=80) + 3
     left = {}
     for name in ("running-mean", "last-label", "seasonal-last", "online-ridge"):
-        bench = StreamBench(stream(y, x))
-        left[name] = ended(registry.build(name).run(bench, 0))[1]
+        env = StreamEnvironment(stream(y, x))
+        left[name] = ended(registry.build(name).run(env, 0))[1]
 
     assert left["last-label"] is left["seasonal-last"] is None
     assert left["running-mean"].predict([5.0, 5.0]) == pytest.approx(y.mean(), rel=1e-5)
@@ -149,10 +155,12 @@ def test_the_next_period_is_the_least_one(labels, longest):
         remember(label, past, seen)
 
 
-def bench(labels, features=None, budget=None, task="regression"):
+def env(labels, features=None, budget=None, task="regression"):
     labels = np.asarray(labels, np.float32)
     x = np.zeros((len(labels), 1), np.float32) if features is None else features
-    return StreamBench(Stream(x, labels, (Namespace("a", 0, 1),), ("x",), task), budget=budget)
+    return StreamEnvironment(
+        Stream(x, labels, (Namespace("a", 0, 1),), ("x",), task), budget=budget
+    )
 
 
 def test_they_are_the_registered_ones():
@@ -164,32 +172,34 @@ def test_the_one_that_loses_least_is_named_with_its_loss():
     walk, noise = random.normal(size=(2, 500)).cumsum(axis=1)[0], random.normal(size=500)
     x, noise_in = random.normal(size=(2, 500, 1)).astype(np.float32)
 
-    assert best_baseline(bench(walk))[0] == "last-label"
-    assert best_baseline(bench(noise, noise_in))[0] == "running-mean"
-    assert best_baseline(bench(3 * x[:, 0], x))[0] == "online-ridge"
-    assert best_baseline(bench(np.tile(random.normal(size=20), 25)))[0] == "seasonal-last"
-    name, loss = best_baseline(bench([1, 2, 4, 9], budget=3))
+    assert best_baseline(env(walk))[0] == "last-label"
+    assert best_baseline(env(noise, noise_in))[0] == "running-mean"
+    assert best_baseline(env(3 * x[:, 0], x))[0] == "online-ridge"
+    assert best_baseline(env(np.tile(random.normal(size=20), 25)))[0] == "seasonal-last"
+    name, loss = best_baseline(env([1, 2, 4, 9], budget=3))
     assert (name, loss) == ("last-label", pytest.approx(2.0))
 
 
 def test_classes_are_compared_by_their_errors():
-    name, loss = best_baseline(bench([1, 1, 1, -1, -1, -1], task="classification"))
+    name, loss = best_baseline(env([1, 1, 1, -1, -1, -1], task="classification"))
 
     assert name == "last-label"
     assert loss == pytest.approx(2 / 6)
 
 
-def test_the_bench_itself_is_left_alone():
-    own = bench([1, 2, 3])
+def test_the_environment_itself_is_left_alone():
+    own = env([1, 2, 3])
     best_baseline(own)
 
     assert own.at == 0
 
 
-def test_ridge_takes_part_whatever_the_number_of_features():
+def test_ridge_takes_part_with_any_number_of_features():
     x = np.random.default_rng(0).normal(size=(300, 4097)).astype(np.float32)
     spaces, names = (Namespace("a", 0, x.shape[1]),), tuple(map(str, range(x.shape[1])))
-    found = best_baseline(StreamBench(Stream(x, x[:, 7], spaces, names, "regression", None, ())))
+    found = best_baseline(
+        StreamEnvironment(Stream(x, x[:, 7], spaces, names, "regression", None, ()))
+    )
 
     assert found is not None
     assert found[0] == "online-ridge on selected features"
@@ -200,33 +210,32 @@ def rows_of(rng, n, width):
 
 
 @pytest.mark.parametrize("width", [30, 1100])
-def test_baselines_that_were_saved_learn_on_as_classes_come(width, tmp_path):
+def test_baselines_that_were_saved_learn_on_as_classes_come(width):
     rng = np.random.default_rng(0)
     tables = [rows_of(rng, 60, width) for _ in range(4)]
     labels = [rng.choice(names, 60) for names in (["a", "b"], [*"abc"], [*"abc"], [*"cabd"])]
     kept, saved = Baselines("classification"), Baselines("classification")
 
     for table, named in zip(tables, labels, strict=True):
-        plain.write(tmp_path / "model", saved.state(), "m")
-        saved = Baselines.restored(plain.read(tmp_path / "model", "m"))
-        told = saved.learn(table, named)
-        assert told == kept.learn(table, named)
+        saved = Baselines.restored(plain.load(plain.dump("m", saved.state()), "m")[1])
+        reported = saved.learn(table, named)
+        assert reported == kept.learn(table, named)
         ridge = "online-ridge" if width < 1000 else "online-ridge on selected features"
-        assert set(told) == {*NAIVE_BASELINES} - {"online-ridge"} | {ridge}
+        assert set(reported) == {*NAIVE_BASELINES} - {"online-ridge"} | {ridge}
 
 
-def test_ridge_that_begins_anew_says_from_which_row_on(tmp_path):
+def test_ridge_that_begins_again_says_from_which_row_on(tmp_path):
     rng = np.random.default_rng(0)
     baselines = Baselines("regression")
-    told = [
+    reported = [
         baselines.learn(rows_of(rng, 50, width), rng.normal(size=50)) for width in (1024, 1025)
     ]
     baselines = Baselines.restored(baselines.state())
-    told.append(baselines.learn(rows_of(rng, 50, 1025), rng.normal(size=50)))
+    reported.append(baselines.learn(rows_of(rng, 50, 1025), rng.normal(size=50)))
 
-    assert "online-ridge" in told[0]
-    assert all("online-ridge on selected features from row 51 on" in each for each in told[1:])
-    assert all("running-mean" in each for each in told)
+    assert "online-ridge" in reported[0]
+    assert all("online-ridge on selected features from row 51 on" in each for each in reported[1:])
+    assert all("running-mean" in each for each in reported)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -242,15 +251,15 @@ def test_those_that_learn_with_a_model_say_that_ridge_is_on_selected_features(ta
 NOTHING = np.zeros((9, 1), np.float32)
 
 
-def chances(algorithm, labels, examples=NOTHING):
+def probabilities(algorithm, labels, examples=NOTHING):
     labels = np.asarray(labels, np.float32)
-    return algorithm.forecaster(examples.shape[1], "classification", 3).learn_many(
+    return algorithm.predictor(examples.shape[1], "classification", 3).learn_many(
         examples[: len(labels)], labels
     )
 
 
 def sample(n=400, k=4):
-    """Classes by the largest of linear scores, the last not in the first half."""
+    """Return classes by the largest of linear scores, the last not in the first half."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 3)).astype(np.float32)
     found = (x @ rng.normal(size=(3, k)) + 0.3 * rng.gumbel(size=(n, k))).argmax(axis=1)
@@ -260,21 +269,21 @@ def sample(n=400, k=4):
 
 
 def test_shares_are_those_of_the_labels_before():
-    assert chances(RunningMean(), [0, 1, 1, 2]).tolist() == [
+    assert probabilities(RunningMean(), [0, 1, 1, 2]).tolist() == [
         [0, 0, 0], [1, 0, 0], [0.5, 0.5, 0], [1 / 3, 2 / 3, 0]
     ]  # fmt: skip
 
 
 def test_the_last_label_is_certain():
-    found = chances(LastLabel(), [0, 2, 1])
+    found = probabilities(LastLabel(), [0, 2, 1])
 
     assert found.tolist() == [[0, 0, 0], [1, 0, 0], [0, 0, 1]]
 
 
-def test_a_season_of_classes_is_found_whatever_their_numbers():
+def test_a_season_of_classes_is_found_for_any_numbers():
     """By squared differences period 2 would be nearer: it is right less often."""
     labels = np.tile([0, 9, 0, 8, 0, 9, 1, 8], 60)
-    found = chances(SeasonalLast(), labels, np.zeros((480, 1), np.float32))
+    found = probabilities(SeasonalLast(), labels, np.zeros((480, 1), np.float32))
 
     assert (found.argmax(axis=1)[100:] == labels[100:]).all()
 
@@ -282,7 +291,7 @@ def test_a_season_of_classes_is_found_whatever_their_numbers():
 @pytest.mark.parametrize("name", NAIVE_BASELINES)
 def test_blocks_of_any_size_give_the_same(name):
     x, labels = sample()
-    whole, parts = (NAIVE_BASELINES[name]().forecaster(3, "classification", 3) for _ in range(2))
+    whole, parts = (NAIVE_BASELINES[name]().predictor(3, "classification", 3) for _ in range(2))
     expected = whole.learn_many(x, labels)
     for rows in np.array_split(np.arange(400), 13):
         found = parts.learn_many(x[rows], labels[rows])
@@ -294,17 +303,17 @@ def test_blocks_of_any_size_give_the_same(name):
 def test_a_class_that_comes_late_is_learned_as_if_it_had_been_the_rest():
     x, labels = sample()
     new = int(np.argmax(labels == 3))
-    found = chances(OnlineRidge(), labels, x)
-    alone = OnlineRidge().forecaster(3, "classification")
+    found = probabilities(OnlineRidge(), labels, x)
+    alone = OnlineRidge().predictor(3, "classification")
     margins = alone.learn_many(x, np.where(labels == 3, 1, -1).astype(np.float32))
-    others = chances(OnlineRidge(), np.where(labels == 3, 0, labels), x)
+    others = probabilities(OnlineRidge(), np.where(labels == 3, 0, labels), x)
 
     assert new >= 200
     assert not found[: new + 1, 3].any()
     assert np.array_equal(found[:new], np.pad(others[:new], ((0, 0), (0, 1))))
     late = found[new + 1 :]
     odds = late[:, 3] / (1 / (1 + np.exp(-margins[new + 1 :].astype(float))))
-    assert (odds > 0.5).all()  # scaled to 1 with the chances of the others
+    assert (odds > 0.5).all()  # scaled to 1 with the probabilities of the others
     assert late.sum(axis=1) == pytest.approx(1)
     assert late[-50:, 3].max() > 0.5
 
@@ -313,7 +322,7 @@ def test_the_best_is_found_among_them():
     x, labels = sample()
     stream = Stream(x, labels, (Namespace("a", 0, 3),), ("x", "y", "z"), "classification",
                     classes=("p", "q", "r", "s"))  # fmt: skip
-    name, loss = best_baseline(StreamBench(stream))
+    name, loss = best_baseline(StreamEnvironment(stream))
 
     assert name == "online-ridge"
     assert 0.1 < loss < 0.4

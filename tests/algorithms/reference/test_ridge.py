@@ -1,16 +1,24 @@
-"""Ridge on a stream equals ridge on all rows before, whatever comes."""
+"""Ridge on a stream equals ridge on all rows before, for any rows."""
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.stream import Namespace, Stream
+from leaseboard.algorithms.environments.stream import Namespace, Stream
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge, solve, solve_both
+from leaseboard.algorithms.reference.ridge import (
+    CLIP,
+    MOST_RIDGE,
+    OnlineRidge,
+    rotate,
+    rotate_both,
+    solve,
+    solve_both,
+)
 
 
 def standardised(x):
-    """Each row by the mean and deviation of the rows before."""
+    """Standardise each row by the mean and deviation of the rows before."""
     rows = np.zeros_like(x)
     for t in range(2, len(x)):
         mean, deviation = x[:t].mean(axis=0), x[:t].std(axis=0)
@@ -28,37 +36,37 @@ def sample(n=120, d=4, seed=0):
 
 
 @pytest.mark.parametrize("l2", [0.1, 1.0, 30.0])
-def test_each_forecast_is_that_of_the_ridge_regression_on_all_rows_before(l2):
+def test_each_prediction_is_that_of_the_ridge_regression_on_all_rows_before(l2):
     x, y = sample()
     z = np.column_stack([np.ones(len(x)), standardised(x.astype(float))])
     penalty = l2 * np.diag([0.0, *[1.0] * x.shape[1]])
-    forecasts = OnlineRidge(l2=l2).forecaster(x.shape[1], "regression").learn_many(x, y)
+    predictions = OnlineRidge(l2=l2).predictor(x.shape[1], "regression").learn_many(x, y)
 
     for t in range(1, len(y)):
         normal = z[:t].T @ z[:t] + penalty
         value = z[t] @ np.linalg.solve(normal, z[:t].T @ y[:t].astype(float))
-        assert forecasts[t] == pytest.approx(np.clip(value, y[:t].min(), y[:t].max()), rel=1e-4)
-    assert forecasts[0] == 0
+        assert predictions[t] == pytest.approx(np.clip(value, y[:t].min(), y[:t].max()), rel=1e-4)
+    assert predictions[0] == 0
 
 
-def test_classes_are_told_by_margins_of_logistic_regression():
-    """Near the regression that is refitted to all rows, with calibrated chances."""
+def test_classes_are_predicted_by_margins_of_logistic_regression():
+    """Near the regression that is refitted to all rows, with calibrated probabilities."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(8000, 2)).astype(np.float32)
     y = np.where(rng.random(8000) < 1 / (1 + np.exp(-(2 * x[:, 0] - x[:, 1] + 0.5))), 1.0, -1.0)
-    margins = OnlineRidge().forecaster(2, "classification").learn_many(x, y.astype(np.float32))
+    margins = OnlineRidge().predictor(2, "classification").learn_many(x, y.astype(np.float32))
 
     late = slice(4000, None)
     truth = 2 * x[late, 0] - x[late, 1] + 0.5
     assert np.abs(margins[late] - truth).mean() < 0.15
-    chances = 1 / (1 + np.exp(-margins[late]))
-    assert chances.mean() == pytest.approx((y[late] > 0).mean(), abs=0.02)
+    probabilities = 1 / (1 + np.exp(-margins[late]))
+    assert probabilities.mean() == pytest.approx((y[late] > 0).mean(), abs=0.02)
 
 
 def test_one_class_alone_stays_finite():
     margins = (
         OnlineRidge()
-        .forecaster(1, "classification")
+        .predictor(1, "classification")
         .learn_many(np.zeros((5000, 1), np.float32), np.ones(5000, np.float32))
     )
 
@@ -69,22 +77,20 @@ def test_one_class_alone_stays_finite():
 def test_a_copied_feature_and_a_huge_one_leave_it_finite():
     x, y = sample(400)
     x = np.column_stack([x, x[:, 0], x[:, 0] * 1e30])
-    forecasts = OnlineRidge().forecaster(x.shape[1], "regression").learn_many(x, y)
+    predictions = OnlineRidge().predictor(x.shape[1], "regression").learn_many(x, y)
 
-    assert np.mean((forecasts[200:] - y[200:]) ** 2) < 0.2
+    assert np.mean((predictions[200:] - y[200:]) ** 2) < 0.2
 
 
-def test_the_model_it_leaves_forecasts_what_would_come_next(tmp_path):
+def test_the_model_it_leaves_predicts_what_would_come_next(tmp_path):
     x, y = sample(300)
-    forecaster = OnlineRidge().forecaster(4, "regression")
-    forecaster.learn_many(x[:-1], y[:-1])
+    predictor = OnlineRidge().predictor(4, "regression")
+    predictor.learn_many(x[:-1], y[:-1])
     names = tuple("abcd")
     schema = stream_schema(Stream(x, y, (Namespace("a", 0, 4),), names))
-    model = forecaster.model(schema)
+    model = predictor.model(schema)
 
-    assert model.predict(x[-1]) == pytest.approx(
-        forecaster.learn_many(x[-1:], y[-1:])[0], rel=1e-4
-    )
+    assert model.predict(x[-1]) == pytest.approx(predictor.learn_many(x[-1:], y[-1:])[0], rel=1e-4)
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -93,29 +99,29 @@ def test_beyond_the_limit_the_regression_is_on_selected_features(task):
     x = rng.normal(size=(600, MOST_RIDGE + 1)).astype(np.float32)
     y = (2 * x[:, 3] - x[:, MOST_RIDGE] + 0.3 * rng.normal(size=600)).astype(np.float32)
     labels = np.sign(y) if task == "classification" else y
-    exact = OnlineRidge().forecaster(MOST_RIDGE, task)
-    selected, halves = (OnlineRidge().forecaster(MOST_RIDGE + 1, task) for _ in range(2))
-    told = selected.learn_many(x, labels)
+    exact = OnlineRidge().predictor(MOST_RIDGE, task)
+    selected, halves = (OnlineRidge().predictor(MOST_RIDGE + 1, task) for _ in range(2))
+    reported = selected.learn_many(x, labels)
     exact.learn_many(x[:2, 1:], labels[:2])
     in_two = [halves.learn_many(x[rows], labels[rows]) for rows in (slice(250), slice(250, 600))]
 
-    assert np.concatenate(in_two).tolist() == told.tolist()
+    assert np.concatenate(in_two).tolist() == reported.tolist()
     assert exact.notes() == {}
     assert 2 <= selected.notes()["selected_features"] < 10
     if task == "regression":
-        assert ((told - y)[300:] ** 2).mean() < 0.15 * y.var()
+        assert ((reported - y)[300:] ** 2).mean() < 0.15 * y.var()
     else:
-        assert (told[300:] * labels[300:] > 0).mean() > 0.9
+        assert (reported[300:] * labels[300:] > 0).mean() > 0.9
     with pytest.raises(UsageError, match=r"^l2 = 2 of 1025 features: .* leave l2 out$"):
-        OnlineRidge(l2=2.0).forecaster(MOST_RIDGE + 1, task)
+        OnlineRidge(l2=2.0).predictor(MOST_RIDGE + 1, task)
 
 
 def test_the_triangles_of_all_classes_together_are_bounded():
     rng = np.random.default_rng(0)
     for d, classes, is_exact in ((10, 1000, True), (1024, 15, True), (1024, 16, False)):
-        forecaster = OnlineRidge().forecaster(d, "classification", classes)
-        forecaster.learn_many(rng.normal(size=(3, d)).astype(np.float32), np.zeros(3, np.float32))
-        assert (forecaster.each[0].notes() == {}) == is_exact
+        predictor = OnlineRidge().predictor(d, "classification", classes)
+        predictor.learn_many(rng.normal(size=(3, d)).astype(np.float32), np.zeros(3, np.float32))
+        assert (predictor.each[0].notes() == {}) == is_exact
 
 
 @pytest.mark.parametrize("n", [70, 90, 91, 300])
@@ -145,3 +151,18 @@ def test_two_systems_at_once_are_solved_as_one_after_the_other(sizes):
     solve_both(*systems[0], both[0], *systems[1], both[1])
 
     assert [one.tolist() for one in both] == [one.tolist() for one in alone]
+
+
+@pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (5, 1), (3, 7), (20, 20)])
+def test_two_systems_at_once_take_a_row_as_one_after_the_other(sizes):
+    rng = np.random.default_rng(6)
+    alone, both = ([(np.eye(n), np.zeros(n)) for n in sizes] for _ in range(2))
+    for label in range(30):
+        rows = [rng.normal(size=n) * (rng.random(n) < 0.8) for n in sizes]
+        for system, row in zip(alone, rows, strict=True):
+            rotate(*system, row.copy(), label)
+        one, other = ((*system, row, float(label)) for system, row in zip(both, rows, strict=True))
+        rotate_both(*one, *other)
+
+    for system, same in zip(alone, both, strict=True):
+        assert [each.tolist() for each in same] == [each.tolist() for each in system]

@@ -23,7 +23,7 @@ ROWS = st.lists(st.fixed_dictionaries(COLUMNS), min_size=1, max_size=70)
 
 
 def as_columns(rows):
-    """The rows as columns, each of the kind that its values have."""
+    """Return the rows as columns, each of the kind that its values have."""
     found = {}
     for name in rows[0]:
         values = [row[name] for row in rows]
@@ -39,7 +39,7 @@ def as_columns(rows):
 
 
 def one_by_one(features, rows):
-    """What a learner sees of each row, as wide as it was then, and how wide that is."""
+    """Return what a learner sees of each row at its width then, and that width."""
     seen = []
     for row in rows:
         values = features.values(row)
@@ -78,15 +78,15 @@ def test_columns_are_encoded_as_their_rows(rows, cut, few):
 
 @settings(max_examples=15, deadline=None)
 @given(ROWS, ROWS)
-def test_rows_that_are_only_forecast_are_encoded_alike_and_teach_nothing(learned, rest):
+def test_rows_that_are_only_predicted_are_encoded_alike_and_teach_nothing(learned, rest):
     fast = ColumnFeatures()
     fast.encode(as_columns(learned), learns=True)
     before = plain(fast.state())
     found, _ = fast.encode(as_columns(rest), learns=False)
 
     assert plain(fast.state()) == before
-    for row, told in zip(rest, found, strict=True):
-        assert told.tobytes() == fast.row(fast.values(row)).tobytes()
+    for row, reported in zip(rest, found, strict=True):
+        assert reported.tobytes() == fast.row(fast.values(row)).tobytes()
 
 
 @settings(max_examples=30, deadline=None)

@@ -29,10 +29,10 @@ NO_BLOCKS = {
 }
 
 
-@pytest.mark.parametrize("kind", NO_BLOCKS)
-def test_what_numpy_would_make_numbers_of_is_no_block_of_them(kind):
-    with pytest.raises(UsageError, match=r"a block must hold numbers, .*: make a DataFrame of"):
-        numeric_block(NO_BLOCKS[kind])
+def test_what_numpy_would_make_numbers_of_is_refused():
+    for given in NO_BLOCKS.values():
+        with pytest.raises(UsageError, match=r"a block must hold numbers, .*: make a DataFrame"):
+            numeric_block(given)
 
 
 def test_a_block_of_objects_that_are_numbers():
@@ -42,19 +42,14 @@ def test_a_block_of_objects_that_are_numbers():
     assert np.array_equal(block[:, 0], [1, np.nan, 2.5, 3, 1], equal_nan=True)
 
 
-@pytest.mark.parametrize("dtype", ["m8[s]", "m8[ns]", object])
-def test_durations_in_a_block_are_seconds(dtype):
-    spans = np.array([90, "NaT", -1], "m8[s]").astype(dtype)[:, None]
-
-    assert np.array_equal(numeric_block(spans)[1][:, 0], [90, np.nan, -1], equal_nan=True)
-
-
-@pytest.mark.parametrize("gap", [None, pd.NA, pd.NaT, np.datetime64("NaT"), np.nan])
-def test_a_gap_in_a_block_is_what_it_is_in_an_example(gap):
-    block = numeric_block([[gap], [1]])[1]
-
-    assert np.isnan(FeatureMap().values({"x": gap}).get(("", "x"), np.nan))
-    assert np.array_equal(block[:, 0], [np.nan, 1], equal_nan=True)
+def test_durations_in_a_block_are_seconds_and_gaps_are_nan():
+    for dtype in ("m8[s]", "m8[ns]", object):
+        spans = np.array([90, "NaT", -1], "m8[s]").astype(dtype)[:, None]
+        assert np.array_equal(numeric_block(spans)[1][:, 0], [90, np.nan, -1], equal_nan=True)
+    for gap in (None, pd.NA, pd.NaT, np.datetime64("NaT"), np.nan):
+        block = numeric_block([[gap], [1]])[1]
+        assert np.isnan(FeatureMap().values({"x": gap}).get(("", "x"), np.nan))
+        assert np.array_equal(block[:, 0], [np.nan, 1], equal_nan=True)
 
 
 @pytest.mark.parametrize("unit", UNITS)

@@ -14,19 +14,19 @@ from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, StoredTrials
-from leaseboard.tasks.fetch import load as load_anew
-from leaseboard.tasks.jobs.benches import folds, pulls, samples
+from leaseboard.tasks.fetch.loading import load as load_again
+from leaseboard.tasks.jobs.environments import folds, pulls, samples
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
-from leaseboard.tasks.models.automl.estimators import PolicyClassifier
+from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
 from leaseboard.tasks.models.automl.select import select
 from leaseboard.tasks.processes.forks import Called, Ending
 from tests.played import STAND_IN
 
 ROOT = Path(versions.__file__).resolve().parents[2]
 ANSWER = "wire.read(); wire.write({'tried': [], 'test': 0.5})"
-load = functools.cache(load_anew)
+load = functools.cache(load_again)
 MAKING = (
     (StoredTrials, "_compute"),
     (BudgetedTrials, "_within"),
@@ -44,16 +44,16 @@ def a_trial(arm="decision_tree", **options):
 def a_search():
     data = load("sklearn:wine")
     store = cache_dir() / "own.sqlite"
-    search = PolicyClassifier("average", space="fast", arms=["gaussian_nb"], budget=1, store=store)
-    search.set_params(unit="trials", trial_cpu_seconds=None, random_state=0).fit(
-        data.features, data.target
+    search = AutoMLClassifier(
+        policy="average", space="fast", arms=["gaussian_nb"], max_trials=1, store=store
     )
+    search.set_params(trial_cpu_seconds=None, random_state=0).fit(data.features, data.target)
 
 
 def a_probe(learner="LogisticRegression", **options):
     options = {"configurations": 8, "initial_rows": 50, **options}
-    job = Job("abc", "sklearn:wine", 0, 0, bench=options)
-    probes = samples.make(load("sklearn:wine"), job)._environment
+    job = Job("abc", "sklearn:wine", 0, 0, environment=options)
+    probes = samples.make(load("sklearn:wine"), job)._probes
     learners = [configuration["learner"] for configuration in probes.configurations]
     probes.measure(learners.index(learner), 100, 20)
 
@@ -70,18 +70,18 @@ def a_choice():
 
 
 def a_fold():
-    job = Job("early-stopped-cv", "sklearn:wine", 0, 0, bench={"configurations": 2})
-    folds.make(load("sklearn:wine"), job)._environment.measure(0, 1)
+    job = Job("early-stopped-cv", "sklearn:wine", 0, 0, environment={"configurations": 2})
+    folds.make(load("sklearn:wine"), job)._probes.measure(0, 1)
 
 
 def a_peer():
     options = pulls.Options()
-    pulls.peer_trials("flaml", load("sklearn:wine"), options, 4.0, 0).n_trials(0)
+    pulls.framework_trials("flaml", load("sklearn:wine"), options, 4.0, 0).n_trials(0)
 
 
 @pytest.fixture(scope="module")
 def copied(tmp_path_factory):
-    """A copy of the sources: one for all tests, as reading it takes a second."""
+    """Return a copy of the sources: one for all tests, as reading it takes a second."""
     copy = tmp_path_factory.mktemp("tree")
     for part in ("algorithms", "tasks"):
         shutil.copytree(ROOT / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -90,9 +90,7 @@ def copied(tmp_path_factory):
 
 @pytest.fixture
 def edit(copied, monkeypatch):
-    """A function that changes a source as `leaseboard.tasks.keys.closure` reads it, until the test
-    ends.
-    """
+    """Return a function that changes, until the test ends, a source that keys are made of."""
     monkeypatch.setattr(closure, "ROOT", copied)
     before = {}
 
@@ -108,7 +106,7 @@ def edit(copied, monkeypatch):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """The files of this project whose functions ran, for each value that was made."""
+    """Return the files of this project whose functions ran, for each value that was made."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(pulls, "TrialLimits", lambda *_: None)
     script = tmp_path / "answers.py"
@@ -142,11 +140,11 @@ def is_ours(path):
 
 @pytest.fixture(autouse=True)
 def forget():
-    """What is cached for a process's life is not, for a test's."""
+    """Clear what is cached for a process's life."""
 
     def clear():
         for name, function in vars(versions).items():
-            if hasattr(function, "cache_clear") and name != "_distributions":  # nobody installs
+            if hasattr(function, "cache_clear") and name != "_distributions":  # no one installs
                 function.cache_clear()
 
     clear()
@@ -166,7 +164,7 @@ def forget():
     ],
     ids=lambda value: getattr(value, "__name__", value),
 )
-def test_an_edit_makes_the_value_anew_and_a_comment_does_not(ask, module, edit, made, forget):
+def test_an_edit_makes_the_value_again_and_a_comment_does_not(ask, module, edit, made, forget):
     ask()
     edit(module, lambda text: f'"""Other words."""\n{text}\n# a remark\n')
     forget()
@@ -192,7 +190,7 @@ def test_an_edit_makes_the_value_anew_and_a_comment_does_not(ask, module, edit, 
         a_choice,
         a_fold,
     ],
-    ids=["tpe", "folds", "search", "peer", "probe", "bins", "network", "choice", "fold"],
+    ids=["tpe", "folds", "search", "framework", "probe", "bins", "network", "choice", "fold"],
 )
 def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
     covered = set()

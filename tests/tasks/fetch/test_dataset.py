@@ -1,4 +1,4 @@
-"""What must hold of any data set, and how its task is found."""
+"""What must hold of any dataset, and how its task is found."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError
-from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, RawTable, finish, infer_task
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import Reference
 
 Y = [0.5, 1.5, 2.5]
@@ -20,9 +20,8 @@ def make(values, table: dict | None = None, **options: str):
     return finish(RawTable(frame, "x", **(table or {})), reference, "file:x.csv")
 
 
-@pytest.mark.parametrize(
-    ("values", "task"),
-    [
+def test_the_task_follows_the_kind_of_target():
+    for values, task in (
         (["u", "v"], "classification"),
         ([True, False], "classification"),
         ([0.5, 1.0], "regression"),
@@ -30,10 +29,8 @@ def make(values, table: dict | None = None, **options: str):
         (range(MOST_CLASSES), "classification"),
         (range(MOST_CLASSES + 1), "regression"),
         ([np.inf, 1.0], "regression"),
-    ],
-)
-def test_the_task_follows_the_kind_of_target(values, task):
-    assert infer_task(pd.Series(values)) == task
+    ):
+        assert infer_task(pd.Series(values)) == task
 
 
 def test_the_users_word_beats_the_sources_and_that_beats_the_rule():
@@ -50,29 +47,22 @@ def test_classes_are_the_sorted_values_that_occur():
     assert make(declared).target.cat.categories.tolist() == ["c", "b"]
 
 
-def test_a_regression_may_have_digits_for_classes():
-    data = make(pd.Categorical(["3", "10", "3"]), task="regression")
+def test_targets_are_made_by_the_task_a_threshold_and_a_name():
+    digits = make(pd.Categorical(["3", "10", "3"]), task="regression")
+    classes = make(Y, threshold="1.5")
+    other = make(["u", "v", "u"], target="a", task="regression")
 
-    assert data.target.tolist() == [3.0, 10.0, 3.0]
-
-
-def test_a_threshold_makes_two_classes():
-    data = make(Y, threshold="1.5")
-
-    assert data.task == "classification"
-    assert data.target.tolist() == ["<1.5", ">=1.5", ">=1.5"]
-
-
-def test_the_target_may_be_any_column():
-    data = make(["u", "v", "u"], target="a", task="regression")
-
-    assert data.features["y"].tolist() == ["u", "v", "u"]
-    assert data.target.name == "a"
+    assert digits.target.tolist() == [3.0, 10.0, 3.0]
+    assert (classes.task, classes.target.tolist()) == (
+        "classification",
+        ["<1.5", ">=1.5", ">=1.5"],
+    )
+    assert other.features["y"].tolist() == ["u", "v", "u"]
+    assert other.target.name == "a"
 
 
-@pytest.mark.parametrize(
-    ("values", "options", "message"),
-    [
+def test_what_cannot_be_learned_is_one_clear_line():
+    for values, options, message in (
         (Y, {"target": "z"}, "unknown target column 'z'"),
         (Y, {"threshold": "9"}, "target 'y' is constant at threshold 9 .always <9."),
         (
@@ -85,15 +75,13 @@ def test_the_target_may_be_any_column():
         (["u", None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
         ([0.5, np.inf], {}, "target 'y' has infinite values"),
         (["u", "v"], {"task": "regression"}, "target 'y' is not numeric, as a regression's"),
-        (["u", "v"], {"threshold": "1"}, "target 'y' is not numeric"),
+        (["u", "v"], {"threshold": "1"}, "'y' is not numeric, as one with .* and no threshold"),
         (Y, {"rows": "1"}, "1 row: at least two are needed"),
-    ],
-)
-def test_what_cannot_be_learned_is_one_clear_line(values, options, message):
-    with pytest.raises(DataError, match=message) as caught:
-        make(values, **options)
-    assert str(caught.value).startswith("file:x.csv: ")
-    assert "\n" not in str(caught.value)
+    ):
+        with pytest.raises(DataError, match=message) as caught:
+            make(values, **options)
+        assert str(caught.value).startswith("file:x.csv: ")
+        assert "\n" not in str(caught.value)
 
 
 def test_duplicate_column_names_are_refused():
@@ -103,20 +91,17 @@ def test_duplicate_column_names_are_refused():
         finish(RawTable(frame, "x"), Reference("file", "x.csv"), "file:x.csv")
 
 
-@pytest.mark.parametrize(
-    ("name", "shape", "task"),
-    [
+def test_scikit_learns_own_datasets():
+    for name, shape, task in (
         ("diabetes", (442, 10), "regression"),
         ("digits", (1797, 64), "classification"),
         ("breast_cancer", (569, 30), "classification"),
         ("iris", (150, 4), "classification"),
         ("wine", (178, 13), "classification"),
-    ],
-)
-def test_scikit_learns_bundled_sets(name, shape, task):
-    data = load(f"sklearn:{name}")
+    ):
+        data = load(f"sklearn:{name}")
 
-    assert (data.features.shape, data.task, data.name) == (shape, task, name)
+        assert (data.features.shape, data.task, data.name) == (shape, task, name)
 
 
 def test_scikit_learns_classes_have_names():
@@ -142,16 +127,12 @@ def test_rows_without_a_target_go_if_that_is_asked_for():
         make([0.5, None], missing_target="drop")
 
 
-def test_a_threshold_on_text_is_answered_with_what_helps():
-    with pytest.raises(DataError, match=r"as one with a threshold must be: .* and no threshold"):
-        make(["u", "v", "w"], threshold="1")
+def test_a_target_of_numbers_as_people_write_them_is_refused():
+    for form in ("${:.2f}", "{:.2f} €", "{:.1f} %", "1,{:06.2f}", "EUR {:.2f}"):
+        texts = [form.format(10 + i / 4) for i in range(MOST_CLASSES + 1)]
+        column = pd.Series(texts, name="revenue")
 
-
-@pytest.mark.parametrize("form", ["${:.2f}", "{:.2f} €", "{:.1f} %", "1,{:06.2f}", "EUR {:.2f}"])
-def test_a_target_of_numbers_as_people_write_them_is_no_target_of_many_classes(form):
-    texts = pd.Series([form.format(10 + i / 4) for i in range(MOST_CLASSES + 1)], name="revenue")
-
-    with pytest.raises(DataError, match=r"'revenue' has .* written like numbers, such as"):
-        infer_task(texts)
-    assert infer_task(texts[:MOST_CLASSES]) == "classification"
-    assert infer_task(pd.concat([texts, pd.Series(["none"])])) == "classification"
+        with pytest.raises(DataError, match=r"'revenue' has .* written like numbers, such as"):
+            infer_task(column)
+        assert infer_task(column[:MOST_CLASSES]) == "classification"
+        assert infer_task(pd.concat([column, pd.Series(["none"])])) == "classification"

@@ -11,8 +11,8 @@ import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.dataset import digest_of
+from leaseboard.tasks.fetch.loading import load
 
 COLUMNS = {
     "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),
@@ -80,7 +80,7 @@ def test_what_changes_a_digest():
     assert len(set(digests)) == len(digests)
 
 
-def test_numbers_are_equal_whatever_their_type():
+def test_equal_numbers_of_any_type_are_equal():
     frame = pd.DataFrame({"a": [0, 2]})
 
     assert (
@@ -94,7 +94,8 @@ def test_numbers_are_equal_whatever_their_type():
 def test_another_process_gives_the_same_digests():
     references = ["synthetic:mv?rows=100", "sklearn:iris"]
     program = (
-        f"from leaseboard.tasks.fetch import load; print(*(load(r).digest for r in {references}))"
+        "from leaseboard.tasks.fetch.loading import load;"
+        f" print(*(load(r).digest for r in {references}))"
     )
     root = Path(__file__).parents[3]
 

@@ -1,4 +1,4 @@
-"""A column of numbers, or dates, with a few texts: refused with one message wherever it comes."""
+"""A column of numbers, or dates, with a few texts is refused with one message everywhere."""
 
 import numpy as np
 import pandas as pd
@@ -6,16 +6,17 @@ import pytest
 
 from leaseboard import race
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.columns import refuse_few_words
-from leaseboard.tasks.keep.infer import infer
-from leaseboard.tasks.models.continued import Continued, read_rows
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.live.first_files import infer
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.table_files import read_rows
 
 N = 60
 
 
 def table(**wrong):
-    """A table with texts at places of columns."""
+    """Return a table with texts at places of columns."""
     frame = pd.DataFrame({
         "price": np.arange(N) / 4,
         "day": pd.date_range("2024-01-01", periods=N).strftime("%Y-%m-%d"),
@@ -42,31 +43,31 @@ def ways(path):
     """Return each way in which a table of a file comes."""
     frame = read_rows(path)
     return {
-        "learn": lambda: Continued.new(frame, target="sold").learn(frame),
+        "learn": lambda: StreamModel.for_table(frame, target="sold").learn_table(frame),
         "suites and race": lambda: load(f"file:{path}?target=sold"),
         "race of a frame": lambda: race("vanilla", pd.read_csv(path), target="sold"),
         "live": lambda: infer(frame, target="sold"),
     }
 
 
-@pytest.mark.parametrize("way", ["learn", "suites and race", "race of a frame", "live"])
-@pytest.mark.parametrize("what", WRONG)
-def test_few_texts_are_refused_everywhere_with_one_message(tmp_path, what, way):
-    wrong, said = WRONG[what]
-    table(**wrong).to_csv(tmp_path / "table.csv", index=False)
-    with pytest.raises(DataError) as found:
-        ways(tmp_path / "table.csv")[way]()
-    assert str(found.value).startswith(said)
-    assert "\n" not in str(found.value)
+def test_few_texts_are_refused_everywhere_with_one_message(tmp_path):
+    for wrong, said in WRONG.values():
+        table(**wrong).to_csv(tmp_path / "table.csv", index=False)
+        for way in ways(tmp_path / "table.csv").values():
+            with pytest.raises(DataError) as found:
+                way()
+            assert str(found.value).startswith(said)
+            assert "\n" not in str(found.value)
 
 
-@pytest.mark.parametrize("way", ["learn", "suites and race", "live"])
-def test_more_texts_are_categories_everywhere(tmp_path, way):
+def test_more_texts_are_categories_everywhere(tmp_path):
     wrong = {"price": dict.fromkeys(range(0, N, 5), "n/k")}
     table(**wrong).to_csv(tmp_path / "table.csv", index=False)
-    found = ways(tmp_path / "table.csv")[way]()
-    if way == "suites and race":
-        assert isinstance(found.features["price"].dtype, pd.CategoricalDtype)
+    found = ways(tmp_path / "table.csv")
+    for way in ("learn", "live"):
+        found[way]()
+    features = found["suites and race"]().features
+    assert isinstance(features["price"].dtype, pd.CategoricalDtype)
 
 
 def test_at_the_share_they_are_refused_and_above_it_not():
@@ -79,5 +80,5 @@ def test_at_the_share_they_are_refused_and_above_it_not():
 def test_categories_that_are_declared_may_be_anything():
     refuse_few_words(table(price={3: "x"})["price"].astype(str).astype("category"))
     load_of_classes = table(sold={9: "closed"})
-    model = Continued.new(load_of_classes, target="sold", task="classification")
+    model = StreamModel.for_table(load_of_classes, target="sold", task="classification")
     assert model.task == "classification"

@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError, UsageError
-from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.dataset import file_digest
+from leaseboard.tasks.fetch.loading import load
 
 HEADER = "id,name,task,rows,features,target,sha256,licence\n"
 
 
 @pytest.fixture
 def small(tmp_path):
-    """A mirror with one regression set whose target is not the last column."""
+    """Return a mirror with one regression set whose target is not the last column."""
     folder = tmp_path / "mirror"
     folder.mkdir()
     frame = pd.DataFrame({"y": [3.5, 1.5, 2.0], "b": [1, 2, 3], "a": [0.5, 0.25, 0.125]})
@@ -27,20 +27,16 @@ def small(tmp_path):
     return folder
 
 
-@pytest.mark.parametrize("reference", ["openml:77", "mirror:77"])
-def test_a_mirror_serves_its_sets_in_order(small, reference):
-    data = load(reference, mirrors=(small,))
+def test_a_mirror_serves_its_sets_in_order_also_from_the_environment(small, tmp_path, monkeypatch):
+    for reference in ("openml:77", "mirror:77"):
+        data = load(reference, mirrors=(small,))
 
-    assert (data.name, data.task, data.licence) == ("tiny", "regression", "CC0")
-    assert list(data.features) == ["b", "a"]
-    assert data.target.tolist() == [3.5, 1.5, 2.0]
-
-
-def test_mirrors_come_from_the_environment_too(small, tmp_path, monkeypatch):
+        assert (data.name, data.task, data.licence) == ("tiny", "regression", "CC0")
+        assert list(data.features) == ["b", "a"]
+        assert data.target.tolist() == [3.5, 1.5, 2.0]
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "catalogue.csv").write_text(HEADER)
     monkeypatch.setenv("LEASEBOARD_MIRROR", f"{tmp_path / 'first'}{os.pathsep}{small}")
-
     assert load("mirror:77").name == "tiny"
 
 
@@ -53,51 +49,37 @@ def test_a_named_mirror_wins_over_the_environment(small, tmp_path, monkeypatch):
         load("mirror:77", mirrors=(tmp_path / "named",))
 
 
-def test_a_damaged_file_is_an_error(small):
+def test_a_damaged_or_missing_file_is_an_error(small):
     path = small / "77.parquet"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
-
     with pytest.raises(DataError, match=r"77\.parquet: sha256 .* is not the catalogue's"):
         load("openml:77", mirrors=(small,))
-
-
-def test_a_missing_file_is_an_error(small):
-    (small / "77.parquet").unlink()
-
+    path.unlink()
     with pytest.raises(DataError, match=r"in the catalogue, but the file is missing"):
         load("mirror:77", mirrors=(small,))
 
 
-def test_an_unknown_id_names_the_nearest(small):
+def test_what_no_mirror_has_is_named_with_the_fix(small, tmp_path):
     with pytest.raises(DataUnavailableError, match="did you mean '77'"):
         load("mirror:777", mirrors=(small,))
-
-
-def test_without_a_mirror_the_line_says_what_to_do():
     with pytest.raises(DataUnavailableError, match="no mirror is set, name one with --mirror"):
         load("mirror:flights_3m")
-
-
-def test_a_folder_without_a_catalogue_is_no_mirror(tmp_path):
     with pytest.raises(UsageError, match=r"has no catalogue\.csv"):
         load("mirror:77", mirrors=(tmp_path,))
 
 
-@pytest.mark.parametrize(
-    ("catalogue", "message"),
-    [
+def test_a_bad_catalogue_is_named(tmp_path):
+    for catalogue, message in (
         ("id,name\n", "column 'features' is missing"),
         (HEADER + "../77,n,regression,3,2,y,00,CC0\n", "must be a plain file name"),
         (HEADER + "77,n,regression,many,2,y,00,CC0\n", "77: invalid literal"),
-    ],
-)
-def test_a_bad_catalogue_is_named(tmp_path, catalogue, message):
-    (tmp_path / "catalogue.csv").write_text(catalogue)
+    ):
+        (tmp_path / "catalogue.csv").write_text(catalogue)
 
-    with pytest.raises(DataError, match=message):
-        load("mirror:77", mirrors=(tmp_path,))
+        with pytest.raises(DataError, match=message):
+            load("mirror:77", mirrors=(tmp_path,))
 
 
 @pytest.mark.mirror

@@ -16,7 +16,9 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError, DataUnavailableError, UsageError
-from leaseboard.tasks.fetch import cache, load, openml_source
+from leaseboard.tasks.fetch import cache, openml_source
+from leaseboard.tasks.fetch.inventory import build_mirror
+from leaseboard.tasks.fetch.loading import load
 
 ARFF = """@relation tiny
 @attribute id numeric
@@ -44,7 +46,7 @@ ERROR = """<oml:error xmlns:oml="http://openml.org/openml">
 
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch, tmp_path):
-    """Each test has its own cache, package cache and package configuration."""
+    """Give each test its own cache, package cache and package configuration."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "package"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -53,7 +55,7 @@ def own_cache(monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def imported():
-    """What openml imports stays; openml itself, which reads its configuration then, does not."""
+    """Keep what openml imports; not openml itself, which reads its configuration on import."""
     import openml  # noqa: F401
 
     for name in [name for name in sys.modules if name.partition(".")[0] == "openml"]:
@@ -62,7 +64,7 @@ def imported():
 
 @pytest.fixture
 def forked(imported, monkeypatch):
-    """Downloads run in forks of this process; the test of a whole one starts a new Python."""
+    """Run downloads in forks of this process; the test of a whole one starts a new Python."""
 
     def run(command, **_):
         with tempfile.TemporaryFile("w+") as said:
@@ -95,7 +97,7 @@ def configure(tmp_path, server: str) -> None:
 
 @pytest.fixture
 def server(tmp_path):
-    """A server that knows data set 77, and the paths it was asked for."""
+    """Yield a server that knows dataset 77, and the paths it was asked for."""
     asked = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -203,3 +205,22 @@ def test_a_server_that_never_answers_is_given_up(monkeypatch):
 def test_an_id_is_a_whole_number():
     with pytest.raises(UsageError, match="openml:adult: an OpenML id is a whole number"):
         load("openml:adult")
+
+
+def test_a_mirror_is_built_from_openml_and_read_to_the_same_values(server, forked, tmp_path):
+    """A dataset that OpenML does not have fails alone; a second call fetches nothing again."""
+    place = tmp_path / "mirror"
+
+    built = list(build_mirror(place, ["openml:78", "openml:77", "synthetic:fried"]))
+    direct, asked = load("openml:77"), list(server)
+    mirrored = load("openml:77", mirrors=(place,))
+
+    assert [(each.name, each.whole) for each in built] == [("78", False), ("77", True)]
+    assert "OpenML refused" in built[0].detail
+    check_tiny(mirrored)
+    assert mirrored.digest == direct.digest
+    cached = cache.find("openml", "77").path.read_bytes()
+    assert (place / "77.parquet").read_bytes() == cached
+    again = list(build_mirror(place, ["openml:77"]))
+    assert [each.detail for each in again] == ["there already"]
+    assert server == asked

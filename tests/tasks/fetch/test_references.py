@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.fetch import check
+from leaseboard.tasks.fetch.loading import check
 from leaseboard.tasks.fetch.references import SOURCES, Reference, parse
 
 plain = st.text(st.characters(codec="utf-8", exclude_characters=":?"), min_size=1)
@@ -24,9 +24,8 @@ def test_the_text_of_a_reference_parses_to_itself(source, name, options):
     assert parse(str(reference)) == reference
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_a_wrong_reference_is_one_clear_line():
+    for text, message in (
         ("opnml:215", "unknown data source 'opnml': did you mean 'openml'"),
         ("openml:", "names no data: write source:name"),
         ("openml:215?rows", "option 'rows' .* has no value: write key=value"),
@@ -35,28 +34,24 @@ def test_the_text_of_a_reference_parses_to_itself(source, name, options):
         ("openml:215?seed=1", "unknown option of openml:215 'seed'"),
         (
             "openml:215?missing=zero",
-            "missing is no option of openml:215 but of the stream: use --set",
+            "missing is an option of the stream, not of openml:215: use --set",
         ),
         ("synthetic:fried?nose=1", "did you mean 'noise'"),
         ("synthetic:freid", "unknown generator 'freid': did you mean 'fried'"),
-        ("sklearn:digit", "unknown data set of scikit-learn 'digit': did you mean 'digits'"),
+        ("sklearn:digit", "unknown dataset of scikit-learn 'digit': did you mean 'digits'"),
         ("synthetic:fried?rows=0", "rows=0 of .*: must be a whole number, at least 1"),
         ("synthetic:fried?rows=1.5", "rows=1.5 of .*: must be a whole number"),
         ("openml:215?task=regress", "unknown task .* did you mean 'regression'"),
         ("openml:215?threshold=nan", "threshold=nan of .*: must be a finite number"),
         ("openml:215?threshold=1&task=regression", "drop one of the two options"),
-        ("friedd-drift", "unknown data set 'friedd-drift': did you mean 'fried-drift'"),
+        ("friedd-drift", "unknown dataset 'friedd-drift': did you mean 'fried-drift'"),
         ("missing/data.csv", "missing/data.csv: no such file"),
-    ],
-)
-def test_a_wrong_reference_is_one_clear_line(text, message):
-    with pytest.raises(UsageError, match=message) as caught:
+    ):
+        with pytest.raises(UsageError, match=message) as caught:
+            check(text)
+        assert "\n" not in str(caught.value)
+
+
+def test_a_right_reference_needs_no_data():
+    for text in ("openml:215", "mirror:any", "synthetic:fried?rows=9&seed=1&noise=0.5&target=x1"):
         check(text)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    "text", ["openml:215", "mirror:any", "synthetic:fried?rows=9&seed=1&noise=0.5&target=x1"]
-)
-def test_a_right_reference_needs_no_data(text):
-    check(text)

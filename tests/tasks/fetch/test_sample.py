@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError, UsageError
-from leaseboard.tasks.fetch import check, load
 from leaseboard.tasks.fetch.dataset import shares
+from leaseboard.tasks.fetch.loading import check, load
 
 
 @pytest.fixture
 def by_class(tmp_path):
-    """A file sorted by its three classes, the last of which has one row."""
+    """Return a file sorted by its three classes, the last of which has one row."""
     y = ["u"] * 300 + ["v"] * 99 + ["w"]
     pd.DataFrame({"a": range(400), "y": y}).to_csv(tmp_path / "sorted.csv", index=False)
     return f"file:{tmp_path / 'sorted.csv'}"
@@ -76,7 +76,7 @@ def test_classes_that_a_threshold_makes_are_strata(tmp_path):
     assert data.target.value_counts().to_dict() == {"<3": 99, ">=3": 1}
 
 
-def test_what_is_dropped_is_no_part_of_a_sample(tmp_path):
+def test_what_is_dropped_is_not_a_part_of_a_sample(tmp_path):
     y = ["u", None, "v", None] * 100
     pd.DataFrame({"a": range(400), "y": y}).to_parquet(tmp_path / "gaps.parquet")
     data = load(f"file:{tmp_path / 'gaps.parquet'}?rows=50&missing_target=drop")
@@ -101,17 +101,14 @@ def test_the_rows_of_a_generator_are_its_own_count():
     assert load("synthetic:fried?first_rows=50").digest == short.digest
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_what_cannot_be_had_is_said(by_class):
+    for options, message in (
         ("rows=401", "rows=401 of 400 rows: ask for at most 400, or leave rows out"),
         ("first_rows=401", "first_rows=401 of 400 rows: ask for at most 400"),
         ("rows=2", "rows=2 of 3 classes: ask for at least a row of each"),
-    ],
-)
-def test_what_cannot_be_had_is_said(by_class, options, message):
-    with pytest.raises(DataError, match=message):
-        load(f"{by_class}?{options}")
+    ):
+        with pytest.raises(DataError, match=message):
+            load(f"{by_class}?{options}")
 
 
 def test_rows_and_first_rows_together_are_refused():

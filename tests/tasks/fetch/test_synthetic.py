@@ -1,18 +1,18 @@
-"""Generators: their published formulas, their streams, and the real sets they stand for."""
+"""Generators: their published formulas, their streams, and the real datasets that they replace."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.pulls import SEVEN_GAUSSIANS
+from benchmarks.simulation import SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS, friedman_value, mv_value
 
 
 def planes_value(x: np.ndarray) -> np.ndarray:
-    """The mean of 2dplanes, written anew from the published text."""
+    """Return the mean of 2dplanes, written again from the published text."""
     upper = 3 + x[:, 1:4] @ [3, 2, 1]
     lower = -3 + x[:, 4:7] @ [3, 2, 1]
     return np.where(x[:, 0] > 0, upper, lower)
@@ -92,25 +92,22 @@ def test_learners_of_different_capacity_are_well_apart_on_separated():
     assert 0.4 < y.mean() < 0.6
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_options_out_of_range_are_one_clear_line():
+    for options, message in (
         ("classes=1", "classes=1 .*: must be from 2 to 100"),
         ("flip=-0.1", "flip=-0.1 of .*: must not be negative"),
         ("flip=1.5", "flip=1.5 .*: must be a share, from 0 to 1"),
         ("features=5", "features=5 .*: must be at least 6"),
         ("features=0", "features=0 of .*: must be a whole number, at least 1"),
-    ],
-)
-def test_options_out_of_range_are_one_clear_line(options, message):
-    with pytest.raises(UsageError, match=message):
-        load(f"synthetic:separated?{options}")
+    ):
+        with pytest.raises(UsageError, match=message):
+            load(f"synthetic:separated?{options}")
 
 
 def same_marginals(made, real, within: float) -> None:
-    """Means and deviations of every numeric column agree within `within` standard errors."""
-    for name, twin in zip(made.features, real.features, strict=True):
-        one, two = made.features[name], real.features[twin]
+    """Assert that means and deviations of numeric columns agree to `within` standard errors."""
+    for name, double in zip(made.features, real.features, strict=True):
+        one, two = made.features[name], real.features[double]
         if one.dtype == "category":
             shares = (column.value_counts(normalize=True) for column in (one, two))
             for left, right in zip(*(share.sort_index() for share in shares), strict=True):

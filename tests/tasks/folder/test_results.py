@@ -6,16 +6,16 @@ import pytest
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Measured
 from leaseboard.algorithms.log_format import LogWriter
+from leaseboard.tasks.archive import prune
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame
-from leaseboard.tasks.tend import folders
 
 
 def result(key="k1", status="ok", **fields):
     base = {
-        "key": key, "algorithm": "vanilla", "label": "vanilla", "data": "d", "digest": "x",
+        "key": key, "algorithm": "vanilla", "name": "vanilla", "data": "d", "digest": "x",
         "seed": 1, "environment_seed": 2, "repetition": 0, "status": status,
     }  # fmt: skip
     return Result(**(base | fields))
@@ -39,46 +39,39 @@ def test_a_result_is_read_back_equal(tmp_path):
     assert results.read_results(tmp_path) == [made]
 
 
-@pytest.mark.parametrize("status", ["timeout", "memout", "crash", "diverged", "skipped"])
-def test_only_ok_is_done(tmp_path, status):
+def is_done(out, key):
+    """Return whether a run would not repeat the job: its result is ok, and whole with its log."""
+    found = results.look(results.job_folder(out, key), key, whole_log=True)
+    return isinstance(found, Result) and found.status == "ok"
+
+
+def test_only_ok_is_done(tmp_path):
     finished(tmp_path, key="good")
-    finished(tmp_path, key="bad", status=status)
-
-    assert results.reusable(tmp_path, "good")
-    assert not results.reusable(tmp_path, "bad")
-    assert not results.reusable(tmp_path, "absent")
-
-
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'])
-def test_a_damaged_result_is_no_result(tmp_path, content):
-    finished(tmp_path)
-    (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
-
-    assert results.read_result(tmp_path, "k1") is None
-    assert not results.reusable(tmp_path, "k1")
+    for status in ("timeout", "memout", "crash", "diverged", "skipped"):
+        finished(tmp_path, key="bad", status=status)
+        assert not is_done(tmp_path, "bad")
+    assert is_done(tmp_path, "good")
+    assert not is_done(tmp_path, "absent")
 
 
-def test_a_result_that_names_another_job_is_no_result(tmp_path):
-    finished(tmp_path)
-    path = results.job_folder(tmp_path, "k1") / results.RESULT
-    path.write_text(path.read_text().replace('"k1"', '"../../victim"'))
+def test_a_damaged_result_is_not_a_result(tmp_path):
+    for content in ("", "{", "[]", '{"key": "k1"}', '{"status": "fine"}'):
+        finished(tmp_path)
+        (results.job_folder(tmp_path, "k1") / results.RESULT).write_text(content)
 
-    assert results.read_result(tmp_path, "k1") is None
-    assert results.read_results(tmp_path) == []
-
-
-def test_a_result_without_its_log_is_not_done(tmp_path):
-    finished(tmp_path)
-    (results.job_folder(tmp_path, "k1") / results.EVENTS).unlink()
-
-    assert not results.reusable(tmp_path, "k1")
+        assert results.read_result(tmp_path, "k1") is None
+        assert not is_done(tmp_path, "k1")
 
 
-def test_a_copied_result_is_not_done_under_another_key(tmp_path):
+def test_a_result_of_another_key_is_not_a_result(tmp_path):
     finished(tmp_path)
     results.job_folder(tmp_path, "k1").rename(results.job_folder(tmp_path, "k2"))
+    assert not is_done(tmp_path, "k2")
 
-    assert not results.reusable(tmp_path, "k2")
+    path = results.job_folder(tmp_path, "k2") / results.RESULT
+    path.write_text(path.read_text().replace('"k1"', '"../../victim"'))
+    assert results.read_result(tmp_path, "k2") is None
+    assert results.read_results(tmp_path) == []
 
 
 def test_jobs_that_were_cut_off_are_discarded_and_the_rest_kept(tmp_path):
@@ -106,8 +99,8 @@ def test_what_others_leave_in_the_folder_is_left_alone(tmp_path):
     assert results.discard_unfinished(tmp_path) == ["cut"]
     assert results.read_results(tmp_path) == results.current(tmp_path) == [made]
     assert results.damaged(tmp_path) == []
-    assert folders.run_folders([tmp_path]) == [tmp_path]
-    assert folders.surplus(tmp_path, folders.Rule()).of == 1
+    assert prune.run_folders([tmp_path]) == [tmp_path]
+    assert prune.surplus_jobs(tmp_path, prune.Rule()).of == 1
     assert all(path.exists() for path in stray)
 
 
@@ -126,23 +119,16 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_table_keeps_mappings_and_missing_scores(tmp_path):
-    rows = [
-        result(metrics={"m": 1.5}),
-        result(key="k2", status="crash", reason="no", repetition=1),
-    ]
-    results.assemble(tmp_path, rows)
-    frame = as_frame(shown_at(tmp_path))
+    results.assemble(tmp_path, [])
+    assert len(as_frame(shown_at(tmp_path))) == 0
 
+    failed = result(key="k2", status="crash", reason="no", repetition=1)
+    results.assemble(tmp_path, [result(metrics={"m": 1.5}), failed])
+    frame = as_frame(shown_at(tmp_path))
     assert list(frame["key"]) == ["k1", "k2"]
     assert frame["metrics"][0] == {"m": 1.5}
     assert frame["champion"][0] == {}
     assert math.isnan(frame["score"][1])
-
-
-def test_an_empty_run_has_an_empty_table(tmp_path):
-    results.assemble(tmp_path, [])
-
-    assert len(as_frame(shown_at(tmp_path))) == 0
 
 
 def test_two_runs_cannot_share_a_folder(tmp_path):

@@ -1,4 +1,4 @@
-"""Parallel apple tells the same events wherever its nodes work."""
+"""Parallel apple has the same events wherever its nodes work."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 from leaseboard.algorithms.apple.parallel import ParallelApple
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.holdout import Holdout, HoldoutBench, Part
+from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
 from leaseboard.algorithms.errors import SkipError, UsageError
-from leaseboard.tasks.fetch import load
-from leaseboard.tasks.jobs.benches import make
-from leaseboard.tasks.jobs.benches.holdout import cluster
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.jobs.environments import make
+from leaseboard.tasks.jobs.environments.holdout import cluster
 from leaseboard.tasks.jobs.job import Job
 
 
@@ -22,11 +22,12 @@ def events(workers):
     y = x[:, 0] * x[:, 1] - x[:, 4] ** 2
     names = tuple(f"x{i + 1}" for i in range(8))
     holdout = Holdout(Part(x[:600], y[:600]), Part(x[600:], y[600:]), names)
-    bench = HoldoutBench(holdout, passes=3, nodes=cluster(workers))
+    environment = HoldoutEnvironment(holdout, passes=3, nodes=cluster(workers))
     algorithm = ParallelApple(partitions=2, kernel="hashed", bits=10, rates=(0.1, 0.5))
-    return list(play("apple-parallel", algorithm, bench, 0))
+    return list(play("apple-parallel", algorithm, environment, 0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", ["processes", pytest.param("dask", marks=pytest.mark.dask)])
 def test_the_events_are_the_same_wherever_the_nodes_work(workers):
     alone = events("serial")  # first, so that the nodes find the kernels compiled
@@ -44,8 +45,10 @@ def test_dask_is_an_extra(monkeypatch):
 def test_workers_are_for_algorithms_that_learn_in_parallel():
     data = load("synthetic:fried?rows=50")
 
-    bench = make("holdout", data, Job("apple-parallel", "t", 0, 0, bench={"workers": "processes"}))
+    environment = make(
+        "holdout", data, Job("apple-parallel", "t", 0, 0, environment={"workers": "processes"})
+    )
 
-    assert bench.nodes is cluster("processes")
+    assert environment.nodes is cluster("processes")
     with pytest.raises(UsageError, match="apple does not: leave it out, or take apple-parallel"):
-        make("holdout", data, Job("apple", "t", 0, 0, bench={"workers": "processes"}))
+        make("holdout", data, Job("apple", "t", 0, 0, environment={"workers": "processes"}))

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.kept import fetch_into
+from leaseboard.tasks.fetch.cached import fetch_into
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.prepared import Prepared, group, prepare
 from leaseboard.tasks.jobs.run import run_job
@@ -13,16 +13,23 @@ from leaseboard.tasks.jobs.run import run_job
 FRIED, WINE = "synthetic:fried?rows=300&seed=0", "sklearn:wine"
 JOBS = [
     Job(algorithm="chacha", data=FRIED, seed=1, environment_seed=2),
-    Job(algorithm="vanilla", data=FRIED, seed=1, environment_seed=2, bench={"shuffle": True}),
+    Job(
+        algorithm="vanilla", data=FRIED, seed=1, environment_seed=2, environment={"shuffle": True}
+    ),
     Job(algorithm="linear", data=FRIED, seed=1, environment_seed=2),
     Job(
-        algorithm="quadratic", data=WINE, seed=1, environment_seed=2, bench={"positive": "class_1"}
+        algorithm="quadratic",
+        data=WINE,
+        seed=1,
+        environment_seed=2,
+        environment={"positive": "class_1"},
     ),
     Job(algorithm="random-arm", data=WINE, seed=1, environment_seed=2, budget=20),
-    Job(algorithm="abc", data=WINE, seed=1, environment_seed=2, bench={"configurations": 3}),
+    Job(algorithm="abc", data=WINE, seed=1, environment_seed=2, environment={"configurations": 3}),
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS, ids=lambda job: job.algorithm)
 def test_a_job_on_prepared_data_is_the_same_job(tmp_path, job):
     alone, shared = tmp_path / "alone", tmp_path / "shared"
@@ -50,14 +57,14 @@ def test_jobs_share_what_is_prepared_alike_and_nothing_else(tmp_path):
     assert group(stream) == group(dataclasses.replace(stream, algorithm="vanilla", **later))
     assert group(shuffled) != group(dataclasses.replace(shuffled, **later))
     assert group(holdout) != group(dataclasses.replace(holdout, **later))
-    assert group(holdout) == group(dataclasses.replace(holdout, bench={"passes": 3}))
-    assert group(stream) != group(dataclasses.replace(stream, bench={"decimals": 2}))
+    assert group(holdout) == group(dataclasses.replace(holdout, environment={"passes": 3}))
+    assert group(stream) != group(dataclasses.replace(stream, environment={"decimals": 2}))
 
     kept = fetch_into(tmp_path, FRIED)
     assert prepare(kept, stream) == prepare(kept, dataclasses.replace(stream, **later))
 
 
-def test_what_was_made_of_other_data_or_for_another_bench_is_never_taken(tmp_path):
+def test_what_was_made_of_other_data_or_for_another_environment_is_never_taken(tmp_path):
     stream, _, holdout = JOBS[:3]
     kept, other = (fetch_into(tmp_path, f"synthetic:fried?rows={n}&seed=0") for n in (300, 301))
     later = dataclasses.replace(holdout, environment_seed=3)

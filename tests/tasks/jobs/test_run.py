@@ -8,19 +8,20 @@ import pytest
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import _reason, play
 from leaseboard.algorithms.errors import AuditError, SkipError, UsageError
-from leaseboard.algorithms.events import Finished, Started, TrialFinished
+from leaseboard.algorithms.events import Finished, Measured, Started, TrialFinished
 from leaseboard.algorithms.log_format import read_log, to_json
-from leaseboard.algorithms.testing import tiny_bench
+from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.folder.event_logs import rows_reached
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.run import check, failed, route_settings, run_job
+from leaseboard.tasks.jobs.run import check, route_settings, run_job
 from tests.algorithms import cheats
 
 JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
 
 
 def job_of(tmp_path, body, data=JOB.data):
-    """A job of an algorithm whose `run` has this body."""
+    """Return a job of an algorithm whose `run` has this body."""
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     (tmp_path / "mine.py").write_text(
         "import numpy as np\n"
@@ -31,8 +32,8 @@ def job_of(tmp_path, body, data=JOB.data):
         "from leaseboard.algorithms.events import LeaseGranted\n\n"
         "@dataclass(frozen=True, kw_only=True)\n"
         "class Mine(Algorithm):\n"
-        "    bench = 'stream'\n\n"
-        f"    def run(self, bench, seed):\n{lines}\n"
+        "    environment = 'stream'\n\n"
+        f"    def run(self, env, seed):\n{lines}\n"
     )
     return dataclasses.replace(JOB, algorithm=f"{tmp_path / 'mine.py'}:Mine", data=data)
 
@@ -50,7 +51,7 @@ def test_a_job_gives_a_result_and_its_log(tmp_path):
     assert model is not None
 
 
-def test_a_peer_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):
+def test_a_framework_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
     result, _ = run_job(dataclasses.replace(JOB, algorithm="river-linear"), tmp_path)
 
@@ -59,10 +60,10 @@ def test_a_peer_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch
     assert result.metrics["peak_memory_mb"] > 20
 
 
-def test_a_peer_that_is_not_installed_skips_its_job(tmp_path, monkeypatch):
+def test_a_framework_that_is_not_installed_skips_its_job(tmp_path, monkeypatch):
     monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
 
-    with pytest.raises(SkipError, match="leaseboard peers install river"):
+    with pytest.raises(SkipError, match="leaseboard frameworks install river"):
         run_job(dataclasses.replace(JOB, algorithm="river-srp"), tmp_path)
 
 
@@ -74,7 +75,25 @@ def test_sinks_see_every_event_in_order(tmp_path):
     assert [to_json(event) for event in seen] == [to_json(event) for event in logged]
 
 
-def test_an_algorithm_that_breaks_a_promise_fails_its_job_and_keeps_the_log(tmp_path):
+def test_the_log_of_a_job_that_is_ended_has_the_rows_that_it_reached(tmp_path):
+    class Stop(BaseException):
+        pass
+
+    def at_50(event):
+        if event.at >= 50:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run_job(JOB, tmp_path, sinks=(at_50,))
+    *_, last = read_log(tmp_path / "events.jsonl.gz")
+    assert isinstance(last, Measured)
+    assert rows_reached(tmp_path / "events.jsonl.gz") == {
+        "rows": last.at, "loss_so_far": last.value,
+    }  # fmt: skip
+    assert 50 <= last.at < 500
+
+
+def test_an_algorithm_that_breaks_a_rule_fails_its_job_and_keeps_the_log(tmp_path):
     job = job_of(
         tmp_path,
         "yield ConfigurationAdmitted(at=0, configuration=0, parameters={})\n"
@@ -87,22 +106,22 @@ def test_an_algorithm_that_breaks_a_promise_fails_its_job_and_keeps_the_log(tmp_
     assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
 
 
-BENCHES = {
+ENVIRONMENTS_ = {
     "stream": (JOB.data, {}, None),
     "holdout": (JOB.data, {}, None),
     "pulls": ("synthetic:seven-gaussians?rows=50", {"protocol": "table"}, 14),
 }
-"""Data, options and budget of a real bench of each kind that answers at once."""
+"""Data, options and budget of a real environment of each kind that answers at once."""
 
 
 def cheating(cheat):
-    data, options, budget = BENCHES[cheat.bench]
+    data, options, budget = ENVIRONMENTS_[cheat.environment]
     name = f"{cheats.__file__}:{cheat.__name__}"
-    return dataclasses.replace(JOB, algorithm=name, data=data, bench=options, budget=budget)
+    return dataclasses.replace(JOB, algorithm=name, data=data, environment=options, budget=budget)
 
 
 @pytest.mark.parametrize("cheat", [c for c in cheats.CHEATS if cheats.found_by(c) != "look_ahead"])
-def test_a_cheat_that_changes_its_bench_fails_its_job(tmp_path, cheat, monkeypatch):
+def test_a_cheat_that_changes_its_environment_fails_its_job(tmp_path, cheat, monkeypatch):
     for owner, name in cheats.PATCHED:
         monkeypatch.setattr(owner, name, getattr(owner, name))
     with pytest.raises((AuditError, ValueError, AttributeError, AssertionError)):
@@ -116,10 +135,10 @@ def test_an_honest_algorithm_of_a_user_has_its_score(tmp_path, honest):
     assert result.status == "ok"
 
 
-def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
+def test_the_log_has_the_test_scores_that_no_policy_has_seen(tmp_path):
     job = dataclasses.replace(
         JOB, algorithm="average", data="sklearn:wine", budget=4,
-        bench={"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]},
+        environment={"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]},
     )  # fmt: skip
     result, _ = run_job(job, tmp_path)
     log = list(read_log(tmp_path / "events.jsonl.gz"))
@@ -136,7 +155,7 @@ def test_the_log_has_the_test_scores_that_no_policy_was_told(tmp_path):
     "body",
     [
         "raise DivergedError('the weights are infinite')\nyield",
-        "yield from bench.record(np.full(bench.budget, np.nan, np.float32))",
+        "yield from env.record(np.full(env.budget, np.nan, np.float32))",
     ],
 )
 def test_divergence_is_a_status(tmp_path, body, data):
@@ -147,7 +166,7 @@ def test_divergence_is_a_status(tmp_path, body, data):
     assert result.reason
 
 
-def test_settings_go_to_the_algorithm_or_to_its_bench():
+def test_settings_go_to_the_algorithm_or_to_its_environment():
     assert route_settings("chacha", {"b": "5", "max_rows": "10"}) == (
         {"b": "5"},
         {"max_rows": "10"},
@@ -156,44 +175,35 @@ def test_settings_go_to_the_algorithm_or_to_its_bench():
         route_settings("chacha", {"max_row": "10"})
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
+def test_what_is_wrong_is_said_before_data_are_read():
+    for change, words in (
         ({"algorithm": "vanila"}, "did you mean 'vanilla'"),
         ({"data": "sklearn:diabets"}, "did you mean 'diabetes'"),
-        ({"bench": {"max_rows": 0}}, "max_rows"),
+        ({"environment": {"max_rows": 0}}, "max_rows"),
         ({"algorithm": "chacha", "settings": {"b": 0}}, "b=0"),
-    ],
-)
-def test_what_is_wrong_is_said_before_data_are_read(change, words):
-    with pytest.raises(UsageError, match=words):
-        check(dataclasses.replace(JOB, **change))
+    ):
+        with pytest.raises(UsageError, match=words):
+            check(dataclasses.replace(JOB, **change))
 
 
-@pytest.mark.parametrize("value", [{1: 2, "a": 3}, {"w": {1: 2, "a": 3}}, {"w": [({None: 0},)]}])
-@pytest.mark.parametrize("field", ["settings", "bench"])
-def test_a_job_whose_settings_have_keys_without_an_order_is_refused_in_a_line(field, value):
-    with pytest.raises(UsageError, match=rf"{field} of .*: the key (1|None) is no text: put it"):
-        dataclasses.replace(JOB, **{field: value}).key("digest", "version")
+def test_a_job_whose_settings_have_keys_without_an_order_is_refused_in_a_line():
+    for value in ({1: 2, "a": 3}, {"w": {1: 2, "a": 3}}, {"w": [({None: 0},)]}):
+        for field in ("settings", "environment"):
+            with pytest.raises(UsageError, match=rf"{field} of .*: the key (1|None) is not text"):
+                dataclasses.replace(JOB, **{field: value}).key("digest", "version")
 
 
-def test_equal_work_has_one_key_whatever_it_is_called():
+def test_equal_work_has_one_key_under_any_label():
     key = JOB.key("digest", "version")
 
-    assert dataclasses.replace(JOB, label="other", repetition=4).key("digest", "version") == key
+    assert dataclasses.replace(JOB, name="other", repetition=4).key("digest", "version") == key
     assert dataclasses.replace(JOB, seed=4).key("digest", "version") != key
     assert dataclasses.replace(JOB, settings={"x": 1}).key("digest", "version") != key
     assert JOB.key("digest", "newer") != key
 
 
-def test_a_job_without_a_score_has_a_result_too():
-    result = failed(JOB, "skipped", "data not available")
-
-    assert (result.status, result.reason, result.score) == ("skipped", "data not available", None)
-
-
 def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
-    job = job_of(tmp_path, "yield from bench.record(np.zeros(1, np.float32))")
+    job = job_of(tmp_path, "yield from env.record(np.zeros(1, np.float32))")
     result, _ = run_job(job, tmp_path)
 
     assert (result.status, result.complete) == ("ok", False)
@@ -214,21 +224,21 @@ def test_a_run_that_left_its_budget_says_so_in_its_row(tmp_path):
         ("folds", "early-stopped-cv", True),
     ],
 )
-def test_whether_an_early_end_is_a_decision_depends_on_the_bench(kind, name, stops):
+def test_whether_an_early_end_is_a_decision_depends_on_the_environment(kind, name, stops):
     algorithm = registry.build(name)
-    bench = tiny_bench(kind)
-    bench.budget *= 2  # nobody can consume as much of the tiny data
+    environment = tiny_environment(kind)
+    environment.budget *= 2  # more than the tiny data can use
 
-    assert algorithm.bench == kind
+    assert algorithm.environment == kind
     if kind == "pulls":
-        list(islice(play(name, algorithm, bench, 0), 40))
-    assert _reason(algorithm, bench) == ("algorithm stopped" if stops else "ended early")
+        list(islice(play(name, algorithm, environment, 0), 40))
+    assert _reason(algorithm, environment) == ("algorithm stopped" if stops else "ended early")
 
 
 @pytest.mark.parametrize("kind", ["stream", "holdout", "pulls", "samples", "folds"])
 def test_no_algorithm_of_ours_ends_early(kind):
     for entry in registry.ENTRIES:
-        if registry.algorithm_class(entry.name).bench == kind:
+        if registry.algorithm_class(entry.name).environment == kind:
             algorithm = registry.build(entry.name)
-            *_, finished = play(entry.name, algorithm, tiny_bench(kind), 0)
+            *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
             assert finished.reason != "ended early", entry.name

@@ -1,4 +1,5 @@
 import importlib
+import json
 import sys
 import zipfile
 from importlib import metadata
@@ -7,7 +8,7 @@ from importlib.util import spec_from_file_location
 
 import pytest
 
-from leaseboard.tasks.keys import versions
+from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import ROOT, reachable
 from leaseboard.tasks.keys.versions import code_version, recorded_key
 
@@ -18,17 +19,17 @@ from leaseboard.algorithms.base import Algorithm
 @dataclass(frozen=True, kw_only=True)
 class Mine(Algorithm):
     """Does nothing."""
-    bench = "stream"
+    environment = "stream"
     depth: int = 3
 
-    def run(self, bench, seed):
+    def run(self, env, seed):
         # a comment
         yield from ()
 '''
 
 
 def forget():
-    """What is cached for a process's life is not, for a test's."""
+    """Clear what is cached for a process's life."""
     for function in vars(versions).values():
         if hasattr(function, "cache_clear"):
             function.cache_clear()
@@ -47,22 +48,21 @@ def version_of(tmp_path, text):
     return code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
 
 
-def test_comments_docstrings_and_layout_do_not_count(tmp_path):
+def test_code_counts_and_comments_docstrings_and_layout_do_not(tmp_path):
     before = version_of(tmp_path, MINE)
-
-    assert version_of(tmp_path, MINE.replace("# a comment", "# another")) == before
-    assert version_of(tmp_path, MINE.replace("Does nothing.", "Does less.")) == before
-    assert version_of(tmp_path, MINE.replace("depth: int = 3", "depth: int  =  3")) == before
-
-
-def test_code_counts(tmp_path):
-    before = version_of(tmp_path, MINE)
-
-    assert version_of(tmp_path, MINE.replace("depth: int = 3", "depth: int = 4")) != before
+    for old, new in (
+        ("# a comment", "# another"),
+        ("Does nothing.", "Does less."),
+        ("depth: int = 3", "depth: int  =  3"),
+        ("int = 3", 'int = 3\n    """Of what."""'),
+    ):
+        assert version_of(tmp_path, MINE.replace(old, new)) == before, new
+    for new in ("int = 4", 'int = 3\n    said = """A value."""'):
+        assert version_of(tmp_path, MINE.replace("int = 3", new)) != before, new
 
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
-    start = ("algorithms/chacha/published/presets.py", "tasks/jobs/benches/stream.py")
+    start = ("algorithms/chacha/published/presets.py", "tasks/jobs/environments/stream.py")
     sources = versions._making(ROOT / name for name in start)
     names = {str(path.relative_to(ROOT)) for path in sources}
 
@@ -78,16 +78,6 @@ def test_algorithms_have_versions_of_their_own():
     assert code_version("c-ucb", "pulls") != code_version("ucb", "pulls")  # it has a preset
 
 
-def test_texts_that_stand_alone_do_not_count_wherever_they_are(tmp_path):
-    before = version_of(tmp_path, MINE)
-
-    assert version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    """Of what."""')) == before
-    assert (
-        version_of(tmp_path, MINE.replace("int = 3", 'int = 3\n    said = """A value."""'))
-        != before
-    )
-
-
 HELPERS = {
     "helper.py": "import further",
     "further.py": "FACTOR = 1",
@@ -99,7 +89,7 @@ HELPERS = {
 
 @pytest.mark.parametrize("edited", HELPERS)
 def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
-    """Beside it, through others, in packages, from PYTHONPATH; also of a setting's file."""
+    """Next to it, through others, in packages, from PYTHONPATH; also of a setting's file."""
     monkeypatch.syspath_prepend(tmp_path / "elsewhere")
     text = MINE.replace("# a comment", "import on_path") + "import helper, bundled, absent, json"
     for name, said in HELPERS.items():
@@ -138,7 +128,7 @@ def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
     assert version_at("1", "2", here="x = 22", there="x = 1") not in same
 
 
-def test_what_a_package_imports_is_found_beside_the_file_that_is_run(tmp_path):
+def test_what_a_package_imports_is_found_next_to_the_file_that_is_run(tmp_path):
     (tmp_path / "bundled").mkdir()
     (tmp_path / "bundled" / "__init__.py").write_text("import helper")
     (tmp_path / "mine.py").write_text(MINE + "import bundled")
@@ -164,7 +154,7 @@ def test_an_archive_on_the_path_counts_as_a_whole(tmp_path, monkeypatch, inside)
 
 
 class Editable:
-    """Finds what an editable install of `folder` has, as setuptools does: not by ``sys.path``."""
+    """Finder of an editable install of `folder`, as setuptools has: not by ``sys.path``."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -190,7 +180,7 @@ def test_an_editable_install_counts_and_an_installed_package_does_not(
     assert len(found) == kinds
 
 
-def test_a_users_file_that_is_no_python_or_absent_has_a_version(tmp_path):
+def test_a_users_file_that_is_not_python_or_absent_has_a_version(tmp_path):
     (tmp_path / "mine.py").write_text("(")
     broken = code_version(f"{tmp_path / 'mine.py'}:Mine", "stream")
     (tmp_path / "mine.py").write_text("((")
@@ -228,9 +218,9 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
     assert recorded_key(code=()) != before
 
 
-@pytest.mark.parametrize(
-    ("wanted", "place", "reached"),
-    [
+def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path):
+    """And no more than is asked for: an edit elsewhere must not make a user's jobs new."""
+    for wanted, place, reached in (
         ("from leaseboard import Algorithm", "leaseboard.algorithms.base", {"algorithms/base.py"}),
         (
             "from leaseboard import ChaChaRegressor",
@@ -242,30 +232,29 @@ def test_another_version_of_a_library_is_another_key(monkeypatch):
             "leaseboard.tasks.steps.interactive",
             {"tasks/steps/interactive.py"},
         ),
-    ],
-)
-def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path, wanted, place, reached):
-    """And no more than is asked for: an edit elsewhere must not make a user's jobs new."""
-    short, long = tmp_path / "short.py", tmp_path / "long.py"
-    short.write_text(wanted)
-    name = wanted.rpartition(" ")[2]
-    long.write_text(f"import {place}" if name == "leaseboard" else f"from {place} import {name}")
+    ):
+        short, long = tmp_path / "short.py", tmp_path / "long.py"
+        short.write_text(wanted)
+        name = wanted.rpartition(" ")[2]
+        long.write_text(
+            f"import {place}" if name == "leaseboard" else f"from {place} import {name}"
+        )
 
-    found = {path for path in reachable([short]) if path.is_relative_to(ROOT)}
+        found = {path for path in reachable([short]) if path.is_relative_to(ROOT)}
 
-    assert reached <= {path.relative_to(ROOT).as_posix() for path in found}
-    if name == "leaseboard":
-        assert found >= reachable([long]) - {long}
-    else:
-        assert found == reachable([long]) - {long}
+        assert reached <= {path.relative_to(ROOT).as_posix() for path in found}
+        if name == "leaseboard":
+            assert found >= reachable([long]) - {long}
+        else:
+            assert found == reachable([long]) - {long}
 
 
-def test_what_a_peer_runs_counts_for_its_jobs_alone():
+def test_what_a_framework_runs_counts_for_its_jobs_alone():
     def closure(*programs):
         return {
             path.name
             for path in versions._making(
-                map(versions.module_file, ("leaseboard.tasks.jobs.benches.stream", *programs))
+                map(versions.module_file, ("leaseboard.tasks.jobs.environments.stream", *programs))
             )
         }
 
@@ -274,3 +263,56 @@ def test_what_a_peer_runs_counts_for_its_jobs_alone():
     assert code_version("river-arf", "stream") != code_version(
         "river-arf", "stream", programs=["leaseboard.tasks.evaluate.frameworks.stream_river"]
     )
+
+
+@pytest.fixture
+def started(tmp_path, monkeypatch):
+    """Return a function that forgets what this process has read, as a new one would."""
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+
+    def start():
+        forget()
+        for each in (closure._parsed, closure._known, closure._place_of_kept):
+            each.cache_clear()
+
+    start()
+    yield start
+    start()
+
+
+def test_what_a_process_found_in_a_file_is_kept_for_the_next(started, tmp_path, monkeypatch):
+    parsed, parse = [], closure._parse
+    monkeypatch.setattr(closure, "_parse", lambda text: parsed.append(text) or parse(text))
+    first = version_of(tmp_path, MINE)
+    assert len(parsed) > 10
+    parsed.clear()
+    started()
+    assert version_of(tmp_path, MINE) == first
+    assert not parsed
+
+    started()  # a file that has changed is the only one that is parsed
+    assert version_of(tmp_path, MINE.replace("int = 3", "int = 4")) != first
+    assert len(parsed) == 1
+    monkeypatch.setattr(closure, "MOST_KEPT", 3)
+    version_of(tmp_path, MINE.replace("int = 3", "int = 5"))
+    started()
+    assert len(closure._known()) == 3
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"[]", b'{"a": 1}'])
+def test_what_is_kept_is_whole_or_made_again(started, tmp_path, damage):
+    first = version_of(tmp_path, MINE)
+    file = closure._place_of_kept()
+    whole = file.read_bytes()
+    for content in (damage, whole[:-1], whole.replace(b"leaseboard.", b"leasebord.")):
+        file.write_bytes(content)
+        started()
+        assert version_of(tmp_path, MINE) == first
+        assert closure._known().keys() >= dict(json.loads(whole.partition(b"\n")[2])).keys()
+
+
+def test_without_a_place_for_it_nothing_is_kept(started, tmp_path, monkeypatch):
+    first = version_of(tmp_path, MINE)
+    monkeypatch.setenv("LEASEBOARD_CACHE", "/proc/none")
+    started()
+    assert version_of(tmp_path, MINE) == first

@@ -1,4 +1,4 @@
-"""Passwords of addresses: whatever signs they have, nobody reads them."""
+"""Passwords of addresses are hidden, with any signs in them."""
 
 import traceback
 
@@ -44,23 +44,17 @@ def test_a_store_that_fails_says_nothing_of_its_password(environment, scheme, pa
     assert MARK not in addresses.scrubbed(trace, [address])
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        (
-            "postgresql://me:pass@host:5432/mlflow?password=pass",
-            "postgresql://***@host:5432/mlflow",
-        ),
+def test_the_rest_stays():
+    for address, said in (
+        ("postgresql://me:pass@host:5432/m?password=pass", "postgresql://***@host:5432/m"),
         ("http://127.0.0.1:5000", "http://127.0.0.1:5000"),
         ("http://[::1]:5000/x", "http://[::1]:5000/x"),
         ("sqlite:////a@b/c#d?e%20f.db", "sqlite:////a@b/c#d?e%20f.db"),
         ("postgresql://me:pass", "postgresql://***"),
         ("me:pass@host/db", "***@host/db"),
         ("mlruns", "mlruns"),
-    ],
-)
-def test_the_rest_stays(address, said):
-    assert addresses.redacted(address) == said
+    ):
+        assert addresses.redacted(address) == said
 
 
 def test_the_addresses_of_a_command_are_known(monkeypatch):
@@ -77,10 +71,28 @@ def test_variables_are_filled_from_the_environment(monkeypatch):
     assert addresses.filled("mailto://me:$KEEP_PASSWORD@host") == f"mailto://me:{MARK}@host"
     assert addresses.is_variable("$KEEP_PASSWORD")
     assert not addresses.is_variable("x$KEEP_PASSWORD")
-
-
-def test_a_variable_that_is_not_set_is_named(monkeypatch):
-    monkeypatch.delenv("KEEP_PASSWORD", raising=False)
-
+    monkeypatch.delenv("KEEP_PASSWORD")
     with pytest.raises(UsageError, match="the variable KEEP_PASSWORD is not set"):
         addresses.filled("mailto://me:$KEEP_PASSWORD@host")
+
+
+@pytest.mark.parametrize(
+    ("named", "store", "seen"),
+    [
+        ("", "sqlite:///a.db", "http://127.0.0.1:5000"),
+        ("", "https://me:secret@mlflow.example/x/", "https://mlflow.example/x"),
+        ("https://u:p@ui.example/", "http://mlflow:5000", "https://ui.example"),
+        ("https://ui.example", "postgresql://me:secret@db/mlflow", "https://ui.example"),
+    ],
+)
+def test_links_lead_to_where_users_see_the_store(monkeypatch, named, store, seen):
+    monkeypatch.setenv("MLFLOW_UI_URL", named)
+    assert addresses.mlflow_ui(store) == seen
+
+
+def test_links_lead_to_where_the_store_was_served_last(monkeypatch):
+    monkeypatch.delenv("MLFLOW_UI_URL", raising=False)
+    addresses.remember_ui("sqlite:///mine.db", "http://127.0.0.1:5001")
+
+    assert addresses.mlflow_ui("sqlite:///mine.db") == "http://127.0.0.1:5001"
+    assert addresses.mlflow_ui("sqlite:///other.db") == "http://127.0.0.1:5000"

@@ -1,3 +1,8 @@
+import resource
+
+import psutil
+import pytest
+
 from leaseboard.tasks.machine import disk
 
 
@@ -13,11 +18,11 @@ def test_links_and_absent_files_use_nothing(tmp_path):
     assert disk.used(tmp_path / "absent") == 0
 
 
-def test_what_is_set_aside_keeps_its_companions_and_takes_a_free_name(tmp_path):
+def test_a_renamed_file_keeps_its_simple_models_and_takes_a_free_name(tmp_path):
     for _ in range(2):
         for name in ("a.db", "a.db-wal"):
             (tmp_path / name).touch()
-        disk.set_aside(tmp_path / "a.db")
+        disk.move_away(tmp_path / "a.db")
 
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "a.db.damaged-1", "a.db.damaged-1-wal", "a.db.damaged-2", "a.db.damaged-2-wal",
@@ -28,3 +33,22 @@ def test_sizes_are_for_people():
     assert [disk.shown(n) for n in (0, 1023, 1536, 3 << 30, 5 << 40)] == [
         "0 B", "1023 B", "1.5 kB", "3.0 GB", "5.0 TB",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "free"), [("max", None), (str(10**9 + 5000), 12000), ("5", 0)])
+def test_free_memory_is_within_the_limit_of_a_container(most, free, tmp_path, monkeypatch):
+    (tmp_path / "memory.max").write_text(most)
+    (tmp_path / "memory.current").write_text(str(10**9))
+    (tmp_path / "memory.stat").write_text("anon 90\ninactive_file 7000\nactive_file 80\n")
+    monkeypatch.setattr(disk, "_GROUP", tmp_path)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY,) * 2)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: type("Memory", (), {"available": 10**9}))
+
+    assert disk.free_memory() == (10**9 if free is None else free)
+
+
+def test_free_memory_is_within_the_limit_of_the_process(monkeypatch):
+    taken = psutil.Process().memory_info().vms
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (taken + 10**6, resource.RLIM_INFINITY))
+
+    assert disk.free_memory() < 10**6 + 10**8

@@ -9,7 +9,7 @@ from psutil import _pslinux
 from leaseboard.tasks.machine.owners import _owner, is_alive, owner
 
 
-def test_owners_are_told_apart():
+def test_owners_are_distinguished():
     here = owner()
     host, pid, started, boot = here.split(" ")
 
@@ -21,7 +21,7 @@ def test_owners_are_told_apart():
     assert not is_alive("")
 
 
-def test_a_process_that_nobody_has_buried_is_not_alive():
+def test_a_zombie_process_is_not_alive():
     process = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     other = _owner(process.pid)
     assert is_alive(other)
@@ -33,7 +33,7 @@ def test_a_process_that_nobody_has_buried_is_not_alive():
 
 
 def test_a_writer_lives_on_when_the_clock_is_set(monkeypatch):
-    """A process's start, as the system tells it, moves with the clock."""
+    """A process's start, as the system reports it, moves with the clock."""
     me, before, boot = owner(), psutil.Process().create_time(), _pslinux.boot_time()
     monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + 3600)
 

@@ -1,5 +1,7 @@
 """Where things are: one's own configuration first, what is shipped besides."""
 
+import os
+
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -12,7 +14,7 @@ SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 
 @pytest.fixture
 def conf(tmp_path, monkeypatch):
-    """A configuration folder of one's own, in the current folder."""
+    """Return a configuration folder of one's own, in the current folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     folder = tmp_path / "conf"
@@ -35,7 +37,7 @@ def test_data_of_ones_own_and_shipped_data_are_found(conf):
     assert loading.read_named("abalone").reference
 
 
-def test_a_conf_folder_of_another_program_is_none_of_ours(tmp_path, monkeypatch):
+def test_a_conf_folder_of_another_program_is_not_ours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     (tmp_path / "conf" / "nginx").mkdir(parents=True)
@@ -54,10 +56,21 @@ def test_a_schedule_alone_makes_a_folder_ours(tmp_path, monkeypatch):
 
 
 def test_a_named_folder_must_be_one(tmp_path):
-    with pytest.raises(UsageError, match=r"--conf .* is no folder"):
+    with pytest.raises(UsageError, match=r"--conf .* is not a folder"):
         paths.conf_dir(tmp_path / "nowhere")
 
 
-def test_a_suites_name_is_no_path(conf):
+def test_a_suites_name_is_not_a_path(conf):
     with pytest.raises(UsageError, match="unknown suite"):
         load_suite("../suites/quick", conf)
+
+
+@pytest.mark.parametrize("before", [None, "old"])
+def test_a_variable_is_another_only_meanwhile(monkeypatch, before):
+    monkeypatch.delenv("LEASEBOARD_X", raising=False)
+    if before:
+        monkeypatch.setenv("LEASEBOARD_X", before)
+    with pytest.raises(ZeroDivisionError), paths.variable_set("LEASEBOARD_X", "2"):
+        2 / (int(os.environ["LEASEBOARD_X"]) - 2)
+
+    assert os.environ.get("LEASEBOARD_X") == before

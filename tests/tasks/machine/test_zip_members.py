@@ -4,8 +4,8 @@ import zipfile
 
 import pytest
 
+from leaseboard.tasks.archive import bundle, zipped
 from leaseboard.tasks.machine.disk import zip_members
-from leaseboard.tasks.tend import bundle
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_counting_stops_where_there_are_too_many(made):
 
 
 def test_a_directory_of_millions_is_refused_without_being_held(tmp_path, monkeypatch):
-    monkeypatch.setattr(bundle, "MOST_MEMBERS", 20_000)
+    monkeypatch.setattr(zipped, "MOST_MEMBERS", 20_000)
     one = struct.pack("<4s42x", b"PK\1\2")
     size = 100_000 * len(one)
     # The count may say anything: zipfile goes by the size.
@@ -53,7 +53,7 @@ def test_a_directory_of_millions_is_refused_without_being_held(tmp_path, monkeyp
      struct.pack("<4s4xHHLLH", b"PK\5\6", 1, 1, 500, 0, 0),
      b"\0" * 56 + struct.pack("<4sLQL", b"PK\6\7", 0, 0, 1) + b"PK\5\6" + b"\0" * 18],
 )  # fmt: skip
-def test_what_has_no_directory_is_no_zip_file(tmp_path, content):
+def test_content_without_a_directory_is_not_a_zip_file(tmp_path, content):
     (tmp_path / "a.zip").write_bytes(content)
 
     with pytest.raises(zipfile.BadZipFile):

@@ -2,7 +2,7 @@ import shutil
 
 import pytest
 
-from leaseboard.tasks import fetch
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.winner import Fitted, fit
@@ -14,13 +14,13 @@ IRIS = "sklearn:iris"
 
 @pytest.fixture
 def race(tmp_path):
-    """Runs a job and fits its model: the result, what the run left, the model with its data."""
+    """Run a job and fit its model; return the result, the output, the model with its data."""
 
     folder = tmp_path / "job"
     folder.mkdir()
 
     def run(algorithm, data, **fields):
-        given = {"seed": 0, "environment_seed": 0, "label": algorithm} | fields
+        given = {"seed": 0, "environment_seed": 0, "name": algorithm} | fields
         job = Job(algorithm=algorithm, data=data, **given)
         result, learner = run_job(job, folder)
         fitted: Fitted = fit(job, result, learner=learner)
@@ -31,10 +31,10 @@ def race(tmp_path):
 
 @pytest.fixture
 def policy(race):
-    """What a policy chose on data with classes, and its model."""
+    """Return what a policy chose on data with classes, and its model."""
     arms = ["decision_tree", "lda"]
-    bench = {"space": "fast", "arms": arms, "optimiser": "random"}
-    return race("average", IRIS, budget=4, bench=bench)
+    environment = {"space": "fast", "arms": arms, "optimiser": "random"}
+    return race("average", IRIS, budget=4, environment=environment)
 
 
 @pytest.fixture
@@ -46,4 +46,4 @@ def uri(tmp_path, empty_store):
 
 @pytest.fixture
 def iris():
-    return fetch.load(IRIS)
+    return loading.load(IRIS)

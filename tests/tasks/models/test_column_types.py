@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from leaseboard.algorithms.apple.estimator import AppleRegressor
+from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.chacha.scikit import StreamRegressor
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.chacha.streaming.blocks import examples_of
@@ -16,10 +16,11 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.algorithms.tables.values import standard_value
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.models.automl.estimators import PolicyRegressor
+from leaseboard.tasks.models.automl.estimators import AutoMLRegressor
 from leaseboard.tasks.models.columns import describe, kind_of, typed
 from leaseboard.tasks.models.columns import plain as given_plain
-from leaseboard.tasks.models.continued import Continued, read_rows
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.table_files import read_rows
 from leaseboard.tasks.preprocess.tables import TableEncoder
 
 N = 40
@@ -218,13 +219,20 @@ def test_a_stream_learns_the_same(kind, form):
     plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
     known, model = ChaChaRegressor(algorithm="vanilla"), ChaChaRegressor(algorithm="vanilla")
 
-    assert model.learn_many(frame, LABELS).tolist() == known.learn_many(plain, LABELS).tolist()
+    assert (
+        model.predict_then_learn_many(frame, LABELS).tolist()
+        == known.predict_then_learn_many(plain, LABELS).tolist()
+    )
     assert known.predict_many(frame).tolist() == model.predict_many(plain).tolist()
 
 
 def policy():
-    return PolicyRegressor(
-        arms=["ridge"], budget=1, unit="trials", trial_cpu_seconds=None, cv=0.2, random_state=0
+    return AutoMLRegressor(
+        arms=["ridge"],
+        max_trials=1,
+        trial_cpu_seconds=None,
+        cv=0.2,
+        random_state=0,
     )
 
 
@@ -245,16 +253,21 @@ def test_a_fitted_policy_predicts_the_same(kind, form, policies):
 
 
 @each_form(NUMBERS)
-@pytest.mark.parametrize("made", [AppleRegressor, StreamRegressor], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", [PolynomialExpansionRegressor, StreamRegressor], ids=lambda made: made.__name__
+)
 def test_estimators_of_numbers_take_every_number(kind, form, made):
     plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
     given, expected = (made()._checked(X, LABELS, *w, reset=True)[0] for X in (frame, plain)
-                       for w in [(None,) if made is AppleRegressor else ()])  # fmt: skip
+                       for w in [(None,) if made is PolynomialExpansionRegressor else ()]
+                        )  # fmt: skip
 
     assert np.array_equal(np.asarray(given), np.asarray(expected))
 
 
-@pytest.mark.parametrize("made", [AppleRegressor, StreamRegressor], ids=lambda made: made.__name__)
+@pytest.mark.parametrize(
+    "made", [PolynomialExpansionRegressor, StreamRegressor], ids=lambda made: made.__name__
+)
 @each_form([("date", "arrow us"), ("day", "period"), ("text", "arrow string")])
 def test_estimators_of_numbers_refuse_the_rest_in_one_line(kind, form, made):
     with pytest.raises(TypeError, match=r"column 'x' holds (dates|texts).*takes numbers"):
@@ -265,11 +278,11 @@ def test_durations_of_an_array_are_seconds():
     X = MILLIS.astype("m8[ms]").reshape(-1, 1)
     seconds = X / np.timedelta64(1, "s")
 
-    for made in (StreamRegressor(), AppleRegressor(random_state=0), policy()):
+    for made in (StreamRegressor(), PolynomialExpansionRegressor(random_state=0), policy()):
         expected = made.fit(seconds, LABELS).predict(seconds)
         assert made.fit(X, LABELS).predict(X).tolist() == expected.tolist()
-    told = ChaChaRegressor().learn_many(seconds, LABELS)
-    assert ChaChaRegressor().learn_many(X, LABELS).tolist() == told.tolist()
+    reported = ChaChaRegressor().predict_then_learn_many(seconds, LABELS)
+    assert ChaChaRegressor().predict_then_learn_many(X, LABELS).tolist() == reported.tolist()
 
 
 @each_form([one for one in ALL if not any(part in one[1] for part in NO_PARQUET)])
@@ -289,15 +302,15 @@ def test_a_parquet_file_is_read_to_the_same(kind, form, tmp_path):
 
 @each_form([one for one in SOME if "dictionary" not in one[1]])
 def test_learn_and_predict_a_file(kind, form, tmp_path):
-    told = []
+    reported = []
     for name, column in (("a", PLAIN[kind]), ("b", FORMS[kind][form])):
         path = tmp_path / f"{name}.parquet"
         table(column).assign(y=LABELS).to_parquet(path)
-        model = Continued.new(read_rows(path), algorithm="vanilla")
-        learned = model.learn(read_rows(path)).forecasts.forecast.tolist()
-        told.append((learned, model.predict(read_rows(path)).forecast.tolist()))
+        model = StreamModel.for_table(read_rows(path), algorithm="vanilla")
+        learned = model.learn_table(read_rows(path)).predictions.prediction.tolist()
+        reported.append((learned, model.predict(read_rows(path)).tolist()))
 
-    assert told[0] == told[1]
+    assert reported[0] == reported[1]
 
 
 REFUSED = {
@@ -314,14 +327,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("form", REFUSED)
-def test_what_is_none_of_them_is_refused_in_one_line(form):
+def test_values_of_other_types_are_refused_in_one_line(form):
     frame = pd.DataFrame({"x": REFUSED[form], "z": 1.0})
 
     for refuse in (
         lambda: columns.tidy_frame(frame),
-        lambda: ChaChaRegressor().learn_many(frame, np.arange(len(frame))),
+        lambda: ChaChaRegressor().predict_then_learn_many(frame, np.arange(len(frame))),
         lambda: policy().fit(frame, np.arange(len(frame))),
-        lambda: AppleRegressor().fit(frame, np.arange(len(frame))),
+        lambda: PolynomialExpansionRegressor().fit(frame, np.arange(len(frame))),
         lambda: StreamRegressor().fit(frame, np.arange(len(frame))),
     ):
         with pytest.raises(DataError, match=r"^column 'x'[^\n]*$"):
@@ -340,7 +353,7 @@ def test_an_empty_arrow_column_is_missing():
 def test_seconds_do_not_depend_on_the_unit():
     micros = [123_456_789_012_345, -1, 98_765_432_109_876_543]
     found = [standard_value(np.timedelta64(n, "us").astype("m8[ns]")) for n in micros[:2]]
-    told = [standard_value(dt.timedelta(microseconds=n)) for n in micros]
+    reported = [standard_value(dt.timedelta(microseconds=n)) for n in micros]
 
-    assert found == told[:2] == [standard_value(pd.Timedelta(n, "us")) for n in micros[:2]]
-    assert told[2] == pytest.approx(98_765_432_109.876543, rel=1e-15)
+    assert found == reported[:2] == [standard_value(pd.Timedelta(n, "us")) for n in micros[:2]]
+    assert reported[2] == pytest.approx(98_765_432_109.876543, rel=1e-15)

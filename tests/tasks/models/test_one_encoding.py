@@ -7,18 +7,21 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.benches.measures import OF_TASK
-from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.measures import OF_TASK
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
-from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.skill import with_skill
-from leaseboard.tasks.keep.living import LivingStream, Recipe
-from leaseboard.tasks.models.continued import Continued, read_rows
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+from leaseboard.tasks.live.rows import values_in
+from leaseboard.tasks.models.model import load_file
+from leaseboard.tasks.models.recipe import Recipe
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.table_files import read_rows
+from leaseboard.tasks.preprocess.streaming import as_stream
 
 N = 160
 EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}
@@ -26,7 +29,7 @@ EFFECT = {"amber": 0.0, "blue": 9.0, "coral": -7.0, "dune": 4.0, "ebony": -3.0}
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory):
-    """A csv with a number, a text, a date, a flag and ids, each of them missing here and there."""
+    """Return a csv with a number, a text, a date, a flag and ids, some of each missing."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({
         "size": rng.normal(size=N).round(4),
@@ -48,7 +51,7 @@ def table(tmp_path_factory):
 
 
 def examples(table):
-    """The rows as a person reads them, without this project."""
+    """Yield the rows as a person reads them, without this project."""
     for row in pd.read_csv(table).to_dict("records"):
         x = {name: None if pd.isna(value) else value for name, value in row.items()}
         x["when"] = x["when"] and dt.datetime.fromisoformat(x["when"])
@@ -59,43 +62,47 @@ def raced(name, table, drop, target):
     frame = pd.read_csv(table).drop(columns=drop)
     path = table.with_name(f"{target}.csv")
     frame.to_csv(path, index=False)
-    stream = as_stream(load(f"file:{path}?target={target}"), StreamOptions(log_target=False))
-    bench = StreamBench(stream)
-    for _ in registry.build(name, {}).run(bench, 0):
+    stream = as_stream(load(f"file:{path}?target={target}"))
+    environment = StreamEnvironment(stream)
+    for _ in registry.build(name, {}).run(environment, 0):
         pass
-    return path, bench
+    return path, environment
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["chacha", "chacha-paper", "vanilla"])
-def test_numbers_are_forecast_alike_by_race_learn_estimator_and_live_model(table, algorithm):
-    path, bench = raced(algorithm, table, "dear", "sold")
-    model, forecasts = ChaChaRegressor(algorithm=algorithm), []
+def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(table, algorithm):
+    path, environment = raced(algorithm, table, "dear", "sold")
+    model, predictions = ChaChaRegressor(algorithm=algorithm), []
     for x in examples(table):
         label = x.pop("sold")
         del x["dear"]
-        forecasts.append(model.predict_one(x))
+        predictions.append(model.predict_one(x))
         model.learn_one(x, label)
-    going_on = Continued.new(read_rows(path), target="sold", algorithm=algorithm)
-    learned = going_on.learn(read_rows(path))
-    live = LivingStream(Recipe("sold", "regression", algorithm, {}))
+    going_on = StreamModel.for_table(read_rows(path), target="sold", algorithm=algorithm)
+    learned = going_on.learn_table(read_rows(path))
+    live = Recipe("sold", "regression", algorithm, {}).new(algorithm)
+    live.dates = ["when"]
     frame, live_says = read_rows(path), []
     for i in range(60):
         row = frame.iloc[[i]].reset_index(drop=True)
-        told = live.foresee(row.drop(columns="sold")) or [0.0]
-        live_says.append(told[0][0] if isinstance(told[0], list) else told[0])
-        live.learn([str(i)], row.drop(columns="sold"), row.sold.tolist())
+        values = values_in(row.drop(columns="sold"))
+        reported = live.predict_rows(values) or [0.0]
+        live_says.append(reported[0][0] if isinstance(reported[0], list) else reported[0])
+        live.learn(values, row.sold.tolist(), [str(i)])
 
-    said = bench.predictions.tolist()
-    assert np.float32(forecasts).tolist() == said
-    assert np.float32(learned.forecasts.forecast).tolist() == said
+    said = environment.predictions.tolist()
+    assert np.float32(predictions).tolist() == said
+    assert np.float32(learned.predictions.prediction).tolist() == said
     assert np.float32(live_says).tolist() == said[:60]
-    assert learned.measures["rmse"] == pytest.approx(bench.score().metrics["rmse"], rel=1e-5)
+    assert learned.measures["rmse"] == pytest.approx(environment.score().metrics["rmse"], rel=1e-5)
     assert going_on.model._features.schema() == model._features.schema()
-    assert stream_schema(bench.stream) == model._features.schema()
+    assert stream_schema(environment.stream) == model._features.schema()
 
 
-def test_classes_are_forecast_alike_by_race_learn_and_estimator(table):
-    path, bench = raced("chacha", table, "sold", "dear")
+@pytest.mark.slow
+def test_classes_are_predicted_alike_by_race_learn_and_estimator(table):
+    path, environment = raced("chacha", table, "sold", "dear")
     model, wrong = ChaChaClassifier(), 0
     model.declare("no", "yes")
     for x in examples(table):
@@ -103,14 +110,15 @@ def test_classes_are_forecast_alike_by_race_learn_and_estimator(table):
         del x["sold"]
         wrong += model.predict_one(x) != label
         model.learn_one(x, label)
-    learned = Continued.new(read_rows(path), target="dear").learn(read_rows(path))
+    learned = StreamModel.for_table(read_rows(path), target="dear").learn_table(read_rows(path))
 
     assert learned.measures["error"] == wrong / N
-    assert bench.score().metrics["error"] == wrong / N
+    assert environment.score().metrics["error"] == wrong / N
 
 
 LABELS = {
     "numbers": lambda z: z.round(4),
+    "numbers that reach 100": lambda z: (500 * z).round(2),
     "two classes": lambda z: np.where(z > 0, "yes", "no"),
     "two classes, the second first": lambda z: np.where(z > 0, "no", "yes"),
     "two numbers": lambda z: np.where(z > 0, 10, 2),
@@ -128,44 +136,45 @@ def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
     path = tmp_path / "table.csv"
     pd.DataFrame(x, columns=[*"abc"]).assign(y=LABELS[kind](z)).to_csv(path, index=False)
     job = Job(algorithm="chacha", data=f"file:{path}?target=y", seed=0, environment_seed=0,
-              label="chacha", bench={"log_target": False})  # fmt: skip
+              name="chacha")  # fmt: skip
     found = with_skill(job, run_job(job, tmp_path)[0])
-    learned = Continued.new(read_rows(path)).learn(read_rows(path))
+    learned = StreamModel.for_table(read_rows(path)).learn_table(read_rows(path))
 
     same = {name: found.result.metrics[name] for name in learned.measures}
     assert learned.measures == pytest.approx(same, rel=1e-6)
-    assert {*OF_TASK["regression" if kind == "numbers" else "classification"]} == {*same}
+    assert {*OF_TASK["regression" if kind.startswith("numbers") else "classification"]} == {*same}
     assert learned.best == found.best
 
 
 @pytest.mark.parametrize("name", NAIVE_BASELINES)
 def test_each_baseline_sees_what_the_learner_sees(table, name):
-    path, bench = raced(name, table, "dear", "sold")
-    going_on = Continued.new(read_rows(path), target="sold")
+    path, environment = raced(name, table, "dear", "sold")
+    going_on = StreamModel.for_table(read_rows(path), target="sold")
     features = ChaChaRegressor()._features
-    forecaster, alone = NAIVE_BASELINES[name]().forecaster(0, "regression"), []
+    predictor, alone = NAIVE_BASELINES[name]().predictor(0, "regression"), []
     for x in examples(table):
         label = x.pop("sold")
         del x["dear"]
         values = features.values(x)
         features = features.extended(features.unknown(values))
         row = features.row(values, learns=True)
-        forecaster.grow(len(row))
-        alone += forecaster.learn_many(row[None].copy(), np.float32([label])).tolist()
-    assert bench.predictions.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-5)
+        predictor.grow(len(row))
+        alone += predictor.learn_many(row[None].copy(), np.float32([label])).tolist()
+    assert environment.predictions.tolist() == pytest.approx(alone, rel=1e-5, abs=1e-5)
 
     frame = read_rows(path)
     given, losses = going_on._naive_baselines(
-        going_on._features(frame)[0], going_on._labels(frame.sold)
+        going_on._plain(frame)[0], going_on._labels(frame.sold)
     )
-    assert losses[name] == pytest.approx(bench.score().metrics["rmse"] ** 2, rel=1e-5)
+    assert losses[name] == pytest.approx(environment.score().metrics["rmse"] ** 2, rel=1e-5)
     assert given["baselines"]["features"]["columns"] == [*features.state()["columns"]]
 
 
+@pytest.mark.slow
 def test_the_baseline_goes_on_with_the_model_through_its_file(table, tmp_path):
     frame = pd.read_csv(table).drop(columns=["dear", "when"])
     for target, part in (("sold", frame), ("kind", frame.dropna(subset="kind"))):
-        going_on = Continued.new(read_rows(_written(part, tmp_path)), target=target)
+        going_on = StreamModel.for_table(read_rows(_written(part, tmp_path)), target=target)
         whole = going_on._naive_baselines(*_table(going_on, _written(part, tmp_path)))[1]
         losses, rows = dict.fromkeys(whole, 0.0), 0
         for half in (part[: N // 2], part[N // 2 :]):
@@ -174,9 +183,9 @@ def test_the_baseline_goes_on_with_the_model_through_its_file(table, tmp_path):
             for name, loss in losses_here.items():
                 losses[name] += loss * len(half)
             rows += len(half)
-            going_on.learn(read_rows(path, going_on.kinds))
+            going_on.learn_table(read_rows(path, going_on.kinds))
             going_on.model.save(tmp_path / "model")
-            going_on = Continued.load(tmp_path / "model")
+            going_on = load_file(tmp_path / "model")
         assert rows == len(part)
         assert {k: v / rows for k, v in losses.items()} == pytest.approx(whole, rel=1e-4)
 
@@ -188,4 +197,4 @@ def _written(frame, folder):
 
 def _table(going_on, path):
     frame = read_rows(path, going_on.kinds)
-    return going_on._features(frame)[0], going_on._labels(frame[going_on.target])
+    return going_on._plain(frame)[0], going_on._labels(frame[going_on.target])

@@ -1,4 +1,4 @@
-"""A registered model is the one that was ranked: what the bench saw it sees, and scores alike."""
+"""Registered models: they see the features of the environment, and score as they ranked."""
 
 import dataclasses
 
@@ -6,18 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.benches import holdout as divided
+from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.trials import plans
-from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.models.columns import typed
-from leaseboard.tasks.models.load import load
+from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.winner import fit
-from leaseboard.tasks.preprocess import StreamOptions, as_stream, split
-from leaseboard.tasks.preprocess.streaming import order_of
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream, order_of
 
 N_ROWS = 300
 SPACE = """\
@@ -37,7 +37,7 @@ arms:
 
 @pytest.fixture
 def mixed(tmp_path):
-    """Writes data with every kind of column, with gaps, and with categories that occur once."""
+    """Write data with every kind of column, with gaps, and with categories that occur once."""
 
     def write(target):
         rng = np.random.default_rng(0)
@@ -68,7 +68,7 @@ def mixed(tmp_path):
 
 @pytest.fixture
 def space(tmp_path):
-    """Writes a space of learners, one of which draws by its seed."""
+    """Write a space of learners, one of which draws by its seed."""
 
     def write(task):
         kind = "Regressor" if task == "regression" else "Classifier"
@@ -79,15 +79,13 @@ def space(tmp_path):
     return write
 
 
-def again(model, folder):
-    """The model as a server loads it."""
-    folder.mkdir()
-    model.save(folder)
-    return load(folder)
+def again(model):
+    """Return the model as a server loads it."""
+    return load(model.dump(), "it")
 
 
 def sent(features):
-    """Raw rows as a caller sends them, who knows no categories and no narrow numbers."""
+    """Return raw rows as a caller sends them, who knows no categories and no narrow numbers."""
     rows = features.reset_index(drop=True).copy()
     for name, column in rows.items():
         if isinstance(column.dtype, pd.CategoricalDtype):
@@ -95,7 +93,7 @@ def sent(features):
     return rows.astype({name: "int64" for name in rows if rows[name].dtype.kind == "i"})
 
 
-BENCHES = [
+ENVIRONMENTS_ = [
     {"protocol": "holdout"},
     {"protocol": "holdout", "scale": "standard"},
     {"protocol": "cv", "folds": 3},
@@ -105,29 +103,29 @@ BENCHES = [
 
 
 @pytest.mark.parametrize(
-    ("task", "bench"),
+    ("task", "environment"),
     [
-        *(("classification", bench) for bench in BENCHES),
-        *(("regression", bench) for bench in BENCHES[:2]),
+        *(("classification", environment) for environment in ENVIRONMENTS_),
+        *(("regression", environment) for environment in ENVIRONMENTS_[:2]),
     ],
     ids=str,
 )
 @pytest.mark.parametrize("arm", ["forest", "neighbors"])
-def test_a_policys_winner(race, mixed, space, tmp_path, task, bench, arm):
+def test_a_policys_winner(race, mixed, space, tmp_path, task, environment, arm):
     data = mixed("number" if task == "regression" else "class")
-    given = {"space": space(task), "arms": [arm], "optimiser": "random", **bench}
-    result, _, fitted = race("average", data, budget=2, bench=given)
-    model = again(fitted.model, tmp_path / "saved")
+    given = {"space": space(task), "arms": [arm], "optimiser": "random", **environment}
+    result, _, fitted = race("average", data, budget=2, environment=given)
+    model = again(fitted.model)
 
-    fold = arrays_of(fitted.dataset, bench)
+    fold = arrays_of(fitted.dataset, environment)
     features, target = fitted.dataset.features, fitted.dataset.target
     *_, test = rows_of(fitted.dataset, given)
-    known = {column.name for column in model.description.columns}
+    known = {column.name for column in model.columns}
     raw = sent(features.iloc[test])
-    seen = model.estimator["columns"].transform(typed(raw, model.description.columns))
+    seen = model.estimator["columns"].transform(typed(raw, model.columns))
     predicted = model.predict(raw)
 
-    assert known == set(features.columns) - ({"said"} if "split_column" in bench else set())
+    assert known == set(features.columns) - ({"said"} if "split_column" in environment else set())
     np.testing.assert_array_equal(seen, fold.test_x)
     assert seen.dtype == fold.test_x.dtype == np.float32
     if task == "classification":
@@ -139,23 +137,23 @@ def test_a_policys_winner(race, mixed, space, tmp_path, task, bench, arm):
     assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
 
 
-def test_a_winner_of_the_space_that_nobody_named_is_of_its_task(race, mixed):
+def test_a_winner_of_the_space_that_no_one_named_is_of_its_task(race, mixed):
     given = {"arms": ["ridge"], "optimiser": "random"}
-    result, _, fitted = race("average", mixed("number"), budget=1, bench=given)
+    result, _, fitted = race("average", mixed("number"), budget=1, environment=given)
 
     assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
 
 
-def arrays_of(dataset, bench):
-    """The arrays of the fit that the bench tests."""
-    scale = bench.get("scale", "none")
-    if bench["protocol"] == "holdout":
+def arrays_of(dataset, environment):
+    """Return the arrays of the fit that the environment tests."""
+    scale = environment.get("scale", "none")
+    if environment["protocol"] == "holdout":
         return plans.holdout(dataset, 0, scale).folds[0]
-    return plans.cross_validation(dataset, 0, 3, bench.get("split_column"), scale).refit
+    return plans.cross_validation(dataset, 0, 3, environment.get("split_column"), scale).refit
 
 
 def rows_of(dataset, given):
-    """The rows to train on and to test on, from the data themselves or from the split."""
+    """Return the rows to train on and to test on, from the data themselves or from the split."""
     if "split_column" in given:
         said = dataset.features["said"].astype(str)
         return np.flatnonzero(said == "train"), np.flatnonzero(said == "test")
@@ -167,8 +165,16 @@ def rows_of(dataset, given):
 
 
 def test_a_policys_winner_that_scores_otherwise_is_refused(mixed, space, tmp_path):
-    bench = {"space": space("classification"), "optimiser": "random"}
-    job = Job("random-joint", mixed("class"), 0, 0, label="random-joint", budget=2, bench=bench)
+    environment = {"space": space("classification"), "optimiser": "random"}
+    job = Job(
+        "random-joint",
+        mixed("class"),
+        0,
+        0,
+        name="random-joint",
+        budget=2,
+        environment=environment,
+    )
     result, _ = run_job(job, tmp_path)
     other = dataclasses.replace(result, metrics={**result.metrics, "test": 0.123})
     unknown = dataclasses.replace(result, champion_seed=None)
@@ -188,19 +194,19 @@ HOLDOUTS = [
 ]
 
 
-@pytest.mark.parametrize(("target", "bench"), HOLDOUTS, ids=str)
+@pytest.mark.parametrize(("target", "environment"), HOLDOUTS, ids=str)
 @pytest.mark.parametrize("algorithm", ["apple", "linear"])
-def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, bench):
-    bench = {"missing": "zero", **bench}
+def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, environment):
+    environment = {"missing": "zero", **environment}
     settings = {"alpha": 0.5} if algorithm == "apple" else {}
-    result, _, fitted = race(algorithm, mixed(target), bench=bench, settings=settings)
-    model = again(fitted.model, tmp_path / "saved")
+    result, _, fitted = race(algorithm, mixed(target), environment=environment, settings=settings)
+    model = again(fitted.model)
 
-    options = Options(**bench)
+    options = Options(**environment)
     n_rows = options.max_rows or N_ROWS
     _, test = divided.split(n_rows, 0, test_share=options.test_share, order=options.order)
     raw = sent(fitted.dataset.features.iloc[test])
-    seen = model.encoder.transform(typed(raw, model.description.columns)).toarray()
+    seen = model.encoder.transform(typed(raw, model.columns)).toarray()
     rows, truth = as_holdout(fitted.dataset, options, 0).test.rows, fitted.dataset.target
     expected = rows if isinstance(rows, np.ndarray) else rows.toarray()
     predicted = model.predict(raw)
@@ -208,9 +214,9 @@ def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, bench):
     np.testing.assert_array_equal(seen.astype(np.float32), expected)
     if target == "class":
         one = np.isin(truth.iloc[test].astype(str), options.positive)
-        score = np.mean((predicted == model.description.classes[1]) != one)
+        score = np.mean((predicted == model.classes[1]) != one)
     else:
-        low, high = model.description.target or (0.0, 1.0)
+        low, high = model.offset, model.offset + model.factor
         score = np.mean((predicted - truth.iloc[test]) ** 2) / (high - low) ** 2
     assert fitted.test == result.score == pytest.approx(score, rel=1e-5)
 
@@ -223,17 +229,17 @@ STREAMS = [
 ]
 
 
-@pytest.mark.parametrize(("target", "bench"), STREAMS, ids=str)
-def test_a_streams_winner(race, mixed, tmp_path, target, bench):
+@pytest.mark.parametrize(("target", "environment"), STREAMS, ids=str)
+def test_a_streams_winner(race, mixed, tmp_path, target, environment):
     """A stream has no test rows: the champion must say of every row what it says in the run."""
-    bench = {"missing": "zero", **bench}
-    _, learner, fitted = race("vanilla", mixed(target), bench=bench)
-    model = again(fitted.model, tmp_path / "saved")
+    environment = {"missing": "zero", **environment}
+    _, learner, fitted = race("vanilla", mixed(target), environment=environment)
+    model = again(fitted.model)
 
-    options = StreamOptions(**bench)
+    options = StreamOptions(**environment)
     stream, order = as_stream(fitted.dataset, options, 0), order_of(fitted.dataset, options, 0)
     raw = sent(fitted.dataset.features.iloc[order].reset_index(drop=True))
-    rows = typed(raw, model.description.columns)
+    rows = typed(raw, model.columns)
     ours = learner.predict_many(stream.features).astype(np.float64)
 
     np.testing.assert_array_equal(model.encoder.transform(rows), stream.features)
@@ -243,7 +249,7 @@ def test_a_streams_winner(race, mixed, tmp_path, target, bench):
     else:
         numbers = fitted.dataset.target.to_numpy()
         shift = abs(numbers.min()) + 1
-        logged = bench.get("log_target") is True
+        logged = environment.get("log_target") is True
         np.testing.assert_array_equal(model.predict(raw), np.exp(ours) - shift if logged else ours)
 
 
@@ -255,23 +261,23 @@ SELECTIONS = [
 ]
 
 
-@pytest.mark.parametrize(("algorithm", "bench"), SELECTIONS, ids=str)
-def test_a_selections_winner(race, mixed, tmp_path, algorithm, bench):
-    if "configurations" not in bench:
+@pytest.mark.parametrize(("algorithm", "environment"), SELECTIONS, ids=str)
+def test_a_selections_winner(race, mixed, tmp_path, algorithm, environment):
+    if "configurations" not in environment:
         (tmp_path / "own.py").write_text(
             "from sklearn.ensemble import RandomForestClassifier\n"
             "from sklearn.neighbors import KNeighborsClassifier\n"
             "PIPELINES = {'near': KNeighborsClassifier(),"
             " 'forest': RandomForestClassifier(5, random_state=1)}\n"
         )
-        bench = {**bench, "pipelines": str(tmp_path / "own.py")}
-    result, _, fitted = race(algorithm, mixed("class"), bench=bench)
-    model = again(fitted.model, tmp_path / "saved")
+        environment = {**environment, "pipelines": str(tmp_path / "own.py")}
+    result, _, fitted = race(algorithm, mixed("class"), environment=environment)
+    model = again(fitted.model)
 
-    divided = sampled.split(fitted.dataset, 0, bench.get("test_fraction", 0.2))
+    divided = sampled.split(fitted.dataset, 0, environment.get("test_fraction", 0.2))
     _, test = divided.rows()
     raw = sent(fitted.dataset.features.iloc[test])
-    seen = model.estimator["columns"].transform(typed(raw, model.description.columns))
+    seen = model.estimator["columns"].transform(typed(raw, model.columns))
     expected, _ = divided.samples.test(len(test))
     truth = fitted.dataset.target.iloc[test].astype(str)
 
@@ -285,8 +291,8 @@ def test_a_selections_winner_that_scores_otherwise_is_refused(race, mixed, tmp_p
         "from sklearn.tree import DecisionTreeClassifier\n"
         "PIPELINES = {'tree': DecisionTreeClassifier(max_depth=2, random_state=0)}\n"
     )
-    bench = {"pipelines": str(tmp_path / "own.py")}
-    job = Job("full-run", mixed("class"), 0, 0, label="full-run", bench=bench)
+    environment = {"pipelines": str(tmp_path / "own.py")}
+    job = Job("full-run", mixed("class"), 0, 0, name="full-run", environment=environment)
     result, _ = run_job(job, tmp_path)
 
     assert fit(job, result).test == result.score

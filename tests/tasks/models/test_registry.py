@@ -10,17 +10,30 @@ import sys
 import time
 import urllib.error
 import urllib.request
+import zipfile
 from pathlib import Path
 
 import mlflow
 import numpy as np
 import pytest
+from mlflow.exceptions import MlflowException
+from mlflow.utils.validation import _validate_logged_model_name, _validate_model_name
 
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.machine.failpoints import VARIABLE
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.registry import keep_of, listed, promote, register, roll_back
-from leaseboard.tasks.track import log_race
+from leaseboard.tasks.models.registry import (
+    finishing,
+    listed,
+    live_file,
+    promote,
+    register,
+    roll_back,
+)
+from leaseboard.tasks.models.winner import REFUSED, check_name, slug
 from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.tracker import log_race
 
 ROOT = Path(__file__).resolve().parents[3]
 FRIED = "synthetic:fried?rows=400&seed=0"
@@ -30,7 +43,7 @@ PATIENCE = 180.0
 
 @pytest.fixture
 def add(uri, race):
-    """Registers one fitted model with scores of one's own."""
+    """Register one fitted model with scores of one's own."""
     result, _, fitted = race("vanilla", FRIED)
 
     def register_scores(scores, name="m", **fields):
@@ -99,14 +112,83 @@ def test_a_store_on_postgresql_keeps_models_too(database, race, monkeypatch):
     )
 
 
-def test_a_model_is_tied_to_the_run_of_its_job(uri, race, tmp_path):
-    result, _, fitted = race("vanilla", FRIED)
-    log_race(result, tmp_path / "job" / "events.jsonl.gz", uri)
-    register(uri, "m", fitted, [result], group="race", date="2026-11-21", versions={})
-    client = open_store(uri)
-    run = client.get_run(client.get_model_version("m", "1").run_id)
+@pytest.fixture
+def raced(uri, race, tmp_path):
+    """Return a function that logs one race and registers its winner, and the result."""
+    result, _, fitted = race("chacha", FRIED)
+    more = dataclasses.replace(result, key="more", repetition=1, score=result.score * 1.1)
+
+    def add():
+        log_race(result, tmp_path / "job" / "events.jsonl.gz", uri)
+        register(uri, "m", fitted, [result, more], group="race", date="2026-11-21", versions={})
+        return open_store(uri).get_model_version("m", "1")
+
+    return add, result
+
+
+def model_of(version):
+    return version.source.removeprefix("models:/")
+
+
+def test_a_version_shows_metrics_bounds_parameters_and_dataset(uri, raced):
+    (add, result), client = raced, open_store(uri)
+    version = add()
+    run = client.get_run(version.run_id)
+    model = client.get_logged_model(model_of(version))
+    measured = {metric.key: metric.value for metric in model.metrics}
 
     assert run.data.tags["leaseboard.key"] == result.key
+    assert model.source_run_id == run.info.run_id
+    assert [output.model_id for output in run.outputs.model_outputs] == [model.model_id]
+    assert json.loads(model.tags["mlflow.modelVersions"]) == [{"name": "m", "version": "1"}]
+    assert model.params["name"] == "chacha"
+    assert any(name.startswith("champion.") for name in model.params)
+    assert measured["score"] == result.score
+    assert measured["bound.lower"] <= measured["bound.upper"]
+    assert measured["score.mean.lower"] < measured["score.mean"] < measured["score.mean.upper"]
+    assert {metric.dataset_name for metric in model.metrics} == {FRIED}
+    for shown in (
+        f"| score | {result.score:.6g} |",
+        "| bound.lower |",
+        "| environment | stream |",
+    ):
+        assert shown in version.description
+    assert version.description == model.tags["mlflow.note.content"]
+    assert max(map(len, version.tags.values())) < 200  # no file is a tag, which fills the page
+
+
+def test_registering_again_neither_repeats_nor_loses_what_a_version_shows(uri, raced):
+    (add, _), client = raced, open_store(uri)
+    before = add()
+    shown = len(client.get_logged_model(model_of(before)).metrics)
+    client.delete_run(
+        before.run_id
+    )  # the next race logs it again, and MLflow's metrics go with it
+    for _ in range(2):
+        version = add()
+        assert len(client.get_logged_model(model_of(version)).metrics) == shown
+        run = client.get_run(version.run_id)
+        assert [output.model_id for output in run.outputs.model_outputs] == [model_of(version)]
+        assert len(client.get_metric_history(version.run_id, "score")) == 1
+    assert [each.version for each in client.search_model_versions("name='m'")] == [1]
+
+
+@pytest.mark.parametrize("call", ["log_model_artifacts", "log_batch", "create_model_version"])
+def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch, call):
+    def die(*_, **__):
+        raise KeyboardInterrupt
+
+    (add, _), client = raced, open_store(uri)
+    with monkeypatch.context() as patch:
+        patch.setattr(mlflow.MlflowClient, call, die)
+        with pytest.raises(KeyboardInterrupt):
+            add()
+    version = add()
+    place = client.get_run(version.run_id).info.experiment_id
+    (model,) = client.search_logged_models([place])
+
+    assert (model.model_id, model.status) == (model_of(version), "READY")
+    assert model.metrics
 
 
 def test_the_same_work_is_registered_once(uri, add):
@@ -118,7 +200,7 @@ def test_the_first_challenger_becomes_champion(uri, add):
     add([1.0, 1.2])
     outcome = promote(uri, "m")
 
-    assert (outcome.promoted, outcome.champion, outcome.check) == (True, None, None)
+    assert (outcome.promoted, outcome.explanation) == (True, "there was no champion")
     assert aliases(uri) == {"champion": 1}
 
 
@@ -157,7 +239,34 @@ def test_the_previous_champion_comes_back(uri, add):
 
     assert roll_back(uri, "m") == "1"
     assert aliases(uri) == {"champion": 1, "previous": 2}
-    assert keep_of(uri, "m") == ""
+    assert live_file(uri, "m") == ""
+
+
+@pytest.mark.parametrize("point", ["registry.between-aliases", "registry.before-end"])
+def test_a_change_of_the_champion_that_is_stopped_is_finished_by_the_next_call(
+    uri, add, point, monkeypatch
+):
+    def stopped(change):
+        with monkeypatch.context() as patch:
+            patch.setenv(VARIABLE, f"{point}=raise")
+            with pytest.raises(RuntimeError, match=point):
+                whole(change)
+        return whole(change)
+
+    def whole(change):
+        found = change(uri, "m")
+        with finishing(uri, "m") as what:
+            assert what.split()[2] == str(aliases(uri)["champion"])
+        return found
+
+    add([1.0, 1.2])
+    assert stopped(promote).explanation == "there was no champion"
+    add([0.9, 1.1])
+    assert stopped(promote).explanation.startswith("against version 1: better by")
+    assert aliases(uri) == {"champion": 2, "previous": 1}
+    assert stopped(roll_back) == "1"
+    assert aliases(uri) == {"champion": 1, "previous": 2}
+    assert roll_back(uri, "m") == "2", "one that was finished is followed by another"
 
 
 def test_on_demand_only_a_better_one_is_promoted(uri, add):
@@ -187,6 +296,8 @@ def test_wrong_names_and_nothing_to_promote_are_one_clear_line(uri, add):
     with pytest.raises(UsageError, match="did you mean 'm'"):
         promote(uri, "mm")
     promote(uri, "m")
+    with finishing(uri, "m"):
+        pass
     with pytest.raises(UsageError, match="m has no challenger"):
         promote(uri, "m")
 
@@ -213,6 +324,39 @@ def test_a_model_behind_a_hundred_others_is_promoted_and_listed(uri, add):
     assert [row["name"] for row in listed(uri)] == ["m"]
     with pytest.raises(UsageError, match="did you mean 'm'"):
         promote(uri, "mm")
+
+
+LOAD = """
+import sys, leaseboard, mlflow, numpy as np, pandas as pd
+assert leaseboard.__file__.startswith(sys.argv[1]), leaseboard.__file__
+rows = pd.read_json(sys.argv[3], orient="split")
+print(*mlflow.pyfunc.load_model(sys.argv[2]).predict(rows))
+"""
+
+
+@pytest.mark.slow  # it compiles its kernels
+def test_a_model_brings_the_leaseboard_that_it_needs(uri, raced, race, monkeypatch, tmp_path):
+    """As ``mlflow models serve`` installs it, from a path within the model."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    raced[0]()
+    place = Path(mlflow.artifacts.download_artifacts("models:/m/1", dst_path=tmp_path / "model"))
+    own, *others = (place / "requirements.txt").read_text().split()
+    with zipfile.ZipFile(place / own.removesuffix("[tables]")) as wheel:
+        assert wheel.testzip() is None
+        wheel.extractall(tmp_path / "installed")
+    (installed,) = (tmp_path / "installed").glob("*.dist-info")
+    for line in (installed / "RECORD").read_text().splitlines():
+        name, _, size = line.rsplit(",", 2)
+        assert (tmp_path / "installed" / name).stat().st_size == int(size or 0) or "RECORD" in name
+    assert not [each for each in others if each.startswith("leaseboard")]
+    sent = columns.example(load(FRIED).features)
+    sent.to_json(tmp_path / "rows.json", orient="split")
+    said = subprocess.check_output(
+        [sys.executable, "-c", LOAD, tmp_path / "installed", place, tmp_path / "rows.json"],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")}, cwd=tmp_path, text=True,
+    )  # fmt: skip
+    expected = mlflow.pyfunc.load_model("models:/m/1").predict(sent)
+    np.testing.assert_allclose([float(each) for each in said.split()], expected)
 
 
 @pytest.mark.slow
@@ -260,3 +404,15 @@ def wait_for(address, server):
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             time.sleep(0.2)
     raise AssertionError(f"no answer from {address}")
+
+
+def test_a_name_is_one_that_mlflow_takes():
+    for text in ("file:cls.csv", "openml:215?task=regression&rows=1", "a%20'b\""):
+        name = check_name(f"s3-{slug(text)}")
+        _validate_logged_model_name(name)
+        _validate_model_name(name)
+    for character in REFUSED:
+        with pytest.raises(MlflowException):
+            _validate_logged_model_name(f"a{character}b")
+        with pytest.raises(UsageError, match="use letters, digits and hyphens"):
+            check_name(f"a{character}b")

@@ -1,4 +1,4 @@
-"""Who wins a suite on a data set, and that the model is the recorded result's."""
+"""Who wins a suite on a dataset, and that the model is the recorded result's."""
 
 import dataclasses
 
@@ -18,7 +18,7 @@ SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "ch
 def results(scores, direction="min"):
     return [
         Result(
-            key=f"{label}{repetition}", algorithm=label, label=label, data=DATA, digest="d",
+            key=f"{label}{repetition}", algorithm=label, name=label, data=DATA, digest="d",
             seed=1, environment_seed=2, repetition=repetition, direction=direction,
             status="crash" if score is None else "ok", score=score,
         )
@@ -27,26 +27,26 @@ def results(scores, direction="min"):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("direction", "label"), [("min", "chacha"), ("max", "vanilla")])
-def test_the_best_mean_wins(direction, label):
+@pytest.mark.parametrize(("direction", "name"), [("min", "chacha"), ("max", "vanilla")])
+def test_the_best_mean_wins(direction, name):
     found = results({"vanilla": [1.0, 3.0], "chacha": [1.5, 1.6]}, direction)
     winner = winner_of(SUITE.jobs(), found, DATA)
 
-    assert (winner.job.label, winner.job.repetition) == (label, 0)
+    assert (winner.job.name, winner.job.repetition) == (name, 0)
     assert [r.repetition for r in winner.results] == [0, 1]
 
 
 def test_an_incomplete_algorithm_cannot_win():
     found = results({"vanilla": [3.0, 3.0], "chacha": [1.0, None]})
 
-    assert winner_of(SUITE.jobs(), found, DATA).job.label == "vanilla"
+    assert winner_of(SUITE.jobs(), found, DATA).job.name == "vanilla"
 
 
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
         ({"complete": False, "reason": "ended early: 1 of 500 examples"}, "ended early: 1 of 500"),
-        ({"hindsight": True}, "declares hindsight"),
+        ({"oracle_baseline": True}, "is an oracle baseline"),
     ],
 )
 def test_what_cannot_be_compared_cannot_win(fields, why):
@@ -54,25 +54,25 @@ def test_what_cannot_be_compared_cannot_win(fields, why):
     found = results({"vanilla": [3.0, 3.0], "chacha": [0.0, 0.0]})
     cheat = [*found[:3], dataclasses.replace(found[3], **fields)]
 
-    assert winner_of(SUITE.jobs(), cheat, DATA).job.label == "vanilla"
+    assert winner_of(SUITE.jobs(), cheat, DATA).job.name == "vanilla"
     with pytest.raises(UsageError, match=rf"can be compared \(first: chacha: {why}"):
         winner_of(SUITE.jobs(), cheat[2:], DATA)
 
 
-def test_nobody_complete_is_one_clear_line():
+def test_no_one_complete_is_one_clear_line():
     with pytest.raises(UsageError, match="no algorithm has a score in every repetition"):
         winner_of(SUITE.jobs(), results({"vanilla": [1.0]}), DATA)
 
 
 @pytest.fixture
 def ran(tmp_path):
-    job = Job("vanilla", DATA, 0, 0, label="vanilla")
+    job = Job("vanilla", DATA, 0, 0, name="vanilla")
     return job, run_job(job, tmp_path)[0]
 
 
 def test_a_run_is_repeated_for_its_model(ran):
     job, result = ran
-    assert fit(job, result).model.description.kind == "stream"
+    assert fit(job, result).model.kind == "ended-stream"
 
 
 def test_a_run_that_does_not_repeat_is_refused(ran):
@@ -89,7 +89,7 @@ def test_data_that_changed_are_refused(ran):
 
 
 def test_a_run_without_a_model_is_refused(tmp_path):
-    job = Job("stage-poly", DATA, 0, 0, label="stage-poly")
+    job = Job("stage-poly", DATA, 0, 0, name="stage-poly")
     result, learner = run_job(job, tmp_path)
     assert learner is None
     with pytest.raises(UsageError, match="the run left no model: only apple"):

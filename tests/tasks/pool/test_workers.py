@@ -1,5 +1,7 @@
 import os
+import signal
 import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,7 @@ from leaseboard.tasks.folder.results import EVENTS, LOG
 from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
-from leaseboard.tasks.processes import leash
+from leaseboard.tasks.processes import watchdog
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -22,7 +24,7 @@ FOREIGN = "mine.py:Mine"  # which runs in a fork; the stand-ins do not read it
 
 
 def job(data, algorithm="vanilla"):
-    return Job(algorithm=algorithm, data=data, seed=1, environment_seed=0, label="vanilla")
+    return Job(algorithm=algorithm, data=data, seed=1, environment_seed=0, name="vanilla")
 
 
 def key(work):
@@ -42,7 +44,7 @@ def pool(limits=None, size=1):
 
 @pytest.fixture(scope="module")
 def shared():
-    """One pool for every job that breaks no limit: what one job does must not hurt the next."""
+    """Yield one pool for all jobs that break no limit: one job must not hurt the next."""
     with pool() as workers:
         yield workers
 
@@ -83,7 +85,7 @@ def test_every_ending_has_its_status_and_the_next_job_runs(
     ended = run(shared, data, tmp_path / "bad", algorithm)
     after = run(shared, "well", tmp_path / "good", algorithm)
 
-    assert (ended.status, ended.reason) == (status, reason)
+    assert (ended.status, ended.reason.removesuffix(", after 10 rows")) == (status, reason)
     assert ended.key == key(job(data, algorithm))
     assert after.status == "ok"
 
@@ -95,7 +97,7 @@ def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
     assert ended.reason == "the data or the code are not those that were planned"
 
 
-def test_a_log_that_the_job_overwrote_is_no_log(shared, folder):
+def test_a_log_that_the_job_overwrote_is_not_a_log(shared, folder):
     ended = run(shared, f"overwrite:{folder / EVENTS}", folder)
 
     assert (ended.status, ended.events) == ("crash", None)
@@ -118,6 +120,7 @@ def test_a_traceback_is_kept(shared, folder):
     assert "in misbehave" in (folder / LOG).read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "limits", "status", "what"),
     [
@@ -129,12 +132,13 @@ def test_a_traceback_is_kept(shared, folder):
     ],
 )
 @pytest.mark.parametrize("algorithm", ["vanilla", FOREIGN])
-def test_limits_hold_whatever_the_job_does(folder, data, limits, status, what, algorithm):
+def test_limits_hold_for_every_kind_of_job(folder, data, limits, status, what, algorithm):
     with pool(Limits(**limits)) as workers:
         begun = time.monotonic()
         ended = run(workers, data, folder, algorithm)
 
-        assert (ended.status, ended.reason) == (status, f"over the limit of {what}")
+        after = ", after 10 rows" if ended.metrics else ""  # none if the log was not flushed
+        assert (ended.status, ended.reason) == (status, f"over the limit of {what}{after}")
         assert time.monotonic() - begun < 240
         assert ended.wall_seconds > 0.05  # memory is eaten in a fifth of a second
         assert [type(event).__name__ for event in read_partial_log(folder / "events.jsonl.gz")][
@@ -165,9 +169,10 @@ def test_the_process_of_trials_serves_the_next_job_and_ends_with_its_worker(tmp_
     assert_gone(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("data", "status"), [("flee-and-hang", "timeout"), ("flee", "ok")])
 def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
-    """Whether the worker is killed, or is to take the next job."""
+    """The worker is killed, or takes the next job."""
     trace = tmp_path / "trace"
     with pool(Limits(wall_seconds=5) if status == "timeout" else Limits()) as workers:
         assert run(workers, f"{data}:{trace}", folder).status == status
@@ -177,22 +182,44 @@ def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
         assert trace.stat().st_size == hops
 
 
-def test_a_fork_bomb_holds_up_nobody(monkeypatch):
-    """What forks faster than it is killed is given up after a while."""
-    monkeypatch.setattr(leash, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(leash, "_children", lambda pid: [2**22 + 1] if pid == 1 else [])
-    monkeypatch.setattr(leash, "is_over", lambda _: False)
+def test_a_fork_bomb_does_not_delay_other_jobs(monkeypatch):
+    """The pool gives up processes that fork faster than it kills them."""
+    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(watchdog, "_children", lambda pid, **_: [2**22 + 1] if pid == 1 else [])
+    monkeypatch.setattr(watchdog, "is_over", lambda _: False)
 
-    assert not leash.kill_below(1)
+    assert not watchdog.kill_below(1)
 
 
-def test_a_look_that_was_cut_short_has_not_seen_that_nobody_is_left(monkeypatch):
-    late = leash.PATIENCE_SECONDS + 1
+def test_the_newest_child_is_stopped_before_a_long_list_is_read_to_its_end(monkeypatch):
+    """A process that forks and exits leaves thousands of children that nothing has waited for."""
+    sent = []
+    monkeypatch.setattr(watchdog, "_signal", lambda pid, number: sent.append((pid, number)))
+    monkeypatch.setattr(watchdog, "is_over", lambda _: pytest.fail("it looked before it stopped"))
+    children = [subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1) for _ in range(3)]
+    try:
+        newest = children[-1].pid
+        found = watchdog._children(os.getpid(), stopped_but=())
+        assert {child.pid for child in children} <= set(found)
+        assert (newest, signal.SIGSTOP) in sent
+        assert not {child.pid for child in children[:-1]} & {pid for pid, _ in sent}
+        sent.clear()
+        watchdog._children(os.getpid(), stopped_but=found)
+        watchdog._children(os.getpid())
+        assert not sent
+    finally:
+        for child in children:
+            child.kill()
+            child.communicate()
+
+
+def test_an_interrupted_search_does_not_report_that_all_processes_ended(monkeypatch):
+    late = watchdog.PATIENCE_SECONDS + 1
     clock = iter([0.0, 0.0])  # it is paused once it has begun to look
-    monkeypatch.setattr(leash, "time", SimpleNamespace(monotonic=lambda: next(clock, late)))
-    monkeypatch.setattr(leash, "_children", lambda _: pytest.fail("it looked too late"))
+    monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=lambda: next(clock, late)))
+    monkeypatch.setattr(watchdog, "_children", lambda *_, **__: pytest.fail("it looked too late"))
 
-    assert not leash.kill_below(1)
+    assert not watchdog.kill_below(1)
 
 
 def test_stop_interrupts_running_jobs_at_once(folder):
@@ -206,7 +233,9 @@ def test_stop_interrupts_running_jobs_at_once(folder):
 
 
 def test_closing_leaves_no_process(monkeypatch):
-    monkeypatch.setattr("leaseboard.tasks.processes.forks.subprocess", subprocess)  # no forks
+    monkeypatch.setattr(
+        "leaseboard.tasks.processes.subprocesses.subprocess", subprocess
+    )  # no forks
     before = {child.pid for child in psutil.Process().children(recursive=True)}
     workers = pool(size=2)
     workers.warm([job("well")] * 2)
@@ -218,7 +247,7 @@ def test_closing_leaves_no_process(monkeypatch):
         assert_gone(pid)
 
 
-def test_the_time_to_start_a_worker_is_no_job_s(folder, tmp_path):
+def test_the_time_to_start_a_worker_counts_for_no_job(folder, tmp_path):
     """The work's module takes longer to import than a job may take to run."""
     slow = tmp_path / "slow.py"
     slow.write_text(

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch import columns, load
-from leaseboard.tasks.fetch.kept import keep
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.cached import cache_dataset
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
 from leaseboard.tasks.preprocess.sparse import SparseEncoder
 from leaseboard.tasks.preprocess.streaming import as_stream
@@ -19,9 +20,8 @@ TIMES = pd.to_datetime(["2024-02-29 06:00", "2024-03-01 18:00", None, "2024-03-0
 WRITTEN = ["2024-02-29T06:00", "2024-03-01T18:00", None, "2024-03-08T06:30"]
 
 
-@pytest.mark.parametrize(
-    "column",
-    [
+def test_however_they_are_given():
+    for column in (
         TIMES,
         TIMES.astype("datetime64[ns]"),
         TIMES.tz_localize("Europe/Berlin"),
@@ -29,15 +29,12 @@ WRITTEN = ["2024-02-29T06:00", "2024-03-01T18:00", None, "2024-03-08T06:30"]
         pd.array(WRITTEN, dtype="string"),
         [text and f"{text}:00+02:00" for text in WRITTEN],
         [None if time is pd.NaT else time.to_pydatetime() for time in TIMES],
-    ],
-    ids=["us", "ns", "zone", "text", "string", "offset", "python"],
-)
-def test_however_they_are_given(column):
-    dates = columns.tidy(pd.Series(column, name="t"))
+    ):
+        dates = columns.tidy(pd.Series(column, name="t"))
 
-    assert columns.is_date(dates)
-    assert not columns.is_text(dates)
-    assert dates.equals(pd.Series(TIMES, name="t").astype("datetime64[us]"))
+        assert columns.is_date(dates)
+        assert not columns.is_text(dates)
+        assert dates.equals(pd.Series(TIMES, name="t").astype("datetime64[us]"))
 
 
 def test_equal_times_of_other_offsets_show_their_own_clocks():
@@ -50,14 +47,14 @@ def test_equal_times_of_other_offsets_show_their_own_clocks():
     assert found[3].hour == 10
 
 
-@pytest.mark.parametrize("taken", ["t days", "t hour"])
-def test_a_column_that_a_date_makes_is_refused(taken):
-    frame = pd.DataFrame({"t": TIMES, taken: 1.0})
-
-    with pytest.raises(DataError, match=f"column '{taken}' is also made of the dates 't': rename"):
-        spread_dates(frame, known_dates(frame))
-    with pytest.raises(DataError, match="rename it"):
-        spread_dates(frame[[taken, "t"]], known_dates(frame))
+def test_a_column_that_a_date_makes_is_refused():
+    for taken in ("t days", "t hour"):
+        frame = pd.DataFrame({"t": TIMES, taken: 1.0})
+        for given in (frame, frame[[taken, "t"]]):
+            with pytest.raises(
+                DataError, match=f"'{taken}' is also made of the dates 't': rename"
+            ):
+                spread_dates(given, known_dates(frame))
 
 
 def test_dates_may_be_called_as_a_part_of_others():
@@ -66,16 +63,19 @@ def test_dates_may_be_called_as_a_part_of_others():
     assert {"t days", "t days days"} <= set(spread_dates(frame, known_dates(frame.iloc[:1])))
 
 
-@pytest.mark.parametrize(
-    "values",
-    [["2024-02-30"], ["2024-02-29", "later"], ["20240229"], ["12:30"], [dt.time(5)], [None]],
-    ids=str,
-)
-def test_what_is_no_date_stays_what_it_was(values):
-    assert columns.as_dates(pd.Series(values, dtype=object)) is None
+def test_what_is_not_a_date_stays_what_it_was():
+    for values in (
+        ["2024-02-30"],
+        ["2024-02-29", "later"],
+        ["20240229"],
+        ["12:30"],
+        [dt.time(5)],
+        [None],
+    ):
+        assert columns.as_dates(pd.Series(values, dtype=object)) is None
 
 
-def test_only_parts_that_vary_are_columns_beside_the_days():
+def test_only_parts_that_vary_are_columns_next_to_the_days():
     days = pd.DataFrame({"t": pd.to_datetime(["2024-03-01", "2024-03-02", "2024-03-04"])})
     found = spread_dates(days, known_dates(days))
 
@@ -84,28 +84,22 @@ def test_only_parts_that_vary_are_columns_beside_the_days():
     assert list(found) == ["t weekday", "t days"]
 
 
-@pytest.mark.parametrize(
-    "encoder",
-    [
-        TableEncoder(),
-        TableEncoder("standard"),
-        UnitRangeEncoder(),
-        SparseEncoder("zero"),
-    ],
-)
-@pytest.mark.parametrize("kind", ["given", "text"])
-def test_every_encoder_takes_them(encoder, kind):
-    frame = pd.DataFrame({"x": range(4), "t": TIMES if kind == "given" else WRITTEN})
-    found = encoder.fit(frame).transform(frame)
-    found = found.toarray() if hasattr(found, "toarray") else found
+def test_every_encoder_takes_them():
+    for encoder in (
+        TableEncoder(), TableEncoder("standard"), UnitRangeEncoder(), SparseEncoder("zero"),
+    ):  # fmt: skip
+        for times in (TIMES, WRITTEN):
+            frame = pd.DataFrame({"x": range(4), "t": times})
+            found = encoder.fit(frame).transform(frame)
+            found = found.toarray() if hasattr(found, "toarray") else found
 
-    assert found.shape[0] == 4
-    assert found.shape[1] >= 5
-    assert np.isfinite(found).all()
-    later = pd.DataFrame({"x": [9], "t": ["1999-12-31T23:59:59.5+01:00"]})
-    assert encoder.transform(later).shape == (1, found.shape[1])
-    with pytest.raises(DataError, match="'t' held dates before and holds 'soon': give ISO dates"):
-        encoder.transform(pd.DataFrame({"x": [9], "t": ["soon"]}))
+            assert found.shape[0] == 4
+            assert found.shape[1] >= 5
+            assert np.isfinite(found).all()
+            later = pd.DataFrame({"x": [9], "t": ["1999-12-31T23:59:59.5+01:00"]})
+            assert encoder.transform(later).shape == (1, found.shape[1])
+            with pytest.raises(DataError, match="'t' held dates before and holds 'soon': give"):
+                encoder.transform(pd.DataFrame({"x": [9], "t": ["soon"]}))
 
 
 def csv_of(tmp_path, *rows):
@@ -138,7 +132,7 @@ def test_a_csv_with_dates_is_a_stream(tmp_path):
 
 def test_kept_data_have_the_same_dates(tmp_path):
     data = csv_of(tmp_path, "2024-03-30T09:00,2024-03-30,1.5,3.5", ",2024-03-31,1,4.5")
-    opened = keep(data, tmp_path).open()
+    opened = cache_dataset(data, tmp_path).open()
 
     assert opened.features.equals(data.features)
     assert opened.digest == data.digest
@@ -146,10 +140,9 @@ def test_kept_data_have_the_same_dates(tmp_path):
     assert other.digest != data.digest
 
 
-@pytest.mark.parametrize("task", ["", "?task=regression", "?task=classification"])
-def test_a_target_of_dates_is_refused(tmp_path, task):
+def test_a_target_of_dates_is_refused(tmp_path):
     path = tmp_path / "due.csv"
     path.write_text("x,due\n1,1970-01-01\n2,1970-01-02\n", encoding="utf-8")
-
-    with pytest.raises(DataError, match="'due' holds dates, and is to be numbers or classes"):
-        load(f"file:{path}{task}")
+    for task in ("", "?task=regression", "?task=classification"):
+        with pytest.raises(DataError, match="'due' holds dates, and is to be numbers or classes"):
+            load(f"file:{path}{task}")

@@ -1,4 +1,4 @@
-"""The encoder of the hold-out bench: numbers, indicators, and the words of texts."""
+"""The encoder of the hold-out environment: numbers, indicators, and the words of texts."""
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ FRAME = pd.DataFrame(
 
 @pytest.fixture
 def encoder():
-    """Fitted on the first two rows."""
+    """Return an encoder that is fitted on the first two rows."""
     return SparseEncoder().fit(FRAME.iloc[:2])
 
 
@@ -36,7 +36,7 @@ def test_columns_follow_one_another(encoder):
     ]
 
 
-def test_words_stand_in_their_places_and_unknown_ones_are_none(encoder):
+def test_words_have_their_columns_and_unknown_words_are_ignored(encoder):
     tokens = [row.tolist() for row in encoder.tokens(FRAME)]
 
     assert tokens == [[4, 5, 4, -1, 8, 8], [6, -1, 9, 10], [-1, -1]]

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch import load
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.preprocess import split, split_by_column
-from leaseboard.tasks.preprocess.splits import deal, quotas
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.preprocess.splits import deal, quotas, split, split_by_column
 
 
 def classes(labels: list[str], **columns: list[str]) -> Dataset:
@@ -81,10 +80,10 @@ def test_too_few_rows_are_an_error():
         split(classes(list("abcdefghi")))
 
 
-@pytest.mark.parametrize("ratios", [(1.0,), (0.5, 0.6), (1.2, -0.2)])
-def test_ratios_must_be_shares(ratios):
-    with pytest.raises(ValueError, match="must be two or three shares that sum to 1"):
-        split(classes(["a", "b"] * 9), ratios)
+def test_ratios_must_be_shares():
+    for ratios in ((1.0,), (0.5, 0.6), (1.2, -0.2)):
+        with pytest.raises(ValueError, match="must be two or three shares that sum to 1"):
+            split(classes(["a", "b"] * 9), ratios)
 
 
 def test_the_authors_split_is_a_column():

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.benches.stream import Origin
+from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.tasks.fetch.columns import tidy_frame
@@ -62,7 +62,7 @@ def test_a_stream_without_gaps_is_what_it_is_with_any_option():
         assert other.namespaces == found[0].namespaces
 
 
-def test_indicators_begin_with_the_gaps_that_they_tell_of():
+def test_indicators_begin_with_the_gaps_that_they_show_of():
     gaps = {"a": [1.0, None, 2.0, None], "b": [1.0, 2.0, None, None]}
     few = stream(**gaps)
     every = stream(StreamOptions(missing="indicate"), **gaps)
@@ -74,7 +74,7 @@ def test_indicators_begin_with_the_gaps_that_they_tell_of():
     assert every.origins[2:] == (Origin("a", "missing"), Origin("b", "missing"))
 
 
-def test_a_column_named_like_an_indicator_stands_for_it():
+def test_a_column_named_like_an_indicator_replaces_it():
     gaps = {"a": [1.0, None, 3.0], "b": [None, 2.0, None], "a is missing": [0.0, 5.0, 0.0]}
     found = stream(StreamOptions(missing="indicate"), **gaps)
 
@@ -139,27 +139,26 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_column_and_a_dictionary_read_every_kind_of_value_alike(kind):
+def test_a_column_and_a_dictionary_read_every_kind_of_value_alike():
     """The vectorised rules, of a file's column, against the scalar ones, of a request."""
-    values = KINDS[kind]
-    column = tidy_frame(pd.DataFrame({"x": pd.Series(values, dtype=object)}))
-    encoder, features, seen = StreamEncoder(), FeatureMap(), []
-    found = encoder.fit_transform(column)
-    for value in values:
-        told = features.values({"x": value})
-        features = features.extended(features.unknown(told))
-        seen.append(features.row(told, learns=True).tolist())
+    for kind, values in KINDS.items():
+        column = tidy_frame(pd.DataFrame({"x": pd.Series(values, dtype=object)}))
+        encoder, features, seen = StreamEncoder(), FeatureMap(), []
+        found = encoder.fit_transform(column)
+        for value in values:
+            known = features.values({"x": value})
+            features = features.extended(features.unknown(known))
+            seen.append(features.row(known, learns=True).tolist())
 
-    assert encoder.names() == features.schema().features
-    assert encoder.origins() == features.schema().origins
-    wide = len(encoder.names())
-    assert found.tolist() == [row + [0.0] * (wide - len(row)) for row in seen]
+        assert encoder.names() == features.schema().features, kind
+        assert encoder.origins() == features.schema().origins, kind
+        wide = len(encoder.names())
+        assert found.tolist() == [row + [0.0] * (wide - len(row)) for row in seen], kind
 
 
-@pytest.mark.parametrize("value", [[1.0], (1,), {1}, 1j, np.ones(2)], ids=repr)
-def test_a_column_and_a_dictionary_refuse_the_same_values(value):
-    with pytest.raises(DataError, match="a column holds numbers, texts, dates"):
-        tidy_frame(pd.DataFrame({"x": pd.Series([value, None], dtype=object)}))
-    with pytest.raises(TypeError, match="a value must be a number, a text, a date"):
-        FeatureMap().values({"x": value})
+def test_a_column_and_a_dictionary_refuse_the_same_values():
+    for value in ([1.0], (1,), {1}, 1j, np.ones(2)):
+        with pytest.raises(DataError, match="a column holds numbers, texts, dates"):
+            tidy_frame(pd.DataFrame({"x": pd.Series([value, None], dtype=object)}))
+        with pytest.raises(TypeError, match="a value must be a number, a text, a date"):
+            FeatureMap().values({"x": value})

@@ -1,4 +1,4 @@
-"""Streams made of data sets: the rules of ChaCha's authors, and what a stream cannot take."""
+"""Streams made of datasets: the rules of ChaCha's authors, and what a stream cannot take."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.benches.stream import MOST_CLASSES
+from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks import fetch
-from leaseboard.tasks.fetch import load
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import RawTable, finish
+from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.references import Reference
-from leaseboard.tasks.jobs.benches.holdout import Options, as_holdout
+from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
 from leaseboard.tasks.preprocess.streaming import (
     StreamOptions,
     as_stream,
@@ -30,30 +30,35 @@ def small(**columns: object) -> pd.DataFrame:
     return pd.DataFrame({"a": [1.0, 2.0, 3.0], **columns, "y": [0.5, 1.5, -2.5]})
 
 
-@pytest.mark.parametrize(
-    ("n_features", "sizes"),
-    [(1, [1]), (9, [1] * 9), (10, [1] * 10), (11, [2] * 5 + [1]), (48, [5] * 9 + [3])],
-)
-def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns(n_features, sizes):
-    frame = pd.DataFrame({f"x{place}": [0.0, 1.0] for place in range(n_features)})
-    spaces = as_stream(dataset(frame.assign(y=[0.5, 1.5]))).namespaces
+def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns():
+    for n_features, sizes in (
+        (1, [1]),
+        (9, [1] * 9),
+        (10, [1] * 10),
+        (11, [2] * 5 + [1]),
+        (48, [5] * 9 + [3]),
+    ):
+        frame = pd.DataFrame({f"x{place}": [0.0, 1.0] for place in range(n_features)})
+        spaces = as_stream(dataset(frame.assign(y=[0.5, 1.5]))).namespaces
 
-    assert [space.stop - space.start for space in spaces] == sizes
-    assert spaces[-1].stop == n_features
-    assert [space.name for space in spaces] == list("abcdefghij"[: len(sizes)])
+        assert [space.stop - space.start for space in spaces] == sizes
+        assert spaces[-1].stop == n_features
+        assert [space.name for space in spaces] == list("abcdefghij"[: len(sizes)])
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "code", "paper"),
-    [(0, 99, False, False), (0, 100, True, False), (-60, 50, True, False), (1, 101, True, True)],
-)
-def test_the_two_readings_of_the_log_rule(low, high, code, paper):
-    target = np.array([low, high], dtype=np.float64)
+def test_the_two_readings_of_the_log_rule():
+    for low, high, code, paper in (
+        (0, 99, False, False),
+        (0, 100, True, False),
+        (-60, 50, True, False),
+        (1, 101, True, True),
+    ):
+        target = np.array([low, high], dtype=np.float64)
 
-    assert needs_log(target, "code") is code
-    assert needs_log(target, "paper") is paper
-    assert needs_log(target, rule=True) is True
-    assert needs_log(target, rule=False) is False
+        assert needs_log(target, "code") is code
+        assert needs_log(target, "paper") is paper
+        assert needs_log(target, rule=True) is True
+        assert needs_log(target, rule=False) is False
 
 
 def test_the_log_shifts_only_targets_that_are_not_positive():
@@ -87,7 +92,7 @@ def test_values_are_rounded_as_the_authors_write_them():
 def test_the_log_is_decided_on_the_whole_set_though_the_stream_is_cut():
     frame = pd.DataFrame({"a": [1.0, 2.0, 3.0], "y": [1.0, 2.0, 1000.5]})
 
-    stream = as_stream(dataset(frame), StreamOptions(max_rows=2))
+    stream = as_stream(dataset(frame), StreamOptions(max_rows=2, log_target="code"))
 
     assert stream.labels.tolist() == [0.0, np.float32(np.log(2))]
 
@@ -112,16 +117,13 @@ def test_a_shuffle_permutes_rows_by_the_seed_before_the_cut():
     assert {tuple(row) for row in first.features.tolist()} <= everything
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
+def test_a_stream_refuses_what_it_cannot_take():
+    for column, message in (
         ([1.0, np.inf, 2.0], "infinite"),
         ([1.0, 1e39, 2.0], r"infinite values \(beyond 3\.4e38\)"),
-    ],
-)
-def test_a_stream_refuses_what_it_cannot_take(column, message):
-    with pytest.raises(DataError, match=rf"^file:test.csv: column 'bad'.*{message}"):
-        as_stream(dataset(small(bad=column)))
+    ):
+        with pytest.raises(DataError, match=rf"^file:test.csv: column 'bad'.*{message}"):
+            as_stream(dataset(small(bad=column)))
 
 
 def test_all_columns_with_gaps_are_named_up_to_five():
@@ -191,79 +193,63 @@ def test_classes_are_counted_among_the_rows_that_come():
     assert len(of_classes(values, max_rows=MOST_CLASSES).classes) == MOST_CLASSES
 
 
-@pytest.mark.parametrize(
-    ("name", "mend"),
-    [("{}", "task=regression, or two classes with threshold="),
-     ("c{}", "name another column with target=")],
-)  # fmt: skip
-def test_too_many_classes_are_answered_with_what_helps(name, mend):
-    values = pd.Categorical([name.format(number) for number in range(MOST_CLASSES + 1)])
-    expected = f"target 'y' has 1001 classes.*2 to 1000 classes; .*{mend}"
-    with pytest.raises(DataError, match=expected):
-        of_classes(values)
+def test_too_many_classes_are_answered_with_what_helps():
+    for name, fix in (("{}", "task=regression, or two classes with threshold="),
+     ("c{}", "name another column with target=")):  # fmt: skip
+        values = pd.Categorical([name.format(number) for number in range(MOST_CLASSES + 1)])
+        expected = f"target 'y' has 1001 classes.*2 to 1000 classes; .*{fix}"
+        with pytest.raises(DataError, match=expected):
+            of_classes(values)
 
 
 FORMS = {
-    "stream": lambda data: as_stream(data, StreamOptions(log_target=False)),
+    "stream": as_stream,
     "holdout": lambda data: as_holdout(data, Options(scale_target=False), 0),
 }
 
 
 @pytest.fixture
 def timed(tmp_path):
-    """A function that makes a regression with its target around a middle."""
+    """Return a function that makes a regression with its target around a middle."""
 
     def make(middle, scale=1.0):
         random = np.random.default_rng(0)
         frame = pd.DataFrame(random.normal(size=(200, 2)), columns=["a", "b"])
         frame["y"] = middle + scale * random.normal(size=200)
         frame.to_csv(tmp_path / "t.csv", index=False)
-        return fetch.load(f"{tmp_path / 't.csv'}?target=y&task=regression")
+        return loading.load(f"{tmp_path / 't.csv'}?target=y&task=regression")
 
     return make
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("middle", [1.76e9, -3e7])
-def test_a_timestamp_is_refused_in_one_line(timed, form, middle):
-    with pytest.raises(DataError, match=r"t\.csv.*: the target's values lie around .*subtract"):
-        FORMS[form](timed(middle))
+def test_only_what_float32_distinguishes_is_taken(timed):
+    for form in FORMS.values():
+        for middle in (1.76e9, -3e7):
+            with pytest.raises(
+                DataError, match=r"t\.csv.*: the target's values lie around .*subtr"
+            ):
+                form(timed(middle))
+        for middle in (0, 2000, 1e4):
+            form(timed(middle))
+    for scale in (1e39, 1e200):
+        with pytest.raises(DataError, match=r"beyond 3\.4e38\): drop those rows, or rescale"):
+            timed(0, scale)
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("middle", [0, 2000, 1e4])
-def test_what_float32_tells_apart_is_taken(timed, form, middle):
-    FORMS[form](timed(middle))
+def test_targets_without_a_spread_and_the_whole_range_of_float32_are_taken():
+    for target in ([0.1], [0.1, 0.1], [0.1] * 3, [1.76e9 + 0.1] * 3, [0, 3.4e38], [0, -3.4e38]):
+        assert in_float32(np.array(target)).tolist() == np.float32(target).tolist()
 
 
-@pytest.mark.parametrize("target", [[0.1], [0.1, 0.1], [0.1] * 3, [1.76e9 + 0.1] * 3])
-def test_what_has_no_spread_is_no_matter(target):
-    assert in_float32(np.array(target)).tolist() == np.float32(target).tolist()
-
-
-@pytest.mark.parametrize("scale", [1e39, 1e200])
-def test_a_file_beyond_float32_is_to_be_rescaled(timed, scale):
-    with pytest.raises(DataError, match=r"beyond 3\.4e38\): drop those rows, or rescale"):
-        timed(0, scale)
-
-
-@pytest.mark.parametrize(
-    ("target", "mend"),
-    [
+def test_a_target_beyond_float32_is_named_with_the_fix():
+    for target, fix in (
         ([0.0, 1e39], r"1e\+39, beyond .* rescale it"),
         ([-1e39, 0.0], r"-1e\+39, beyond .* rescale it"),
         ([-np.inf, 0.0], "-inf, beyond .* rescale it"),
-        ([1e-50, 3e-50], "cannot tell them apart, rescale it"),
-        ([1e-200, 3e-200], "cannot tell them apart, rescale it"),  # their deviation is 0
-        ([1e30, 1.00000001e30], "cannot tell them apart, subtract a constant"),
+        ([1e-50, 3e-50], "cannot distinguish them, rescale it"),
+        ([1e-200, 3e-200], "cannot distinguish them, rescale it"),  # their deviation is 0
+        ([1e30, 1.00000001e30], "cannot distinguish them, subtract a constant"),
         ([], "0 values: give at least one row"),
-    ],
-)
-def test_the_mend_mends_what_is_wrong(target, mend):
-    with pytest.raises(DataError, match=mend):
-        in_float32(np.array(target))
-
-
-@pytest.mark.parametrize("largest", [3.4e38, -3.4e38])
-def test_the_whole_range_of_float32_is_taken(largest):
-    assert in_float32(np.array([0, largest])).tolist() == np.float32([0, largest]).tolist()
+    ):
+        with pytest.raises(DataError, match=fix):
+            in_float32(np.array(target))

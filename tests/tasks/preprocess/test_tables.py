@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.tables import TableEncoder, labels_of, refuse_text
 
 TRAIN = np.array([0, 1, 2])
@@ -23,7 +24,7 @@ COLOURS = pd.Categorical(["red", "green", "red", "blue"], categories=["green", "
 
 
 def encoded(scale="none", **columns: object):
-    """All rows, encoded by the first three."""
+    """Return all rows, encoded by the first three."""
     frame = pd.DataFrame(columns)
     return TableEncoder(scale).fit(frame.iloc[TRAIN]).transform(frame)
 
@@ -48,6 +49,20 @@ def test_strings_are_categories_in_sorted_order_and_gaps_are_zeros():
     X = encoded(c=pd.Series(["u", "b", None, "new"], dtype=object))
 
     assert X.tolist() == [[0, 1], [1, 0], [0, 0], [0, 0]]
+
+
+def test_codes_are_places_after_all_features_of_columns_with_three_categories_and_more():
+    frame = pd.DataFrame(
+        {"c": ["u", "b", "x"], "two": ["n", "y", "n"], "a": [1.0, 2.0, 3.0], "none": [None] * 3}
+    )
+    encoder = TableEncoder(codes=True).fit(frame)
+    X = encoder.transform(frame.assign(c=["x", None, "new"]))
+
+    assert encoder.kinds_.tolist() == [INDICATOR] * 3 + [0] * 3 + [CODE]
+    assert X[:, -1].tolist() == [2, -1, -1]
+    assert X[:, :-1].tolist() == TableEncoder().fit(frame).transform(
+        frame.assign(c=["x", None, "new"])
+    ).tolist()  # fmt: skip
 
 
 def test_categories_are_known_by_their_label_however_they_are_declared():
@@ -103,7 +118,7 @@ def test_scikit_learn_takes_it_for_a_transformer(tmp_path):
     skops.io.dump(copy, tmp_path / "saved")
     (trusted,) = skops.io.get_untrusted_types(file=tmp_path / "saved")
 
-    assert copy.get_params() == {"scale": "standard"}
+    assert copy.get_params() == {"scale": "standard", "codes": False}
     assert model.predict(frame) == pytest.approx([0.0, 1.0, 2.0, 3.0], abs=1e-5)
     for again in (
         skops.io.load(tmp_path / "saved", trusted=[trusted]),

@@ -1,11 +1,11 @@
-"""A process that does as it is told: what the tests of `Companion` start."""
+"""A process that obeys: what the tests of `Subprocess` start."""
 
 import os
 import sys
 import time
 from pathlib import Path
 
-from leaseboard.tasks.processes.companion import to_parent
+from leaseboard.tasks.processes.subprocesses import to_parent
 
 
 def main():

@@ -60,7 +60,7 @@ def test_a_process_that_leaves_without_an_answer_has_crashed():
     assert (outcome.status, outcome.reason) == ("crash", "the process ended with exit code 7")
 
 
-def test_want_of_memory_is_told_apart():
+def test_out_of_memory_is_distinguished():
     ending = forks.call(exhaust, cpu_seconds=60).ending
     assert (ending.status, ending.lasting) == ("memout", False)
 

@@ -1,4 +1,4 @@
-"""A fork tells one thing, is confined, and how it ended is said in words."""
+"""A fork returns one value and is confined, and its ending is described in words."""
 
 import gc
 import os
@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from leaseboard.tasks.processes.channel import Silence
 from leaseboard.tasks.processes.forks import Fork, over_cpu, post_mortem
+from leaseboard.tasks.processes.subprocesses import Silence
 
 
 def test_a_fork_answers_and_its_changes_end_with_it():
@@ -29,7 +29,7 @@ def test_a_fork_answers_and_its_changes_end_with_it():
 
 
 class Knot:
-    """Refers to itself, so that a collection alone ends it, and tells where."""
+    """Self-reference, which only a garbage collection ends; it records where."""
 
     def __init__(self, ended):
         self.me, self.ended = self, ended
@@ -51,21 +51,18 @@ def test_a_fork_does_not_collect_what_its_parent_left():
     assert ended == [os.getpid()]
 
 
-@pytest.mark.parametrize(
-    ("work", "code"),
-    [
+def test_an_end_without_an_answer_has_its_code():
+    for work, code in (
         (lambda: os._exit(0), 0),
         (lambda: os._exit(3), 3),
         (lambda: sys.exit(0), 1),
         (lambda: 1 / 0, 1),
         (lambda: os.kill(os.getpid(), signal.SIGUSR1), -signal.SIGUSR1),
         (lambda: os.closerange(0, 99) or os._exit(4), 4),
-    ],
-)
-def test_an_end_without_an_answer_has_its_code(work, code):
-    with Fork(work) as child:
-        assert child.answer() is Silence.ENDED
-        assert child.code == code
+    ):
+        with Fork(work) as child:
+            assert child.answer() is Silence.ENDED
+            assert child.code == code
 
 
 def test_patience_ends_and_nothing_is_left():
@@ -102,7 +99,7 @@ def test_a_long_answer_arrives_whole_and_an_endless_one_is_cut(monkeypatch):
 
 @pytest.fixture
 def pipe_ends(monkeypatch):
-    """The descriptors of every pipe that is made, as its child sees them."""
+    """Return the descriptors of every pipe that is made, as its child sees them."""
     ends, pipe = [], os.pipe
     monkeypatch.setattr(os, "pipe", lambda: ends.append(pipe()) or ends[-1])
     return ends
@@ -159,9 +156,8 @@ def test_threads_of_the_child_do_not_keep_it():
     assert time.monotonic() - begun < 300
 
 
-@pytest.mark.parametrize(
-    ("code", "status", "reason"),
-    [
+def test_an_exit_code_is_a_status_with_its_reason():
+    for code, status, reason in (
         (0, "crash", "it ended with exit code 0"),
         (7, "crash", "it ended with exit code 7"),
         (-signal.SIGSEGV, "crash", "killed by SIGSEGV"),
@@ -169,17 +165,11 @@ def test_threads_of_the_child_do_not_keep_it():
         (-signal.SIGXCPU, "timeout", "over the limit of 2 s of CPU time"),
         (-signal.SIGPROF, "timeout", "over the limit of 2 s of CPU time"),
         (-9, "crash", "killed by SIGKILL (the system does that when memory runs out)"),
-    ],
-)  # fmt: skip
-def test_an_exit_code_is_a_status_with_its_reason(code, status, reason):
-    ending = post_mortem(code, "it", cpu_seconds=2)
-
-    assert (ending.status, ending.reason) == (status, reason)
-    assert ending.lasting is (code != -signal.SIGKILL)
-
-
-def test_a_signal_of_the_clock_is_a_crash_where_there_was_no_limit():
-    assert post_mortem(-signal.SIGXCPU, "it").status == "crash"
+    ):
+        ending = post_mortem(code, "it", cpu_seconds=2)
+        assert (ending.status, ending.reason) == (status, reason)
+        assert ending.lasting is (code != -signal.SIGKILL)
+    assert post_mortem(-signal.SIGXCPU, "it").status == "crash"  # without a limit
 
 
 CONFINED = """

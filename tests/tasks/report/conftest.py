@@ -1,4 +1,4 @@
-"""Runs made up from seeds: event logs as the four benches write them, checked by the auditor."""
+"""Runs made up from seeds: event logs of four environments, checked by the auditor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -23,33 +26,35 @@ from leaseboard.algorithms.events import (
     ConfigurationScored,
     Eliminated,
     Event,
-    FeaturesExpanded,
     Finished,
     LeaseGranted,
     Measured,
     Paused,
-    ProbeFinished,
     Started,
     TrialFinished,
 )
 from leaseboard.algorithms.log_format import write_log
-from leaseboard.tasks import report
+from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.report import build
 from leaseboard.tasks.report.material import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
 
 
-def start(name: str, bench: str, unit: str, budget: float, capacity: int | None = None) -> Started:
-    return Started(at=0, algorithm=name, bench=bench, unit=unit, budget=budget, capacity=capacity,
+def start(
+    name: str, environment: str, unit: str, budget: float, capacity: int | None = None
+) -> Started:
+    return Started(at=0, algorithm=name, environment=environment, unit=unit, budget=budget,
+                   capacity=capacity,
                    seed=1, settings={})  # fmt: skip
 
 
 def stream_events(seed: int = 0, budget: int = 20_000, rounds: int = 60) -> list[Event]:
-    """Three slots; challengers come and go, sometimes one is promoted."""
+    """Return events of three slots; challengers come and go, sometimes one is promoted."""
     random = np.random.default_rng(seed)
     events: list[Event] = [start("chacha", "stream", "examples", budget, 3)]
     champion, count = 0, 1
@@ -94,7 +99,7 @@ def stream_events(seed: int = 0, budget: int = 20_000, rounds: int = 60) -> list
 
 
 def pulls_events(seed: int = 0, budget: int = 60, arms: int = 5) -> list[Event]:
-    """Arms pulled in turn; the worst one is eliminated a third of the way."""
+    """Return events of arms pulled one after another; the worst one is eliminated early."""
     random = np.random.default_rng(seed)
     names = ("random_forest", "svc", "lda", "knn", "mlp")
     events: list[Event] = [start("rising-bandits", "pulls", "trials", budget)]
@@ -123,44 +128,19 @@ def pulls_events(seed: int = 0, budget: int = 60, arms: int = 5) -> list[Event]:
     return events
 
 
-def samples_events(seed: int = 0, configurations: int = 6) -> list[Event]:
-    """Every configuration is probed on more and more rows, its interval narrows."""
-    random = np.random.default_rng(seed)
-    sizes = (64, 128, 256, 512, 1024)
-    total = configurations * sum(sizes)
-    events: list[Event] = [start("abc", "samples", "rows", total)]
-    events += [ConfigurationAdmitted(at=0, configuration=n, parameters={"depth": n, "rate": 0.1})
-               for n in range(configurations)]  # fmt: skip
-    at = 0
-    for rows in sizes:
-        for n in range(configurations):
-            at += rows
-            test = 0.7 + 0.03 * n + random.normal(0, 0.2 / math.sqrt(rows))
-            events.append(ProbeFinished(at=at, configuration=n, rows=rows, train_accuracy=0.99,
-                                        test_accuracy=test, test_rows=100, cpu_seconds=0.01,
-                                        wall_seconds=0.01))  # fmt: skip
-            width = 2 / math.sqrt(rows)
-            events.append(BoundsUpdated(at=at, configuration=n, value=test, lower=test - width,
-                                        upper=test + width, units=float(rows)))  # fmt: skip
-    events.append(ChampionChanged(at=at, configuration=configurations - 1, previous=None))
-    events.append(finish(total, 0.9, "accuracy", "max"))
-    return events
+def samples_events() -> list[Event]:
+    """Return events of configurations that are probed on more and more rows."""
+    learners = SimulatedLearners((0.6, 0.9, 0.7, 0.8, 0.5), 20_000, 5_000, seed=0)
+    environment = SamplesEnvironment(learners, initial_rows=100)
+    return list(play("abc", registry.build("abc"), environment, seed=1))
 
 
-def apple_events(epochs: int = 6) -> list[Event]:
-    events: list[Event] = [start("apple", "holdout", "examples", 6000)]
-    events.append(ConfigurationAdmitted(at=0, configuration=0, parameters={"rate": 0.5}))
-    for epoch in range(epochs):
-        events.append(FeaturesExpanded(at=1000 * epoch, epoch=epoch, size=10 * (epoch + 1),
-                                       degree=epoch + 1,
-                                       parents=("x1", f"x{epoch}<2>")))  # fmt: skip
-        events.append(Measured(at=1000 * (epoch + 1), value=1 / (epoch + 1)))
-    events.append(finish(6000, 0.1, "test_error", "min"))
-    return events
+def apple_events() -> list[Event]:
+    return list(play("apple", registry.build("apple"), tiny_environment("holdout"), seed=1))
 
 
 def slots_events(n: int = 14) -> list[Event]:
-    """Slot 3 holds the champion; slots 5 and 7 hold one for long, the others change holders."""
+    """Return events in which slots 3, 5 and 7 rarely change holders, the others often."""
     slots = range(n)
     events: list[Event] = [start("chacha", "stream", "examples", 100, n)]
     numbers = {slot: slot for slot in slots}
@@ -185,24 +165,16 @@ def finish(at: float, score: float, metric: str, direction: str) -> Finished:
     return Finished(at=at, reason="budget spent", score=score, metric=metric, direction=direction)
 
 
-def audited(events: Sequence[Event]) -> Sequence[Event]:
-    auditor = Auditor()
-    for event in events:
-        auditor(event)
-    auditor.close()
-    return events
-
-
 def result_of(job: Job, events: Sequence[Event], score: float | None = None) -> Result:
     last = events[-1]
     assert isinstance(last, Finished)
     return Result(
-        key=job.key("sha", "v"), algorithm=job.algorithm, label=job.label, data=job.data,
+        key=job.key("sha", "v"), algorithm=job.algorithm, name=job.name, data=job.data,
         digest="sha256-1234", seed=job.seed, environment_seed=job.environment_seed,
         repetition=job.repetition, status="ok", score=last.score if score is None else score,
         metric=last.metric, direction=last.direction, metrics={"models_per_example": 2.5},
         champion={"interactions": ["<ab>"]}, unit="examples", units=last.at, cpu_seconds=0.25,
-        wall_seconds=0.3, settings={"b": 5}, bench="stream", version="abc123",
+        wall_seconds=0.3, settings={"b": 5}, environment="stream", version="abc123",
         started="2026-11-21T10:00:00+00:00", host="here", events="events.jsonl.gz",
     )  # fmt: skip
 
@@ -214,7 +186,7 @@ def everything() -> Suite:
         name="quick",
         data=[{"data": data, "name": name}
               for data, name in zip(DATA, ("fried", "", "<x>"), strict=True)],
-        algorithms=[{"name": "chacha", "label": label, "settings": {"b": 5 + i}}
+        algorithms=[{"algorithm": "chacha", "name": label, "settings": {"b": 5 + i}}
                     for i, label in enumerate(LABELS)],
         repetitions=3,
         normalise={"zero": "vanilla", "one": "exhaustive"},
@@ -232,7 +204,7 @@ BASE = {"vanilla": 4.0, "chacha": 3.1, "exhaustive": 3.0, "random <b>configs</b>
 
 
 def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = True) -> None:
-    """A run folder of `suite` with logs, one timeout and one skipped data set."""
+    """Write a run folder of `suite` with logs, one timeout and one skipped dataset."""
     results = []
     for i, job in enumerate(suite.jobs()):
         folder = out / "jobs" / job.key("sha", "v")
@@ -245,8 +217,8 @@ def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = Tru
             continue
         events = stream_events(seed=i % 7, rounds=rounds)
         write_log(folder / "events.jsonl.gz", events)
-        noise = 0.05 * (i % 5) if job.label not in ("vanilla", "exhaustive") else 0.0
-        results.append(result_of(job, events, BASE[job.label] + noise))
+        noise = 0.05 * (i % 5) if job.name not in ("vanilla", "exhaustive") else 0.0
+        results.append(result_of(job, events, BASE[job.name] + noise))
     for result in results:
         runs.finish(out, result)
     runs.assemble(out, results)
@@ -254,7 +226,7 @@ def write_run(out: Path, suite: Suite, *, rounds: int = 20, failures: bool = Tru
 
 def failed(job: Job, status: str, reason: str) -> Result:
     return Result(
-        key=job.key("sha", "v"), algorithm=job.algorithm, label=job.label, data=job.data,
+        key=job.key("sha", "v"), algorithm=job.algorithm, name=job.name, data=job.data,
         digest="", seed=job.seed, environment_seed=job.environment_seed,
         repetition=job.repetition, status=status, reason=reason,
     )  # fmt: skip
@@ -267,16 +239,16 @@ def suite() -> Suite:
 
 @pytest.fixture(scope="session")
 def written(once: Callable[..., Path]) -> Path:
-    """A run folder to be copied: writing it takes as long as a page."""
+    """Return a run folder to be copied: writing it takes as long as a page."""
     return once("report-run", lambda folder: write_run(folder / "quick", everything())) / "quick"
 
 
 @pytest.fixture(scope="session")
 def built(once: Callable[..., Path], written: Path) -> Path:
-    """The same with its page, to be read, or copied: building it takes a second."""
+    """Return the same with its page, to be read, or copied: building it takes a second."""
 
     def fill(folder: Path) -> None:
-        report.build(Path(shutil.copytree(written, folder / "quick")), everything())
+        build.build(Path(shutil.copytree(written, folder / "quick")), everything())
 
     return once("report-page", fill) / "quick"
 
@@ -299,12 +271,6 @@ LOGS: dict[str, Callable[[], list[Event]]] = {
 }
 
 
-@pytest.fixture(params=sorted(LOGS))
-def log(request: pytest.FixtureRequest) -> Sequence[Event]:
-    """A complete log of each kind of bench in turn."""
-    return audited(LOGS[request.param]())
-
-
 @pytest.fixture
 def many_slots() -> list[Event]:
     return slots_events()
@@ -312,11 +278,11 @@ def many_slots() -> list[Event]:
 
 @pytest.fixture
 def with_a_night(run_folder: Path) -> Path:
-    """A run folder that has results of earlier code, by which one algorithm was worse."""
+    """Return a run folder that has results of earlier code, by which one algorithm was worse."""
     for result in runs.read_results(run_folder):
         if result.status == "ok":
             assert result.score is not None
-            score = result.score + 0.2 * result.label.startswith("random")
+            score = result.score + 0.2 * result.name.startswith("random")
             old = dataclasses.replace(
                 result, key=result.key[::-1], started="2026-11-19T03:00:00+00:00", score=score
             )
@@ -332,7 +298,7 @@ def logs() -> dict[str, Callable[..., list[Event]]]:
 
 @pytest.fixture(scope="session")
 def made_of() -> Callable[..., Material]:
-    """What a page is made from, as far as one reader of the event logs is concerned."""
+    """Return what a page is made from, as far as one reader of the event logs is concerned."""
 
     def make(reader: Reader[Any], logs: Any, names: dict[str, str] | None = None) -> Material:
         read = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]

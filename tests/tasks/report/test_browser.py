@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from leaseboard.algorithms.log_format import write_log
-from leaseboard.tasks import report
 from leaseboard.tasks.folder.results import read_results, write_result
+from leaseboard.tasks.report import build
 from tests.browsing import assert_accessible, cut_off, see_all
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 SCREEN = {"width": 1280, "height": 900}
 WHITE, BLACK = "rgb(255, 255, 255)", "rgb(17, 21, 26)"
@@ -35,7 +37,12 @@ def column(page, table, index):
     return page.locator(cells).all_text_contents()
 
 
+def unfold_jobs(page):
+    page.locator("#jobs details").evaluate("details => { details.open = true; }")
+
+
 def open_job(page):
+    unfold_jobs(page)
     page.locator("#jobs-table tbody tr:nth-child(4) a").click()
     expect(page.locator("#job")).to_be_visible()
 
@@ -55,6 +62,7 @@ def test_the_leaderboard_sorts_by_mouse_and_by_keyboard(page):
 
 
 def test_jobs_filter_by_words_and_by_status(page):
+    unfold_jobs(page)
     page.get_by_label("Filter jobs").fill("CHACHA fried")
     assert column(page, "jobs-table", 1) == ["chacha"] * 3
     page.get_by_label("Status").select_option("timeout")
@@ -62,24 +70,41 @@ def test_jobs_filter_by_words_and_by_status(page):
     expect(page.locator("[data-count=jobs-table]")).to_have_text("1 of 36")
 
 
-def test_the_theme_follows_the_system_until_the_button_is_pressed(page):
+def test_the_theme_follows_the_system_until_the_button_is_pressed_and_paper_is_light(page):
     body = page.locator("body")
     expect(body).to_have_css("background-color", WHITE)
     page.emulate_media(color_scheme="dark")
     expect(body).to_have_css("background-color", BLACK)
-    page.locator("#theme").click()
-    expect(body).to_have_css("background-color", WHITE)
-
-
-def test_paper_is_light_and_the_screen_comes_back(page):
-    page.emulate_media(color_scheme="dark")
-    body = page.locator("body")
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     expect(body).to_have_css("background-color", WHITE)
     page.evaluate("window.dispatchEvent(new Event('afterprint'))")
     expect(body).to_have_css("background-color", BLACK)
     assert page.evaluate("document.documentElement.dataset.theme === undefined")
     assert len(page.pdf()) > 10_000
+    page.locator("#theme").click()
+    expect(body).to_have_css("background-color", WHITE)
+
+
+def test_paper_has_every_chart_and_table_within_its_width_though_none_was_seen(silent_page, built):
+    """As where a program prints the page at once: the charts cannot wait to be drawn."""
+    page = silent_page("file:", theirs=("late",), viewport={"width": 1400, "height": 900})
+    page.add_init_script("DecompressionStream = class { constructor() { throw Error('late'); } }")
+    page.goto(f"file://{built / 'report.html'}")
+    assert page.locator(".main-svg").count() == 0
+    page.emulate_media(media="print")
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    charts = page.locator("#board figure.chart").all()
+    assert len(charts) > 3
+    for chart in charts:
+        assert chart.locator(".main-svg").first.bounding_box()["width"] <= 660
+    page.set_viewport_size({"width": 700, "height": 900})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 700
+    tables = page.locator("#board table:visible")
+    assert tables.count() > 4
+    assert page.evaluate(
+        "() => [...document.querySelectorAll('table')].filter((t) => t.checkVisibility()"
+        " && t.getBoundingClientRect().right > 701).map((t) => t.id)"
+    ) == []  # fmt: skip
 
 
 def test_curves_are_drawn_when_they_are_seen_and_change_with_the_choice(page):
@@ -109,7 +134,56 @@ def test_a_job_opens_with_its_pictures_and_closes_again(page):
     expect(job.locator("pre")).to_contain_text("leaseboard race")
     job.locator(".back").click()
     expect(job).to_be_hidden()
-    expect(page.locator("#board")).to_be_visible()
+    page.locator("#jobs-table tr:has(.timeout) a").first.click()
+    expect(page.locator("#job .callout")).to_have_text("This job left no event log.")
+    expect(page.locator("#job .facts")).to_contain_text("stopped after 60 s")
+
+
+def test_every_configuration_is_in_one_table_that_is_filled_when_it_is_opened(page):
+    expect(page.locator("#configurations table")).to_have_count(0)
+    page.get_by_text("All configurations, one a row").press("Enter")
+    table = page.get_by_role("table", name="All configurations")
+    count = page.locator("[data-count=all-configurations-list]")
+    expect(count).to_have_text(re.compile(r"(\d+) of \1"))
+    every = int(count.text_content().split()[-1])
+    assert f"{every:,} in all" in page.locator("#configurations").text_content()
+    assert every > 200
+    expect(table.locator("tbody tr")).to_have_count(200)
+    page.locator("[data-more=all-configurations-list]").click()
+    expect(table.locator("tbody tr")).to_have_count(every)
+
+    pickers = page.locator("#configurations select")
+    for place, value in enumerate(("chacha", "fried", "1")):
+        pickers.nth(place).select_option(value)
+    of_job = table.locator("tbody tr").count()
+    pickers.nth(4).select_option("at least one")
+    leased = table.locator("tbody tr").count()
+    assert 0 < leased <= of_job < every
+    pickers.nth(3).select_option("champion")
+    expect(table.locator("tbody tr")).to_have_count(1)
+    table.locator("tbody a").press("Enter")
+    expect(page.locator("#job h1")).to_have_text("chacha on fried, repetition 1")
+    expect(page.locator("#configurations-list tbody tr")).to_have_count(of_job)
+    page.locator("#job select").last.select_option("at least one")
+    expect(page.locator("#configurations-list tbody tr")).to_have_count(leased)
+    page.locator("#configurations-list thead").get_by_text("Units").click()
+    units = [float(cell) for cell in column(page, "configurations-list", 5)]
+    assert units == sorted(units)
+
+
+def test_a_job_links_to_its_runs_in_mlflow(silent_page, built_folder, suite):
+    place = {"ui": "https://ui.example", "jobs": "7", "configurations": "8"}
+    (built_folder / "mlflow.json").write_text(json.dumps(place))
+    page = silent_page("file:", viewport=SCREEN)
+    page.goto(f"file://{build.build(built_folder, suite)}")
+    open_job(page)
+    key = page.evaluate("location.hash.slice(5)")
+    link = page.locator("#job").get_by_role("link", name="its configurations")
+    expect(link).to_have_attribute(
+        "href", "https://ui.example/#/experiments/8/runs?searchFilter="
+        f"tags.leaseboard.job%20%3D%20'{key}'&workflowType=machine_learning",
+    )  # fmt: skip
+    assert_accessible(page)
 
 
 def test_a_script_that_is_not_the_pages_own_never_runs(silent_page, address, tmp_path):
@@ -129,30 +203,23 @@ def test_a_script_that_is_not_the_pages_own_never_runs(silent_page, address, tmp
     assert page.evaluate(asked) == "refused"
 
 
-def test_a_job_without_a_log_says_so(page):
-    page.locator("#jobs-table tr:has(.timeout) a").first.click()
-    expect(page.locator("#job .callout")).to_be_visible()
-    expect(page.locator("#job .facts")).to_contain_text("stopped after 60 s")
-
-
-@pytest.mark.parametrize("width", [360, 400, 500, 768, 1280])
-def test_nothing_is_wider_than_the_screen(silent_page, address, width):
-    size = {"width": width, "height": 800}
-    page = silent_page("file:", viewport=size, is_mobile=width < 700)
+def test_nothing_is_wider_than_the_screen(silent_page, address):
+    page = silent_page("file:", is_mobile=True)
     page.goto(address)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert cut_off(page) == []
+    for show in (lambda: None, lambda: open_job(page)):
+        show()
+        for width in (360, 400, 500, 768, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert cut_off(page) == []
 
-    open_job(page)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_on_the_board_and_on_a_jobs_page(page, theme):
-    page.emulate_media(color_scheme=theme)
+def test_axe_finds_nothing_on_the_leaderboard_and_on_a_jobs_page(page):
     for show in (see_all, lambda page: (open_job(page), see_all(page))):
         show(page)
-        assert_accessible(page)
+        for theme in ("light", "dark"):
+            page.emulate_media(color_scheme=theme)
+            assert_accessible(page)
 
 
 def test_nights_and_all_slots_open_and_can_be_read_on_a_phone(
@@ -165,7 +232,7 @@ def test_nights_and_all_slots_open_and_can_be_read_on_a_phone(
     write_log(folder / "events.jsonl.gz", many_slots)
     write_result(folder, job)
     page = silent_page("file:", viewport={"width": 400, "height": 800}, is_mobile=True)
-    page.goto(f"file://{report.build(with_a_night, suite)}")
+    page.goto(f"file://{build.build(with_a_night, suite)}")
     see_all(page)
     expect(page.locator("#trend .scatterlayer .trace").first).to_be_attached()
     expect(page.locator("#trend-table")).to_be_visible()
@@ -185,6 +252,8 @@ def test_nights_and_all_slots_open_and_can_be_read_on_a_phone(
 def test_the_keyboard_alone_reaches_a_job_and_comes_back(page):
     page.keyboard.press("Tab")
     expect(page.get_by_text("Skip to the summary")).to_be_focused()
+    page.get_by_text("All 36 jobs, one a row").focus()
+    page.keyboard.press("Enter")
     page.get_by_label("Status").focus()
     heads = page.locator("#jobs-table thead button").count()
     for _ in range(1 + heads + 1):  # the table, which scrolls; its heads; the first job

@@ -18,7 +18,7 @@ Make = Callable[..., pd.DataFrame]
 def frame_of(
     scores: Mapping[tuple[str, str], Sequence[float | str]], **fields: Any
 ) -> pd.DataFrame:
-    """A frame from ``{(label, data): [score or status, one a repetition]}``."""
+    """Return a frame from ``{(label, data): [score or status, one a repetition]}``."""
     results = []
     for (label, data), cells in scores.items():
         for repetition, cell in enumerate(cells):
@@ -28,7 +28,7 @@ def frame_of(
                     **{
                         "key": f"{zlib.crc32(f'{label} {data}'.encode())}-{repetition}",
                         "algorithm": label,
-                        "label": label,
+                        "name": label,
                         "data": data,
                         "digest": f"sha-{data}",
                         "seed": 100 + repetition,

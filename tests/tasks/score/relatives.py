@@ -1,4 +1,4 @@
-"""Results of apple and its baselines on two data sets, for the tests of equation 2."""
+"""Results of apple and its baselines on two datasets, for the tests of equation 2."""
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame
@@ -8,7 +8,7 @@ BASELINES = ("linear", "quadratic", "cubic")
 
 def results(**errors):
     return [
-        Result(key=f"job-{len(label)}-{data}", algorithm=label, label=label, data=data, digest="",
+        Result(key=f"job-{len(label)}-{data}", algorithm=label, name=label, data=data, digest="",
                seed=0, environment_seed=0, repetition=0, status="ok", score=score,
                cpu_seconds=seconds)
         for label, scores in errors.items()

@@ -16,7 +16,7 @@ def frame_of(scores, cpu=1.0, **fields):
         to_frame(
             Result(**{
                 "key": f"{label}{data}".encode().hex() + str(i),
-                "algorithm": label, "label": label, "data": data,
+                "algorithm": label, "name": label, "data": data,
                 "digest": "d", "seed": i, "environment_seed": i, "repetition": i,
                 "status": "crash" if score is None else "ok", "score": score, "metric": "mse",
                 "cpu_seconds": cpu, **fields,
@@ -28,30 +28,19 @@ def frame_of(scores, cpu=1.0, **fields):
 
 def found(scores, **fields):
     result = compare(frame_of(A), frame_of(scores, **fields))
-    return {(d.label, d.data): d for d in result.differences}
+    return {(d.algorithm, d.data): d for d in result.differences}
 
 
-def test_equal_runs_are_the_same():
+def test_a_consistent_change_is_called_by_its_direction():
     assert {d.verdict for d in found(A).values()} == {"same"}
-
-
-@pytest.mark.parametrize(("factor", "verdict"), [(0.9, "better"), (1.1, "worse")])
-def test_a_consistent_change_of_a_loss(factor, verdict):
-    changed = {**A, ("chacha", "y"): [4.0 * factor] * 6}
-    difference = found(changed)["chacha", "y"]
-    assert difference.verdict == verdict
-    assert difference.change.value == pytest.approx(1 - factor)
-    assert difference.n == 6
-
-
-def test_a_higher_accuracy_is_better():
+    for factor, verdict in ((0.9, "better"), (1.1, "worse")):
+        difference = found({**A, ("chacha", "y"): [4.0 * factor] * 6})["chacha", "y"]
+        assert (difference.verdict, difference.n) == (verdict, 6)
+        assert difference.change.value == pytest.approx(1 - factor)
     first = frame_of(A, direction="max")
     second = frame_of({**A, ("chacha", "y"): [5.0] * 6}, direction="max")
     (difference,) = [d for d in compare(first, second).differences if d.data == "y"]
     assert difference.verdict == "better"
-
-
-def test_a_change_that_goes_both_ways_is_unclear():
     assert found({**A, ("chacha", "x"): [1.5, 1.5, 3.0] * 2})["chacha", "x"].verdict == "unclear"
 
 
@@ -67,12 +56,9 @@ def test_few_pairs_are_unclear_and_one_has_no_interval():
     )
 
 
-def test_cost_is_a_ratio_of_paired_cpu_seconds():
+def test_cost_is_a_ratio_of_paired_cpu_seconds_and_one_run_alone_is_named():
     cost = found(A, cpu=2.0)["chacha", "x"].cost
     assert (cost.value, cost.lower, cost.upper) == pytest.approx((2, 2, 2))
-
-
-def test_what_is_in_one_run_only():
     differences = found({("chacha", "x"): A["chacha", "x"], ("new", "x"): [1.0]})
     assert differences["chacha", "y"].verdict == "only A"
     assert differences["new", "x"].verdict == "only B"
@@ -88,13 +74,13 @@ def test_other_data_or_seeds_are_not_comparable():
     assert result.n_compared == 0
 
 
-def test_failures_are_told():
+def test_failures_are_reported():
     differences = found({**A, ("chacha", "x"): [None] * 6})
     assert differences["chacha", "x"].note == "no finished job in B"
     assert found({**A, ("chacha", "x"): [None, 2.0, 3.0] * 2})["chacha", "x"].n == 4
 
 
-def test_totals_are_over_data_sets():
+def test_totals_are_over_datasets():
     halved = {key: [score / 2 for score in cells] for key, cells in A.items()}
     (total,) = compare(frame_of(A), frame_of(halved)).overall
     assert total.change.value == pytest.approx(0.5)
@@ -120,12 +106,12 @@ def test_json_is_complete():
 
 
 def chosen(scores):
-    frame = frame_of({("a", "x"): [0.9, 0.8]}, direction="max", bench="pulls")
+    frame = frame_of({("a", "x"): [0.9, 0.8]}, direction="max", environment="pulls")
     frame["metrics"] = [{"test": score} for score in scores]
     return frame
 
 
-def test_of_policies_the_change_on_test_stands_beside_that_of_validation():
+def test_of_policies_the_change_on_test_is_next_to_that_of_validation():
     (difference,) = compare(chosen([0.5, 0.5]), chosen([0.6, 0.6])).differences
 
     assert difference.verdict == "same"

@@ -16,12 +16,12 @@ from leaseboard.tasks.score.gate.verdict import gate
 from leaseboard.tasks.score.inference import (
     Interval,
     Pair,
-    chance_of,
     cliques,
     compare_all,
     friedman,
     holm,
     interval,
+    p_value,
     paired,
     paired_mean,
     resampled_means,
@@ -50,44 +50,31 @@ def test_draws_are_shared_so_that_a_constant_gap_stays_constant():
     assert samples[:, 1] - samples[:, 0] == pytest.approx(np.full(len(samples), 2.0))
 
 
-def test_data_sets_weigh_the_same_whatever_their_repetitions():
+def test_datasets_weigh_the_same_for_any_repetitions():
     values = np.full((1, 2, 4), np.nan)
     values[0, 0, :] = 0.0
     values[0, 1, 0] = 1.0
     assert resampled_means(values).mean() == pytest.approx(0.5, abs=0.03)
 
 
-def test_spread_of_two_level_means_is_that_of_the_mean_of_data_sets():
+def test_spread_of_two_level_means_is_that_of_the_mean_of_datasets():
     values = np.random.default_rng(2).normal(size=(1, 40, 1))
     spread = resampled_means(values).std()
     assert spread == pytest.approx(values.std() / np.sqrt(40), rel=0.1)
 
 
-def test_an_algorithm_without_values_has_no_interval():
-    values = np.zeros((2, 2, 2))
-    values[1] = np.nan
-    samples = resampled_means(values)
-    assert np.isnan(samples[:, 1]).all()
-    found = interval(np.nan, samples[:, 1])
-    assert np.isnan([found.value, found.lower, found.upper]).all()
-    assert np.isnan(resampled_means(np.full((2, 1, 1), np.nan))).all()
-
-
-def test_a_single_value_has_no_interval_and_two_have_one():
-    values = np.full((3, 2, 2), np.nan)
+def test_fewer_than_two_values_have_no_interval():
+    values = np.full((4, 2, 2), np.nan)
     values[0, 0, 1] = 0.7  # one repetition of one dataset
     values[1, 0] = 0.6, 0.8
     values[2, :, 0] = 0.6, 0.8
     samples = resampled_means(values)
-    assert np.isnan(samples[:, 0]).all()
+    assert np.isnan(samples[:, [0, 3]]).all()
     assert np.isnan(interval(0.7, samples[:, 0]).lower)
+    assert np.isnan(interval(np.nan, samples[:, 3]).value)
     for column in (1, 2):
         found = interval(0.7, samples[:, column])
-        assert found.lower == pytest.approx(0.6)
-        assert found.upper == pytest.approx(0.8)
-
-
-def test_interval_takes_the_percentiles():
+        assert (found.lower, found.upper) == pytest.approx((0.6, 0.8))
     found = interval(50.0, np.arange(101.0), level=0.9)
     assert (found.value, found.lower, found.upper) == pytest.approx((50.0, 5.0, 95.0))
 
@@ -104,44 +91,38 @@ def test_the_gain_is_the_mean_over_pairs_of_what_is_better_over_the_old_mean():
     half = 4.302653 * 0.25 / np.sqrt(3)
     assert (found.gain.lower, found.gain.upper) == pytest.approx((0.25 - half, 0.25 + half))
     assert not found.same
-    assert (found.chance_of_gain, found.chance_of_drop) == (0.25, 1.0)  # of two pairs that moved
+    assert (found.p_value_of_gain, found.p_value_of_drop) == (0.25, 1.0)  # of two pairs that moved
 
 
-def test_the_direction_turns_the_sign_and_nothing_else():
+def test_the_direction_changes_the_sign_and_nothing_else():
     new = np.array([1.0, 3.0, 5.5])
     less, more = paired(OLD, new, "min"), paired(OLD, new, "max")
 
     assert less.gain.value == -more.gain.value > 0
-    assert less.chance_of_gain == more.chance_of_drop == 0.125
+    assert less.p_value_of_gain == more.p_value_of_drop == 0.125
     assert less.verdict(0.05) == more.verdict(0.05) == "unclear"
 
 
-@pytest.mark.parametrize(("relative", "same"), [(0.0, True), (0.9e-9, True), (1.1e-9, False)])
-def test_what_rounding_explains_is_the_same(relative, same):
-    assert paired(OLD, OLD + np.array([0, 0, relative * 4.0]), "min").same is same
-
-
-def test_around_zero_the_scale_is_one():
+def test_what_rounding_explains_is_the_same_and_around_zero_the_scale_is_one():
+    for relative, same in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
+        assert paired(OLD, OLD + np.array([0, 0, relative * 4.0]), "min").same is same
     assert paired(np.zeros(2), np.array([0.5, 0.5]), "max").gain == Interval(0.5, 0.5, 0.5)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 10])
-def test_the_chance_is_that_of_all_choices_of_signs(n):
-    rng = np.random.default_rng(n)
-    for differences in (rng.normal(size=n), rng.integers(-2, 3, size=n).astype(float)):
-        moved = differences[differences != 0]
-        ranks = rankdata(np.abs(moved))
-        observed = ranks[moved > 0].sum()
-        signs = itertools.product((0, 1), repeat=len(moved))
-        share = np.mean([np.dot(ranks, each) >= observed for each in signs])
-        assert chance_of(differences) == pytest.approx(share)
-
-
-@pytest.mark.parametrize("n", [12, 24])
-def test_the_chance_equals_scipys_where_there_are_no_ties(n):
-    differences = np.random.default_rng(n).normal(0.2, size=n)
-    theirs = wilcoxon(differences, alternative="greater", method="exact").pvalue
-    assert chance_of(differences) == pytest.approx(theirs)
+def test_the_chance_is_that_of_all_choices_of_signs_and_scipys_without_ties():
+    for n in (1, 2, 3, 7, 10):
+        rng = np.random.default_rng(n)
+        for differences in (rng.normal(size=n), rng.integers(-2, 3, size=n).astype(float)):
+            moved = differences[differences != 0]
+            ranks = rankdata(np.abs(moved))
+            observed = ranks[moved > 0].sum()
+            signs = itertools.product((0, 1), repeat=len(moved))
+            share = np.mean([np.dot(ranks, each) >= observed for each in signs])
+            assert p_value(differences) == pytest.approx(share)
+    for n in (12, 24):
+        differences = np.random.default_rng(n).normal(0.2, size=n)
+        theirs = wilcoxon(differences, alternative="greater", method="exact").pvalue
+        assert p_value(differences) == pytest.approx(theirs)
 
 
 def test_few_pairs_never_decide():
@@ -152,7 +133,7 @@ def test_few_pairs_never_decide():
 
 def rows(scores):
     made = [
-        Result(key=f"k{i}", algorithm="a", label="a", data="d", digest="s", seed=i,
+        Result(key=f"k{i}", algorithm="a", name="a", data="d", digest="s", seed=i,
                environment_seed=0, repetition=i, status="ok", score=score, metric="mse")
         for i, score in enumerate(scores)
     ]  # fmt: skip
@@ -162,21 +143,19 @@ def rows(scores):
 OLD_12 = np.linspace(2.0, 6.0, 12)
 
 
-@pytest.mark.parametrize("factor", [0.9, 1.0, 1 + 1e-12, 1.1])
-@pytest.mark.parametrize("direction", ["min", "max"])
-def test_the_gate_and_compare_say_the_same_of_the_same_scores(factor, direction):
-    first, second = rows(OLD_12), rows(OLD_12 * factor)
-    for frame in (first, second):
-        frame["direction"] = direction
-    (check,) = gate(second, accept(first, "s", date="", versions={})).checks
-    (difference,) = compare(first, second).differences
-
-    assert (check.accepted, check.measured) == (difference.first, difference.second)
-    assert dataclasses.astuple(check.drop) == pytest.approx(
-        dataclasses.astuple(difference.change.times(-1))
-    )
-    told = {"same": "same", "regressed": "worse", "improved": "better"}
-    assert told[check.verdict] == difference.verdict
+def test_the_gate_and_compare_say_the_same_of_the_same_scores():
+    words = {"same": "same", "regressed": "worse", "improved": "better"}
+    for factor, direction in itertools.product((0.9, 1.0, 1 + 1e-12, 1.1), ("min", "max")):
+        first, second = (
+            rows(scores).assign(direction=direction) for scores in (OLD_12, OLD_12 * factor)
+        )
+        (check,) = gate(second, accept(first, "s", date="", versions={})).checks
+        (difference,) = compare(first, second).differences
+        assert (check.accepted, check.measured) == (difference.a, difference.b)
+        assert dataclasses.astuple(check.drop) == pytest.approx(
+            dataclasses.astuple(difference.change.times(-1))
+        )
+        assert words[check.verdict] == difference.verdict
 
 
 def test_friedman_on_the_ranks_of_demsar_table_6():
@@ -208,34 +187,26 @@ def board(make_frame, n, gap):
 
 
 def test_a_clear_difference_is_found_and_equals_are_grouped(make_frame):
-    found = compare_all(board(make_frame, 12, 2.0))
-    assert found.n == 12
-    assert found.friedman_p < 0.01
-    assert set(found.groups[0]) == {"good", "same"}
-    assert len(found.groups) == 1
-    different = {frozenset((p.first, p.second)) for p in found.pairs if p.different}
-    assert different == {frozenset(("good", "bad")), frozenset(("same", "bad"))}
-    assert found.note == ""
-
-
-def test_wilcoxon_agrees_with_scipy(make_frame):
     table = board(make_frame, 12, 2.0)
     found = compare_all(table)
+    assert found.n == 12
+    assert found.friedman_p < 0.01
+    (group,) = found.groups
+    assert set(group) == {"good", "same"}
+    pairs = {frozenset((p.first, p.second)): p for p in found.pairs}
+    different = {names for names, pair in pairs.items() if pair.different}
+    assert different == {frozenset(("good", "bad")), frozenset(("same", "bad"))}
+    assert found.note == ""
     raw = stats.wilcoxon(table.means[0] - table.means[2]).pvalue
-    p = next(x.p for x in found.pairs if {x.first, x.second} == {"good", "bad"})
-    assert p == pytest.approx(3 * raw)
+    assert pairs[frozenset(("good", "bad"))].p == pytest.approx(3 * raw)
 
 
-def test_few_data_sets_are_said_to_be_too_few(make_frame):
+def test_few_datasets_are_said_to_be_too_few_and_enough_by_the_note_is_enough(make_frame):
     found = compare_all(board(make_frame, 3, 2.0))
-    assert "over 3 data sets cannot show a difference" in found.note
+    assert "over 3 datasets cannot show a difference" in found.note
     assert not any(pair.different for pair in found.pairs)
     assert found.groups == (found.labels,)
-
-
-def test_enough_by_the_note_is_enough(make_frame):
-    """The note's number of data sets is the least with which the test can be positive."""
-    assert "with 7 data sets they could" in compare_all(board(make_frame, 6, 2.0)).note
+    assert "with 7 datasets they could" in compare_all(board(make_frame, 6, 2.0)).note
     assert compare_all(board(make_frame, 7, 2.0)).note == ""
 
 

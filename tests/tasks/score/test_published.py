@@ -8,8 +8,10 @@ import pytest
 from leaseboard.tasks.jobs.suites.suite import Printed
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.published import cumulative, published_against_measured, relative
+from leaseboard.tasks.score.table import Scale
 from tests.tasks.score.relatives import BASELINES, FRAME
 
+SCALE = Scale("vanilla", "exhaustive")
 SCORES = {
     ("vanilla", "x"): [4.0, 4.0],
     ("exhaustive", "x"): [2.0, 2.0],
@@ -24,9 +26,7 @@ def claim(value, sd=None, tolerance=None, metric="normalised_score", algorithm="
 
 def test_normalised_score_agrees_within_the_papers_spread(make_frame):
     claims = [claim(0.41, 0.02), claim(0.41, 0.005), claim(0.45, 0.2, tolerance=0.01)]
-    found = published_against_measured(
-        as_frame(make_frame(SCORES)), claims, "vanilla", "exhaustive"
-    )
+    found = published_against_measured(as_frame(make_frame(SCORES)), claims, SCALE)
     assert found[0].measured == pytest.approx(0.4)
     assert found[0].measured_sd == pytest.approx(np.std([0.5, 0.3]))
     assert [agreement.agrees for agreement in found] == [True, False, False]
@@ -35,12 +35,12 @@ def test_normalised_score_agrees_within_the_papers_spread(make_frame):
 
 def test_measured_is_compared_at_the_digits_the_paper_prints(make_frame):
     frame = as_frame(make_frame({**SCORES, ("chacha", "x"): [3.992, 3.992]}))
-    (found,) = published_against_measured(frame, [claim(0.0, 0.0)], "vanilla", "exhaustive")
+    (found,) = published_against_measured(frame, [claim(0.0, 0.0)], SCALE)
     assert found.measured == pytest.approx(0.004)
     assert found.agrees is True
 
 
-def test_without_spread_or_tolerance_there_is_no_verdict(make_frame):
+def test_a_verdict_needs_a_spread_or_a_tolerance(make_frame):
     (found,) = published_against_measured(
         as_frame(make_frame(SCORES)), [claim(3.2, metric="score")]
     )
@@ -48,7 +48,7 @@ def test_without_spread_or_tolerance_there_is_no_verdict(make_frame):
     assert found.agrees is None
 
 
-def test_a_metric_beside_the_score(make_frame):
+def test_a_metric_next_to_the_score(make_frame):
     frame = as_frame(make_frame(SCORES, metrics={"test": 0.9}))
     (found,) = published_against_measured(frame, [claim(0.91, 0.02, metric="test")])
     assert found.measured == pytest.approx(0.9)
@@ -60,9 +60,9 @@ def test_what_was_not_measured_has_no_verdict(make_frame):
     claims = [
         claim(0.4, 0.1),
         claim(0.4, 0.1, data="unheard"),
-        claim(0.4, 0.1, algorithm="nobody"),
+        claim(0.4, 0.1, algorithm="unknown"),
     ]
-    for found in published_against_measured(frame, claims, "vanilla", "exhaustive"):
+    for found in published_against_measured(frame, claims, SCALE):
         assert found.n == 0
         assert found.agrees is None
 
@@ -77,8 +77,8 @@ def test_errors_are_between_the_baselines_and_times_over_the_first():
     np.testing.assert_allclose(found.times[-1], [2, 1])
 
 
-def test_a_data_set_without_a_baseline_is_left_out():
-    frame = FRAME[~((FRAME["label"] == "cubic") & (FRAME["data"] == "b"))]
+def test_a_dataset_without_a_baseline_is_left_out():
+    frame = FRAME[~((FRAME["name"] == "cubic") & (FRAME["data"] == "b"))]
 
     assert relative(as_frame(frame), BASELINES).problems == ("a",)
     assert relative(FRAME, ("linear", "quartic")).problems == ()

@@ -1,4 +1,4 @@
-"""Selections beside Full-run, their ranks, and sweeps of one setting."""
+"""Selections compared with Full-run, their ranks, and sweeps of one setting."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.abc_selection.calibration import Calibration
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.samples import SamplesBench
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.events import Started
 from leaseboard.tasks.score.selection import (
-    Selection,
     Truth,
     compare,
     standings,
@@ -28,8 +26,12 @@ ACCURACIES = (0.6, 0.9, 0.7, 0.8, 0.5)
 
 def log(name, accuracies=ACCURACIES, settings=None):
     learners = SimulatedLearners(accuracies, 20_000, 5_000, seed=0)
-    bench = SamplesBench(learners, initial_rows=100)
-    return list(play(name, registry.build(name, settings), bench, seed=1)), bench, learners
+    environment = SamplesEnvironment(learners, initial_rows=100)
+    return (
+        list(play(name, registry.build(name, settings), environment, seed=1)),
+        environment,
+        learners,
+    )
 
 
 @pytest.fixture
@@ -39,28 +41,17 @@ def truth():
     return found
 
 
-def test_the_truth_is_what_full_run_measured(truth):
-    _, _, learners = log("full-run")
-    assert truth.rows == 20_000
-    assert truth.by_number(log("abc")[0]) == {n: learners.real_accuracy(n) for n in range(5)}
-    assert sum(truth.seconds.values()) == pytest.approx(5 * 20.0)
-
-
 def test_speed_ups_count_the_selection_and_the_training(truth):
-    events, bench, _ = log("abc")
-    found = compare(events, truth)
-    spent = bench.cost.cpu_seconds
+    events, environment, learners = log("abc")
+    assert truth.rows == 20_000
+    assert truth.by_number(events) == {n: learners.real_accuracy(n) for n in range(5)}
+    found, spent = compare(events, truth), environment.cost.cpu_seconds
     assert found.speedup == pytest.approx(100 / spent)
     assert found.speedup_trained == pytest.approx(100 / (spent + 20))
     assert (found.loss, found.epsilon, found.configurations) == (0.0, 0.01, 5)
     assert found.calibration.intervals > 5
-
-
-def test_training_in_the_run_is_no_part_of_the_selection(truth):
-    selected = compare(log("abc")[0], truth)
     trained = compare(log("abc", settings={"scenario": "training"})[0], truth)
-    assert trained.speedup == selected.speedup
-    assert trained.speedup_trained == selected.speedup_trained
+    assert (trained.speedup, trained.speedup_trained) == (found.speedup, found.speedup_trained)
 
 
 def test_a_wrong_choice_shows_its_loss(truth):
@@ -72,18 +63,15 @@ def test_a_wrong_choice_shows_its_loss(truth):
     assert found.speedup is None  # nothing was spent
 
 
-def test_configurations_that_full_run_has_not_trained_give_no_speed_up():
+def test_what_full_run_has_not_trained_gives_no_speed_up():
     small = Truth()
     small.add(log("full-run", ACCURACIES[:3])[0])
     found = compare(log("abc")[0], small)
     assert (found.speedup, found.loss) == (None, None)
-
-
-def test_without_a_truth_there_is_nothing_to_compare():
     assert compare(log("abc")[0], Truth()) is None
 
 
-def test_the_results_get_what_was_derived(truth):
+def test_the_results_get_the_derived_metrics(truth):
     frame = pd.DataFrame({"key": ["a", "b"], "metrics": [{"probes": 3.0}, None]})
     found = compare(log("abc")[0], truth, key="a")
     metrics = with_metrics(frame, [found])["metrics"]
@@ -95,17 +83,14 @@ def test_the_results_get_what_was_derived(truth):
     assert frame["metrics"][0] == {"probes": 3.0}
 
 
-def test_a_promise_is_kept_or_broken(truth):
+def test_a_guarantee_is_met_or_broken_and_none_is_made_by_a_run_cut_short(truth):
     assert compare(log("abc")[0], truth).kept is True
     stricter = [replace(event, settings={**event.settings, "epsilon": -1.0})
-             if isinstance(event, Started) else event for event in log("abc")[0]]  # fmt: skip
+                if isinstance(event, Started) else event for event in log("abc")[0]]  # fmt: skip
     assert compare(stricter, truth).kept is False
-
-
-@pytest.mark.parametrize("settings", [{"time_limit": 0.5, "epsilon": 0.0}, None])
-def test_nothing_is_promised_by_a_run_cut_short_or_without_epsilon(truth, settings):
-    name = "abc" if settings else "successive-halving"
-    assert compare(log(name, settings=settings)[0], truth).kept is None
+    cut = log("abc", settings={"time_limit": 0.5, "epsilon": 0.0})[0]
+    for events in (cut, log("successive-halving")[0]):
+        assert compare(events, truth).kept is None
 
 
 AT = ["rank at 0.01", "rank at 0.05"]
@@ -113,17 +98,17 @@ TRUTH = [("full-run", data, 0, 0.9, 100.0) for data in ("d", "e")]
 
 
 def as_runs(*rows, **changes):
-    """A frame of (algorithm, data, repetition, score, seconds); of no score it is a crash."""
+    """Return a frame of (algorithm, data, repetition, score, seconds); a crash has no score."""
     return pd.DataFrame(
         {
-            "label": name,
+            "name": name,
             "algorithm": name,
             "data": data,
             "repetition": repetition,
             "status": "crash" if score is None else "ok",
             "complete": True,
             "score": score,
-            "bench": "" if score is None else "samples",
+            "environment": "" if score is None else "samples",
             "metrics": {
                 "configurations": 20.0,
                 "selection_cpu_seconds": seconds,
@@ -153,7 +138,7 @@ def test_who_loses_little_ranks_by_seconds_and_who_loses_more_after_it_by_loss()
     }  # fmt: skip
 
 
-def test_one_repetition_above_epsilon_is_too_many_on_its_data_set():
+def test_one_repetition_above_epsilon_is_too_many_on_its_dataset():
     rows = [
         *TRUTH, ("full-run", "d", 1, 0.8, 100.0), ("full-run", "e", 1, 0.9, 100.0),
         *(("lucky", data, 0, 0.9, 1.0) for data in "de"),
@@ -168,18 +153,13 @@ def test_one_repetition_above_epsilon_is_too_many_on_its_data_set():
     assert (found["lucky"]["rank by loss"], found["lucky"]["rank by seconds"]) == (1.75, 1.0)
 
 
-def test_a_failure_is_last_and_no_cheap_run():
+def test_a_failure_is_last_and_not_a_cheap_run():
     rows = [*TRUTH, ("weak", "d", 0, 0.5, 10.0), ("broken", "d", 0, None, 0.0)]
-    found = dict(standings(as_runs(*rows)).iterrows())
-
-    assert tuple(found["broken"][AT]) == (3.0, 3.0)
-    assert found["broken"]["rank by seconds"] == found["broken"]["rank by loss"] == 3.0
-    assert (found["broken"]["finished"], found["broken"]["failed"]) == (0, 1)
-    assert math.isnan(found["broken"]["loss"])
-    assert math.isnan(found["broken"]["speedup"])
-
-
-def test_who_fails_once_is_behind_who_loses_more():
+    broken = standings(as_runs(*rows)).loc["broken"]
+    assert tuple(broken[AT]) == (3.0, 3.0)
+    assert broken["rank by seconds"] == broken["rank by loss"] == 3.0
+    assert (broken["finished"], broken["failed"]) == (0, 1)
+    assert broken[["loss", "speedup"]].isna().all()
     rows = [
         *TRUTH, ("full-run", "d", 1, 0.9, 100.0),
         ("weak", "d", 0, 0.5, 10.0), ("weak", "d", 1, 0.5, 10.0),
@@ -188,15 +168,15 @@ def test_who_fails_once_is_behind_who_loses_more():
     assert ranks(*rows)["half"] == (3.0, 3.0)
 
 
-def test_a_skipped_one_has_no_rank_there_and_shifts_nobody():
-    rows = as_runs(*TRUTH, ("abc", "d", 0, 0.9, 1.0), ("peer", "d", 0, None, 0.0))
-    rows.loc[rows["label"] == "peer", "status"] = "skipped"
+def test_a_skipped_one_has_no_rank_there_and_shifts_no_one():
+    rows = as_runs(*TRUTH, ("abc", "d", 0, 0.9, 1.0), ("other", "d", 0, None, 0.0))
+    rows.loc[rows["name"] == "other", "status"] = "skipped"
     found = dict(standings(rows).iterrows())
 
-    assert math.isnan(found["peer"][AT[0]])
-    assert (found["peer"]["failed"], found["peer"]["skipped"]) == (0, 1)
+    assert math.isnan(found["other"][AT[0]])
+    assert (found["other"]["failed"], found["other"]["skipped"]) == (0, 1)
     assert tuple(found["full-run"][AT]) == (1.5, 1.5)
-    assert list(found) == ["abc", "full-run", "peer"]
+    assert list(found) == ["abc", "full-run", "other"]
 
 
 def test_equal_seconds_share_a_rank():
@@ -215,62 +195,49 @@ def test_the_speed_up_is_a_geometric_mean_and_of_nothing_infinite():
     assert found["random-configuration"] == math.inf
 
 
-@pytest.mark.parametrize(
-    "frame",
-    [
-        as_runs(("abc", "d", 0, 0.9, 1.0), ("daub", "d", 0, 0.9, 1.0)),
+def test_what_cannot_be_compared_is_not():
+    other_sizes = as_runs(("abc", "d", 0, 0.9, 1.0), metrics={"configurations": 5.0})
+    for frame in (
+        as_runs(("abc", "d", 0, 0.9, 1.0), ("daub", "d", 0, 0.9, 1.0)),  # without Full-run
         as_runs(*TRUTH),
-        as_runs(*TRUTH, ("chacha", "d", 0, 0.1, 1.0), bench="stream"),
+        as_runs(*TRUTH, ("chacha", "d", 0, 0.1, 1.0), environment="stream"),
         as_runs(("full-run", "d", 0, None, 0.0), ("abc", "d", 0, None, 0.0)),
-        pd.concat([as_runs(*TRUTH), as_runs(("abc", "d", 0, 0.9, 1.0),
-                                            metrics={"configurations": 5.0})]),
-    ],
-    ids=["no Full-run", "nobody beside it", "a stream", "nothing finished", "other sizes"],
-)  # fmt: skip
-def test_what_cannot_be_compared_is_not(frame):
-    assert standings(frame).empty
+        pd.concat([as_runs(*TRUTH), other_sizes]),
+    ):
+        assert standings(frame).empty
 
 
 def run(algorithm="abc", data="d", configurations=20, **settings):
-    return Selection(
-        key="", label="", data=data, algorithm=algorithm, settings=settings,
-        configurations=configurations, speedup=2.0, speedup_trained=1.5, loss=0.0,
-        relative_loss=0.0, epsilon=settings.get("epsilon"), kept=True, probes=1, largest_rows=10,
-        calibration=Calibration(0, 0, 0, 0.0),
-    )  # fmt: skip
+    return {"data": data, "algorithm": algorithm, "settings": settings,
+            "configurations": configurations}  # fmt: skip
+
+
+def swept(runs, setting):
+    """Return the values of every sweep by its name and dataset."""
+    found = sweeps(pd.DataFrame(runs), setting)
+    groups = found.groupby(["sweep", "data"], sort=False)["value"] if len(found) else {}
+    return {place: list(values) for place, values in groups}
 
 
 def test_a_setting_is_swept_where_all_else_is_alike():
-    runs = [run(epsilon=0.1, bounds="paper"), run(epsilon=0.01, bounds="exact"),
-            run(epsilon=0.05, bounds="exact")]  # fmt: skip
-    (sweep,) = sweeps(runs, "epsilon")
-    assert sweep.name == "abc"
-    assert list(sweep.points["d"]) == [0.01, 0.05]
-    assert sweep.runs == runs[1:]
+    runs = [run(epsilon=0.1, bounds="paper"), run(epsilon=0.05, bounds="exact"),
+            run(epsilon=0.01, bounds="exact")]  # fmt: skip
+    assert swept(runs, "epsilon") == {("abc", "d"): [0.01, 0.05]}
+    assert swept([run(epsilon=0.1), run("daub")], "epsilon") == {}  # one value
+    rows = [run("halving", initial_rows=rows) for rows in (500, None, 250)]
+    assert swept(rows, "initial_rows") == {("halving", "d"): [None, 250, 500]}
 
 
-def test_repetitions_and_data_sets_share_a_sweep():
+def test_repetitions_and_datasets_share_a_sweep():
     runs = [run(data=data, configurations=n) for data in "ab" for n in (10, 5) for _ in range(3)]
-    (sweep,) = sweeps(runs, "configurations")
-    assert {data: list(values) for data, values in sweep.points.items()} == {
-        "a": [5, 10], "b": [5, 10],
+    assert swept(runs, "configurations") == {
+        ("abc", "a"): [5] * 3 + [10] * 3, ("abc", "b"): [5] * 3 + [10] * 3,
     }  # fmt: skip
-    assert len(sweep.points["a"][5]) == 3
 
 
 def test_sweeps_of_one_algorithm_are_named_after_what_sets_them_apart():
     runs = [run(configurations=n, bounds=bounds, delta=0.5) for n in (5, 10)
             for bounds in ("exact", "paper")]  # fmt: skip
     runs += [run("daub", configurations=n, ratio=2.0) for n in (5, 10)]
-    names = [sweep.name for sweep in sweeps(runs, "configurations")]
-    assert names == ["abc (bounds exact)", "abc (bounds paper)", "daub"]
-
-
-def test_the_bench_s_own_value_comes_first():
-    runs = [run("successive-halving", initial_rows=rows) for rows in (500, None, 250)]
-    (sweep,) = sweeps(runs, "initial_rows")
-    assert list(sweep.points["d"]) == [None, 250, 500]
-
-
-def test_one_value_is_no_sweep():
-    assert sweeps([run(epsilon=0.1), run("daub")], "epsilon") == []
+    names = {name for name, _ in swept(runs, "configurations")}
+    assert names == {"abc (bounds exact)", "abc (bounds paper)", "daub"}

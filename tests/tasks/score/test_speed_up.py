@@ -27,7 +27,7 @@ def test_progress_is_a_running_best_with_running_costs():
 
 
 def test_a_log_without_trials_has_no_progress():
-    started = Started(at=0, algorithm="x", bench="pulls", unit="trials", budget=0,
+    started = Started(at=0, algorithm="x", environment="pulls", unit="trials", budget=0,
                       capacity=None, seed=0, settings={})  # fmt: skip
 
     assert progress_of([started]) is None
@@ -48,12 +48,12 @@ def test_speed_ups_are_medians_and_never_is_zero():
     }
     (found,) = speed_ups(runs, "tpe-joint").itertuples()
 
-    assert (found.data, found.label, found.runs, found.reached) == ("d", "fast", 3, 2)
+    assert (found.data, found.name, found.runs, found.reached) == ("d", "fast", 3, 2)
     assert (found.units, found.cpu_seconds) == (2.0, 2.0)
     assert (found.times_units, found.times_cpu) == (2.0, 4.0)
 
 
-def test_over_several_data_sets_the_medians_over_all_come_first():
+def test_over_several_datasets_the_medians_over_all_come_first():
     runs = {
         ("d", 0): {"average": progress(0.1, 0.9), "x": progress(0.9)},
         ("d", 1): {"average": progress(0.1, 0.9), "x": progress(0.1)},
@@ -72,7 +72,7 @@ def test_when_most_runs_never_arrive_the_median_is_never():
     assert (found.reached, found.units, found.times_units) == (0, math.inf, 0.0)
 
 
-def test_trials_without_cost_are_no_faster_in_seconds():
+def test_trials_without_cost_are_not_faster_in_seconds():
     runs = {("d", 0): {"average": progress(0.5, 0.9, cpu=0.0), "x": progress(0.9, cpu=0.0)}}
 
     assert speed_ups(runs, "average")["times_cpu"][0] == pytest.approx(1.0)

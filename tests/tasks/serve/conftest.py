@@ -1,17 +1,19 @@
 import asyncio
 import json
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import httpx
 import pytest
 
-from leaseboard.tasks.keep.publication import publish
+from leaseboard.tasks.live.publication import publish
 from leaseboard.tasks.serve.admission import Admission
 from leaseboard.tasks.serve.app import application
 from leaseboard.tasks.serve.champion import Follower
-from leaseboard.tasks.serve.service import ForecastService
+from leaseboard.tasks.serve.service import PredictionService
 from leaseboard.tasks.store.live_model import State
-from tests.tasks.keep.conftest import shop, uri  # noqa: F401  (fixtures)
+from tests.tasks.live.conftest import shop, uri  # noqa: F401  (fixtures)
+from tests.tasks.live.shops import LATER
 
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
@@ -21,27 +23,28 @@ class Asker:
 
     def __init__(
         self, made, address, *, token="", rate=1000.0, seconds=lambda: 0.0, learned=True,
-        patience=30.0,
+        patience=30.0, task="regression",
     ):  # fmt: skip
         self.shop, self.said = made, []
-        kept = made.kept
-        kept.keep.contract.write_text(made.contract().to_yaml())
+        kept = made.live
+        kept.recipe = replace(kept.recipe, task=task)
+        kept.settings.contract.write_text(made.contract().to_yaml())
         if learned:
-            made.turn().turn()
-            publish(address, kept)
-        self.follower = Follower(address, kept.keep, self.said.append)
+            made.update().update()
+            publish(address, kept, LATER)
+        self.follower = Follower(address, kept.settings, self.said.append)
         self.follower.start()
         own = State(kept.state.place, "sales", patience)
-        self.service = ForecastService(kept.keep.data, self.follower, own, lambda: NOW)
+        self.service = PredictionService(kept.settings.data, self.follower, own, lambda: NOW)
         self.app = application(self.service, Admission(token, rate, seconds))
 
     def ask(self, method, path, body=None, **given):
-        """The status and the body of an answer."""
+        """Return the status and the body of an answer."""
         (found,) = self.ask_many([(method, path, body)], **given)
         return found
 
     def ask_many(self, questions, *, headers=None, host="127.0.0.1"):
-        """The answers to questions that come at once."""
+        """Return the answers to questions that come at once."""
 
         async def all_of_them():
             transport = httpx.ASGITransport(self.app)
@@ -63,15 +66,15 @@ class Asker:
         ]  # fmt: skip
 
     def served(self):
-        """What stands in the log."""
-        with self.shop.kept.state.begun() as connection:
-            query = "select id, snapshot, forecast from keep_sales_served order by number"
+        """Return the text of the log."""
+        with self.shop.live.state.connected() as connection:
+            query = "select id, snapshot, prediction from keep_sales_served order by number"
             return connection.exec_driver_sql(query).all()
 
 
 @pytest.fixture
 def asker(shop, uri):  # noqa: F811  (they are fixtures)
-    """A function that makes a server, with its options."""
+    """Yield a function that makes a server, with its options."""
     made = []
 
     def make(**options):
@@ -85,5 +88,5 @@ def asker(shop, uri):  # noqa: F811  (they are fixtures)
 
 @pytest.fixture
 def row():
-    """A row that keeps the contract."""
+    """Return a row that keeps the contract."""
     return {"order": "a-1", "day": "2026-01-02", "price": 1.25, "rain": True, "shop": "x"}

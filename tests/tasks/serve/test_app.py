@@ -1,4 +1,4 @@
-"""What the server answers, and what it refuses: in one line that says what, the rule, the mend."""
+"""Answers of the server, and refusals: in one line that says what, the rule, how to fix it."""
 
 from __future__ import annotations
 
@@ -11,87 +11,96 @@ import time
 
 import pytest
 
-from leaseboard.tasks.keep.publication import publish
+from leaseboard.tasks.live.publication import publish
 from leaseboard.tasks.serve import app as serving
 from tests.repeated import REPEATED, assert_flat
+from tests.tasks.live.shops import LATER
 
 
 def wait_for(condition):
-    """Until it holds."""
+    """Wait until it holds."""
     deadline = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
 
-def test_a_row_is_forecast_as_in_the_shadow_and_logged(asker):
+def test_a_row_is_predicted_as_in_the_shadow_and_logged(asker):
     server = asker()
     frame = server.shop.rows(2).drop(columns="revenue")
     rows = [
         {**row, "day": row["day"].isoformat()}
         for row in frame.astype({"rain": bool}).to_dict("records")
     ]
-    status, told = server.ask("POST", "/predict", {"rows": rows})
-    server.shop.turn()
+    asked = {"dataframe_records": rows, "params": {"level": 0.9}}
+    status, reported = server.ask("POST", "/invocations", asked)
+    server.shop.update()
 
-    settled = server.shop.kept.state.settled(40)
-    measured = {row.id: json.loads(row.forecasts)["1"] for row in settled}
+    labelled = server.shop.live.state.labelled_rows(40)
+    measured = {row.id: json.loads(row.predictions)["1"] for row in labelled}
     assert status == 200
-    assert told["snapshot"]["version"] == "1"
-    assert told["level"] == 0.9
-    assert {f["id"]: [f["forecast"], f["low"], f["high"]] for f in told["forecasts"]} == measured
+    assert reported["snapshot"]["version"] == "1"
+    assert reported["level"] == 0.9
+    found = [[each[part] for part in ("prediction", "low", "high")]
+             for each in reported["predictions"]]  # fmt: skip
+    assert dict(zip(reported["ids"], found, strict=True)) == measured
     log = server.served()
-    assert {each.id: json.loads(each.forecast) for each in log} == measured
+    assert {each.id: json.loads(each.prediction) for each in log} == measured
     assert {each.snapshot for each in log} == {"sales/1"}
 
 
 def test_what_comes_at_once_is_answered_and_logged(asker, row):
     server = asker()
     questions = [
-        ("POST", "/predict", {"rows": [{**row, "order": f"{i}", "price": i / 50}]})
+        (
+            "POST",
+            "/invocations",
+            {"dataframe_records": [{**row, "order": f"{i}", "price": i / 50}]},
+        )
         for i in range(50)
     ]
     found = server.ask_many(questions)
     assert [status for status, _ in found] == [200] * 50
-    assert [told["forecasts"][0]["id"] for _, told in found] == [str(i) for i in range(50)]
+    assert [reported["ids"][0] for _, reported in found] == [str(i) for i in range(50)]
     assert len(server.served()) == 50
 
 
 def test_it_follows_the_champion(asker, row, uri):
     server = asker()
-    before = server.ask("POST", "/predict", {"rows": [row]})[1]
-    server.shop.turn()
-    publish(uri, server.shop.kept)
+    before = server.ask("POST", "/invocations", {"dataframe_records": [row]})[1]
+    server.shop.update()
+    publish(uri, server.shop.live, LATER)
     wait_for(lambda: server.follower.champion.version == "2")
-    after = server.ask("POST", "/predict", {"rows": [row]})[1]
+    after = server.ask("POST", "/invocations", {"dataframe_records": [row]})[1]
     assert after["snapshot"]["version"] == "2"
-    assert after["forecasts"] != before["forecasts"]
-    assert server.said == [f"forecasts come from models:/sales/{each}" for each in (1, 2)]
+    assert after["predictions"] != before["predictions"]
+    assert server.said == [f"predictions come from models:/sales/{each}" for each in (1, 2)]
 
 
 def test_it_starts_before_there_is_a_champion(asker, row, uri):
     server = asker(learned=False)
     assert server.ask("GET", "/health") == (503, {"status": "no champion yet", "fault": ""})
-    status, told = server.ask("POST", "/predict", {"rows": [row]})
-    assert (status, told["error"]) == (
-        503, "there is no champion yet: take a turn with `leaseboard keep`"
+    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
+    assert (status, reported["error"]) == (
+        503, "no champion yet: run `leaseboard live update`"
     )  # fmt: skip
-    server.shop.turn()
-    publish(uri, server.shop.kept)
+    server.shop.update()
+    publish(uri, server.shop.live, LATER)
     wait_for(lambda: server.ask("GET", "/health")[0] == 200)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"price": 1e9}, "row 1: price 1000000000.0 is above 10: mend it, or leave it out (1 of"),
+        ({"price": 1e9}, "row 1: price 1000000000.0 is above 10: fix it, or leave it out (1 of"),
         ({"price": None}, "price is missing"),
         ({"day": "2026-02-30"}, "'2026-02-30' is not a date"),
         ({"rain": "perhaps"}, "neither true nor false"),
         ({"order": None}, "order is missing"),
-        ({"order": ""}, "order '' is no id: write 1 to 500 characters"),
-        ({"order": "a\0b"}, "is no id"),
-        ({"order": "a" * 501}, "is no id"),
+        ({"order": ""}, "order '' is not an id: write 1 to 500 characters"),
+        ({"order": "a\0b"}, "is not an id"),
+        ({"order": "a" * 501}, "is not an id"),
         ({"order": ["a"]}, "is neither a text"),
         ({"price": math.nan}, "price is missing"),
         ({"price": math.inf}, "price inf is not a number"),
@@ -102,115 +111,139 @@ def test_it_starts_before_there_is_a_champion(asker, row, uri):
 )
 def test_what_breaks_the_contract_is_refused_with_its_reason(asker, row, change, said):
     server = asker()
-    status, told = server.ask("POST", "/predict", {"rows": [{**row, **change}, row]})
-    assert status == 422
-    assert said in told["error"]
-    assert [each["row"] for each in told["refused"]] == [1]
+    status, reported = server.ask(
+        "POST", "/invocations", {"dataframe_records": [{**row, **change}, row]}
+    )
+    assert status == 400
+    assert said in reported["error"]
+    assert [each["row"] for each in reported["refused"]] == [1]
     assert server.served() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"{", 422, "Invalid JSON"),
-        (b"", 422, "Invalid JSON"),
-        ({"rows": []}, 422, "at least 1 item"),
-        ({"row": []}, 422, 'rows: Field required: send {"rows": [{...}]}'),
-        ({"rows": [1]}, 422, "rows.0: Input should be an object"),
-        ({"rows": [{}], "more": 1}, 422, "more: Extra inputs are not permitted"),
-        ({"rows": [{}] * 1001}, 422, "at most 1000 items"),
-        ({"rows": [{"a": 1}], "level": 0.42}, 422, "level 0.42: this model tells no such"),
-        (b'{"rows": [{"a": "' + b"x" * serving.MOST_BYTES + b'"}]}', 413, "more than 2,000,000"),
-        (b"[" * 100_000, 422, "recursion limit"),
-        (b'{"rows": ' + b'{"a":' * 10_000, 422, "recursion limit"),
-        (b'{"rows": [{"order": "\xff"}]}', 422, "Invalid JSON"),
-        (b'{"rows": [{"order": "\\ud800"}]}', 422, "Invalid JSON"),
-        (b'{"rows": [{"order": ' + b"9" * 5000 + b"}]}", 422, ""),
-        (b'{"rows": [{"order": 1}], "level": NaN}', 422, "level nan"),
-        (b'{"rows": [{"order": 1}], "level": 1e999}', 422, "level inf"),
+        (b"{", 400, "Invalid JSON"),
+        (b"", 400, "Invalid JSON"),
+        ({"dataframe_records": []}, 400, "0 rows: send 1 to 1,000 in a request"),
+        ({"row": []}, 400, 'row is unknown: remove it: send {"dataframe_records": [{...}]}'),
+        ({}, 400, "0 forms of rows: send one of dataframe_split"),
+        ({"dataframe_records": [1]}, 400, "dataframe_records.0 must be a mapping"),
+        ({"dataframe_records": [{}], "more": 1}, 400, "more is unknown: remove it"),
+        ({"dataframe_records": [{}] * 1001}, 400, "1,001 rows: send 1 to 1,000"),
+        (
+            {"dataframe_records": [{"a": 1}], "params": {"level": 0.42}},
+            400,
+            "level 0.42: this model has no such",
+        ),
+        (
+            b'{"dataframe_records": [{"a": "' + b"x" * serving.MOST_BYTES + b'"}]}',
+            413,
+            "more than 2,000,000",
+        ),
+        (b"[" * 100_000, 400, "recursion limit"),
+        (b'{"dataframe_records": ' + b'{"a":' * 10_000, 400, "recursion limit"),
+        (b'{"dataframe_records": [{"order": "\xff"}]}', 400, "Invalid JSON"),
+        (b'{"dataframe_records": [{"order": "\\ud800"}]}', 400, "Invalid JSON"),
+        (b'{"dataframe_records": [{"order": ' + b"9" * 5000 + b"}]}", 400, ""),
+        (b'{"dataframe_records": [{"order": 1}], "params": {"level": NaN}}', 400, "level nan"),
+        (b'{"dataframe_records": [{"order": 1}], "params": {"level": 1e999}}', 400, "level inf"),
     ],
 )
 def test_other_bodies_are_one_line(asker, body, status, said):
-    found, told = asker().ask("POST", "/predict", body)
+    found, reported = asker().ask("POST", "/invocations", body)
     assert found == status
-    assert said in told["error"]
-    assert "\n" not in told["error"]
+    assert said in reported["error"]
+    assert "\n" not in reported["error"]
 
 
 def test_what_is_not_required_may_be_left_out(asker, row):
     server = asker()
-    path = server.shop.kept.keep.contract
+    path = server.shop.live.settings.contract
     path.write_text(path.read_text().replace("missing: 0.5", "missing: 1, required: false"))
     server.follower.look()
-    forecasts = []
+    predictions = []
     for given in ({**row, "shop": None, "rain": None}, {**row, "shop": None}):
         del given["shop"]
-        forecasts.append(server.ask("POST", "/predict", {"rows": [given]})[1]["forecasts"])
+        predictions.append(
+            server.ask("POST", "/invocations", {"dataframe_records": [given]})[1]["predictions"]
+        )
     del row["shop"], row["rain"]
-    status, told = server.ask("POST", "/predict", {"rows": [row]})
+    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
     assert status == 200
-    assert told["forecasts"] == forecasts[0]
-    assert told["forecasts"] != forecasts[1]
+    assert reported["predictions"] == predictions[0]
+    assert reported["predictions"] != predictions[1]
 
 
 def test_a_kind_that_the_champion_has_not_learned_is_refused(asker, row):
     server = asker()
-    path = server.shop.kept.keep.contract
+    path = server.shop.live.settings.contract
     path.write_text(path.read_text().replace("kind: number, low: -10, high: 10", "kind: text"))
     server.follower.look()
-    status, told = server.ask("POST", "/predict", {"rows": [{**row, "price": "cheap"}]})
-    assert status == 422
-    assert "price 'cheap' is no real, as the model has learned it" in told["error"]
-    assert server.ask("POST", "/predict", {"rows": [{**row, "price": "1.25"}]})[0] == 200
+    status, reported = server.ask(
+        "POST", "/invocations", {"dataframe_records": [{**row, "price": "cheap"}]}
+    )
+    assert status == 400
+    assert "price 'cheap' is not of kind number, as the model has learned it" in reported["error"]
+    assert (
+        server.ask("POST", "/invocations", {"dataframe_records": [{**row, "price": "1.25"}]})[0]
+        == 200
+    )
     assert len(server.served()) == 1
 
 
-def test_a_forecast_that_is_no_number_is_null(asker, row, monkeypatch):
+def test_a_prediction_that_is_not_a_number_is_null(asker, row, monkeypatch):
     server = asker()
     champion = server.follower.champion
-    monkeypatch.setattr(champion.snapshot, "foresee", lambda *_: [math.nan, [1, 2, math.inf]])
-    status, told = server.ask("POST", "/predict", {"rows": [row, row | {"order": "a-2"}]})
+    monkeypatch.setattr(champion.snapshot, "predict_rows", lambda *_: [math.nan, [1, 2, math.inf]])
+    asked = {"dataframe_records": [row, row | {"order": "a-2"}], "params": {"level": 0.9}}
+    status, reported = server.ask("POST", "/invocations", asked)
     assert status == 200
-    assert told["forecasts"] == [
-        {"id": "a-1", "forecast": None}, {"id": "a-2", "forecast": 1, "low": 2, "high": None}
+    assert reported["predictions"] == [
+        {"prediction": None}, {"prediction": 1, "low": 2, "high": None}
     ]  # fmt: skip
 
 
 def test_a_state_that_is_written_to_refuses_with_a_reason_and_recovers(asker, row):
     server = asker(patience=0.05)
-    asked = ("POST", "/predict", {"rows": [row]})
+    asked = ("POST", "/invocations", {"dataframe_records": [row]})
     assert server.ask(*asked)[0] == 200
-    with sqlite3.connect(server.shop.kept.state.place, isolation_level=None) as other:
+    with sqlite3.connect(server.shop.live.state.place, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
-        status, told = server.ask(*asked)
-        assert (status, "database is locked" in told["error"]) == (503, True)
+        status, reported = server.ask(*asked)
+        assert (status, "database is locked" in reported["error"]) == (503, True)
         assert server.ask("POST", "/labels", [{"id": "a", "label": 1}])[0] == 503
-        status, told = server.ask("GET", "/health")
-        assert (status, told["status"]) == (503, "the state cannot be written")
-        assert "database is locked" in told["fault"]
+        status, reported = server.ask("GET", "/health")
+        assert (status, reported["status"]) == (503, "the state cannot be written")
+        assert "database is locked" in reported["fault"]
         other.execute("ROLLBACK")
-    status, told = server.ask("GET", "/health")
-    assert (status, told["fault"]) == (200, "")
+    status, reported = server.ask("GET", "/health")
+    assert (status, reported["fault"]) == (200, "")
     assert server.ask(*asked)[0] == 200
     assert len(server.served()) == 2
 
 
-@pytest.mark.parametrize("path", ["/predict", "/labels"])
+@pytest.mark.parametrize("path", ["/invocations", "/labels"])
 def test_a_full_disk_is_seen_in_health_metrics_and_log_until_it_is_over(asker, row, path):
     server = asker()
-    asked = ("POST", path, {"rows": [row]} if path == "/predict" else [{"id": "a", "label": 1}])
+    asked = (
+        "POST",
+        path,
+        {"dataframe_records": [row]} if path == "/invocations" else [{"id": "a", "label": 1}],
+    )
     assert server.ask(*asked)[0] < 300
-    log = server.shop.kept.state.place.with_name("state.sqlite-wal")
+    log = server.shop.live.state.place.with_name("state.sqlite-wal")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (max(log.stat().st_size, 4096), before[1]))
     try:
         assert server.ask(*asked)[0] == 503
         for _ in range(2):
-            status, told = server.ask("GET", "/health")
-            assert (status, told["status"]) == (503, "the state cannot be written")
-            assert told["fault"]
+            status, reported = server.ask("GET", "/health")
+            assert (status, reported["status"]) == (503, "the state cannot be written")
+            assert reported["fault"]
             assert "leaseboard_fault 1.0" in server.ask("GET", "/metrics")[1]
-        assert told["fault"] in server.said
+        assert reported["fault"] in server.said
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
@@ -221,11 +254,14 @@ def test_a_full_disk_is_seen_in_health_metrics_and_log_until_it_is_over(asker, r
 
 def test_a_state_that_is_gone_refuses_with_a_reason_and_recovers(asker, row, tmp_path):
     server = asker()
-    asked, place = ("POST", "/predict", {"rows": [row]}), server.shop.kept.state.place
+    asked, place = (
+        ("POST", "/invocations", {"dataframe_records": [row]}),
+        server.shop.live.state.place,
+    )
     assert server.ask(*asked)[0] == 200
     place.rename(tmp_path / "away")
-    status, told = server.ask(*asked)
-    assert (status, "the file was removed" in told["error"]) == (503, True)
+    status, reported = server.ask(*asked)
+    assert (status, "the file was removed" in reported["error"]) == (503, True)
     status, text = server.ask("GET", "/metrics")
     assert status == 200, "they are wanted now of all times"
     assert "leaseboard_fault 1.0" in text
@@ -234,9 +270,9 @@ def test_a_state_that_is_gone_refuses_with_a_reason_and_recovers(asker, row, tmp
     assert "leaseboard_fault 0.0" in server.ask("GET", "/metrics")[1]
 
 
-def test_why_something_is_wrong_is_told_to_those_with_the_token(asker):
+def test_why_something_is_wrong_is_reported_to_those_with_the_token(asker):
     server = asker(token="secret")
-    server.shop.kept.keep.contract.write_text("columns: 3")
+    server.shop.live.settings.contract.write_text("columns: 3")
     server.follower.look()
     assert "fault" not in server.ask("GET", "/health")[1]
     bearer = {"authorization": "Bearer secret"}
@@ -244,10 +280,13 @@ def test_why_something_is_wrong_is_told_to_those_with_the_token(asker):
 
 
 def test_what_is_compressed_is_refused(asker, row):
-    status, told = asker().ask(
-        "POST", "/predict", {"rows": [row]}, headers={"content-encoding": "gzip"}
+    status, reported = asker().ask(
+        "POST", "/invocations", {"dataframe_records": [row]}, headers={"content-encoding": "gzip"}
     )
-    assert (status, told["error"]) == (415, "content encoding 'gzip': send the body as it is")
+    assert (status, reported["error"]) == (
+        415,
+        "content encoding 'gzip': send the body without any",
+    )
 
 
 @pytest.mark.parametrize(
@@ -257,12 +296,12 @@ def test_what_is_compressed_is_refused(asker, row):
         ([{"type": "http.request", "body": b"{", "more_body": True}], "slow"),
     ],
 )
-def test_who_leaves_or_sends_slowly_is_no_fault_of_ours(asker, monkeypatch, messages, kind):
+def test_who_leaves_or_sends_slowly_is_not_a_fault_of_ours(asker, monkeypatch, messages, kind):
     server = asker(learned=False)
     monkeypatch.setattr(serving, "PATIENCE", 0.01)
     said = list(server.said)
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/predict", "headers": headers,
+    scope = {"type": "http", "method": "POST", "path": "/invocations", "headers": headers,
              "query_string": b"", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
              "scheme": "http", "root_path": "", "http_version": "1.1"}  # fmt: skip
     sent = []
@@ -285,55 +324,58 @@ def test_who_leaves_or_sends_slowly_is_no_fault_of_ours(asker, monkeypatch, mess
 def test_the_level_of_intervals_is_the_callers(asker, row):
     server = asker()
     narrow, wide = (
-        server.ask("POST", "/predict", {"rows": [row], "level": level})[1]["forecasts"][0]
+        server.ask(
+            "POST", "/invocations", {"dataframe_records": [row], "params": {"level": level}}
+        )[1]["predictions"][0]
         for level in (0.5, 0.8)
     )
-    assert wide["low"] <= narrow["low"] <= narrow["forecast"] <= narrow["high"] <= wide["high"]
-    with server.shop.kept.state.begun() as connection:
+    assert wide["low"] <= narrow["low"] <= narrow["prediction"] <= narrow["high"] <= wide["high"]
+    with server.shop.live.state.connected() as connection:
         found = connection.exec_driver_sql("select level from keep_sales_served order by number")
         assert found.scalars().all() == [0.5, 0.8]
 
 
-def test_labels_wait_for_the_next_turn(asker):
+def test_labels_wait_for_the_next_update(asker):
     server = asker()
-    status, told = server.ask("POST", "/labels", [{"id": "0-1", "label": 3}])
-    assert (status, told) == (202, {"posted": 1})
-    assert server.shop.kept.state.posted() == [(1, "0-1", "3.0")]
+    status, reported = server.ask("POST", "/labels", [{"id": "0-1", "label": 3}])
+    assert (status, reported) == (202, {"posted": 1})
+    assert server.shop.live.state.posted() == [(1, "0-1", "3.0")]
     for label, said in ((None, "revenue is missing"), ("many", "'many' is not a number")):
-        status, told = server.ask("POST", "/labels", [{"id": "0-1", "label": label}])
-        assert status == 422
-        assert said in told["error"]
+        status, reported = server.ask("POST", "/labels", [{"id": "0-1", "label": label}])
+        assert status == 400
+        assert said in reported["error"]
 
 
-def test_an_edited_contract_counts_at_once_and_a_broken_one_is_told(asker, row):
+def test_an_edited_contract_counts_at_once_and_a_broken_one_is_reported(asker, row):
     server = asker()
-    path = server.shop.kept.keep.contract
+    path = server.shop.live.settings.contract
     path.write_text(path.read_text().replace("high: 10", "high: 1"))
     server.follower.look()
-    assert server.ask("POST", "/predict", {"rows": [row]})[0] == 422
+    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 400
     path.write_text("columns: 3")
     server.follower.look()
-    status, told = server.ask("GET", "/health")
+    status, reported = server.ask("GET", "/health")
     assert status == 200
-    assert "contract.yaml" in told["fault"]
-    assert server.said[-1] == told["fault"]
-    assert server.ask("POST", "/predict", {"rows": [row]})[0] == 422
+    assert "contract.yaml" in reported["fault"]
+    assert server.said[-1] == reported["fault"]
+    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 400
 
 
 def test_metrics_count_what_was_answered_and_refused(asker, row):
     server = asker()
-    server.shop.turn()
-    server.ask("POST", "/predict", {"rows": [row, row | {"order": "a-2"}]})
-    server.ask("POST", "/predict", {"rows": [{}]})
+    server.shop.update()
+    server.ask("POST", "/invocations", {"dataframe_records": [row, row | {"order": "a-2"}]})
+    server.ask("POST", "/invocations", {"dataframe_records": [{}]})
     status, text = server.ask("GET", "/metrics")
     assert status == 200
     for line in (
-        'leaseboard_requests_total{path="/predict",status="200"} 1.0',
+        'leaseboard_requests_total{path="/invocations",status="200"} 1.0',
         'leaseboard_refusals_total{reason="contract"} 1.0',
-        "leaseboard_forecasts_total 2.0",
-        'leaseboard_request_seconds_count{path="/predict"} 2.0',
+        "leaseboard_predictions_total 2.0",
+        'leaseboard_request_seconds_count{path="/invocations"} 2.0',
         "leaseboard_labels_waiting 0.0",
-        'lineage="1",model="sales",version="1"} 1.0',
+        'leaseboard_snapshot{candidate="1",digest="',
+        'model="sales",version="1"} 1.0',
     ):
         assert line in text
     assert "leaseboard_snapshot_age_seconds" in text
@@ -345,30 +387,30 @@ def test_no_traceback_is_a_callers(asker, row, monkeypatch):
     def fails(*_):
         raise ZeroDivisionError("secret")
 
-    monkeypatch.setattr(server.follower.champion.snapshot, "foresee", fails)
-    status, told = server.ask("POST", "/predict", {"rows": [row]})
+    monkeypatch.setattr(server.follower.champion.snapshot, "predict_rows", fails)
+    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
     assert status == 500
-    assert told == {"error": "internal error: the server's output says more"}
+    assert reported == {"error": "internal error: the server's output says more"}
     assert server.said[-1] == "internal error: ZeroDivisionError: secret"
     monkeypatch.undo()
-    assert server.ask("POST", "/predict", {"rows": [row]})[0] == 200
+    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 200
 
 
-def test_nothing_is_told_that_cannot_be_logged(asker, row):
+def test_nothing_is_reported_that_cannot_be_logged(asker, row):
     server = asker()
-    assert server.ask("POST", "/predict", {"rows": [row]})[0] == 200
-    with server.shop.kept.state.begun() as connection:
+    assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 200
+    with server.shop.live.state.connected() as connection:
         connection.exec_driver_sql("drop table keep_sales_served")
-    status, told = server.ask("POST", "/predict", {"rows": [row]})
+    status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
     assert status == 503
-    assert "cannot be used: no such table" in told["error"]
+    assert "cannot be used: no such table" in reported["error"]
 
 
-@pytest.mark.parametrize("path", ["/", "/docs", "/predict/"])
+@pytest.mark.parametrize("path", ["/", "/doc", "/invocations/"])
 def test_other_paths_say_which_there_are(asker, path):
-    status, told = asker().ask("GET", path)
+    status, reported = asker().ask("GET", path)
     assert status in (404, 405)
-    assert "POST /predict, POST /labels, GET /health" in told["error"]
+    assert "POST /invocations, POST /labels, GET /ping" in reported["error"]
 
 
 @REPEATED
@@ -376,9 +418,24 @@ def test_requests_leave_no_file_open_and_no_memory(asker, row, times):
     server = asker()
 
     def request(number):
-        asked = {"rows": [{**row, "order": f"{number}"}]}
-        assert server.ask("POST", "/predict", asked)[0] == 200
-        assert server.ask("POST", "/predict", {"rows": [{}]})[0] == 422
+        asked = {"dataframe_records": [{**row, "order": f"{number}"}]}
+        assert server.ask("POST", "/invocations", asked)[0] == 200
+        assert server.ask("POST", "/invocations", {"dataframe_records": [{}]})[0] == 400
         assert server.ask("GET", "/health")[0] == 200
 
     assert_flat(request, times)
+
+
+def test_unknown_paths_ask_for_the_token_too(asker):
+    server = asker(token="secret")
+    assert server.ask("GET", "/admin")[0] == 401
+    bearer = {"authorization": "Bearer secret"}
+    assert server.ask("GET", "/admin", headers=bearer)[0] == 404
+    assert server.ask("GET", "/invocations", headers=bearer)[0] == 405
+    assert server.ask("GET", "/admin", host="evil.example")[0] == 401
+    assert asker().ask("GET", "/admin", host="evil.example")[0] == 403
+
+
+def test_unknown_paths_count_for_the_rate(asker):
+    server = asker(rate=3)
+    assert [server.ask("GET", f"/{n}")[0] for n in range(4)] == [404, 404, 404, 429]

@@ -1,4 +1,4 @@
-"""The thread that forecasts: one caller's fault is one caller's, and nothing ends it."""
+"""The thread that predicts: one caller's fault is one caller's, and nothing ends it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from leaseboard.tasks.store.live_model import State
 NOW = datetime(2026, 2, 1, tzinfo=UTC)
 
 
-def champion(foresee):
-    """One that forecasts so."""
-    return SimpleNamespace(name="sales", version="7", snapshot=SimpleNamespace(foresee=foresee))
+def champion(prefetch):
+    """Return a champion that predicts so."""
+    return SimpleNamespace(
+        name="sales", version="7", snapshot=SimpleNamespace(predict_rows=prefetch)
+    )
 
 
 GOOD = champion(lambda rows, level: [[row["a"], level, 2.0] for row in rows])
@@ -32,7 +34,7 @@ def desk(state):
 
 
 def ask(desk, *questions):
-    """What comes of questions that are asked at once."""
+    """Return the answers to questions that are asked at once."""
 
     async def all_of_them():
         return await asyncio.wait_for(
@@ -47,12 +49,12 @@ def question(number, who=GOOD, level=0.5):
 
 
 def logged(state):
-    with state.begun() as connection:
-        query = "select id, at, snapshot, level, forecast from keep_sales_served order by number"
+    with state.connected() as connection:
+        query = "select id, at, snapshot, level, prediction from keep_sales_served order by number"
         return [(*row[:4], json.loads(row[4])) for row in connection.exec_driver_sql(query).all()]
 
 
-def test_what_is_told_stands_in_the_log(desk, state):
+def test_what_is_reported_is_in_the_log(desk, state):
     assert ask(desk, question(1), question(2, level=None)) == [[[1, 0.5, 2.0]], [[2, 0.9, 2.0]]]
     at = "2026-02-01T00:00:00.000+00:00"
     assert logged(state) == [
@@ -74,7 +76,7 @@ def test_a_model_s_fault_is_its_callers(desk, state):
 
 
 @pytest.mark.parametrize("error", [ValueError("NUL\nin it"), LeaseboardError("locked")])
-def test_nothing_is_told_that_was_not_logged_and_the_thread_goes_on(
+def test_nothing_is_reported_that_was_not_logged_and_the_thread_goes_on(
     desk, state, monkeypatch, error
 ):
     def fails(_):
@@ -90,7 +92,7 @@ def test_nothing_is_told_that_was_not_logged_and_the_thread_goes_on(
 
 
 @pytest.mark.postgresql
-def test_an_id_that_a_server_cannot_keep_is_no_end(create_database):
+def test_an_id_that_a_server_cannot_keep_is_not_an_end(create_database):
     desk = Desk(State(create_database("nul"), "sales"), lambda: NOW, lambda _: None)
     (found,) = ask(desk, (GOOD, ["a\0b"], [{"a": 1}], 0.5))
     assert isinstance(found, ValueError)
@@ -98,7 +100,7 @@ def test_an_id_that_a_server_cannot_keep_is_no_end(create_database):
     desk.stop()
 
 
-def test_who_leaves_takes_nobody_along(desk):
+def test_who_leaves_takes_no_one_along(desk):
     async def leave():
         going = asyncio.create_task(desk.ask(*question(1)))
         staying = asyncio.create_task(desk.ask(*question(2)))

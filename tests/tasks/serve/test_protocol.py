@@ -22,7 +22,7 @@ async def _app(_scope, receive, send):
 
 @pytest.fixture
 def talk(monkeypatch):
-    """A function that says something and returns all that is answered until the end."""
+    """Return a function that says something and returns all that is answered until the end."""
 
     def run(*said, patience):
         monkeypatch.setattr(app, "PATIENCE", patience)
@@ -58,7 +58,7 @@ def test_who_does_not_finish_a_head_is_left(talk, said):
     assert talk(said, patience=0.05) == b""
 
 
-def test_whoever_asked_once_may_not_stop_in_the_middle_of_the_next(talk):
+def test_anyone_who_asked_once_may_not_stop_in_the_middle_of_the_next(talk):
     assert talk(ASKED, ASKED, ASKED[:5], patience=0.3).count(b"200 OK") == 2
 
 

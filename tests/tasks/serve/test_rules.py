@@ -1,4 +1,4 @@
-"""The contract as it is for single rows, and its file."""
+"""The contract for single rows, and its file."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.tasks.keep.contract import ColumnRule, Contract
-from leaseboard.tasks.keep.settings import DataSettings, Keep
+from leaseboard.tasks.live.contract import ColumnRule, Contract
+from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.serve.champion import Follower, RowRules
-from tests.tasks.keep.shops import CONTRACT
+from tests.tasks.live.shops import CONTRACT
 
 DATA = DataSettings(source="folder:*.csv", id="order", target="revenue")
 ROW = {"order": "a", "day": "2026-01-02", "price": 1}
@@ -25,7 +25,7 @@ def test_a_row_needs_no_label_and_a_label_no_row():
     assert rules.label({"revenue": "2"}) == 2.0
 
 
-def test_rows_without_ids_are_taken_where_the_keep_has_none():
+def test_rows_without_ids_are_taken_if_the_live_model_has_none():
     rules = RowRules(CONTRACT, DATA.model_copy(update={"id": None}))
     assert rules.identity(ROW) is None
 
@@ -36,14 +36,14 @@ def test_an_id_is_short_and_something():
         assert rules.label_fault({"order": good, "revenue": 1}) is None
     for bad in ("", "\0", "a" * 501):
         fault = rules.label_fault({"order": bad, "revenue": 1})
-        assert fault.endswith("is no id: write 1 to 500 characters without NUL")
+        assert fault.endswith("is not an id: write 1 to 500 characters without NUL")
         assert len(fault) < 200
 
 
 def test_the_contract_is_read_again_when_it_was_edited(tmp_path):
     path = tmp_path / "contract.yaml"
     path.write_text(CONTRACT.to_yaml())
-    follower = Follower("", Keep(name="sales", data=DATA, contract=path), lambda _: None)
+    follower = Follower("", LiveSettings(name="sales", data=DATA, contract=path), lambda _: None)
     first = follower.rules
     follower._read_rules()
     assert follower.rules is first

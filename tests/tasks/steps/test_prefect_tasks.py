@@ -1,4 +1,4 @@
-"""What the tasks add to the functions below them; whole flows are tested beside the flows."""
+"""What the tasks add to their functions; whole flows have tests of their own."""
 
 import pytest
 
@@ -14,11 +14,11 @@ def result(digest="a" * 12, **fields):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ([], "no results"),
-        ([result(), result(digest="b" * 12)], "two data sets are called held:sales"),
+        ([], "results to compare are missing"),
+        ([result(), result(digest="b" * 12)], "two datasets are called held:sales"),
     ],
 )
-def test_a_board_is_made_of_what_can_be_compared(environment, given, why):
+def test_a_leaderboard_is_made_of_what_can_be_compared(environment, given, why):
     from leaseboard.tasks.steps import score
 
     with pytest.raises(UsageError, match=why):
@@ -31,3 +31,12 @@ def test_importing_the_steps_room_loads_no_prefect():
 
     code = "import sys, leaseboard.tasks.steps; assert 'prefect' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_artifacts_of_two_suites_have_two_histories():
+    from leaseboard.tasks.steps.prefect_tasks import artifact_key
+
+    assert artifact_key("quick", "leaderboard") == "quick-leaderboard"
+    keys = {artifact_key(name, "leaderboard") for name in ("日本", "売上", "a b", "a.b", "a_b")}
+    assert len(keys) == 5
+    assert all(set(key) <= set("abcdefghijklmnopqrstuvwxyz0123456789-") for key in keys)

@@ -20,7 +20,7 @@ KEY = "0123456789abcdef" * 4
 
 
 def renamed(connection):
-    """What turns version 1 into version 2."""
+    """Return the change from version 1 to version 2."""
     connection.execute(NOTES.update().values(text=NOTES.c.text + "!"))
 
 
@@ -38,7 +38,7 @@ def notes(database):
 
 
 class BackEnd:
-    """What every back end does: a case for each is below, with its `place`."""
+    """Tests of every back end: a case for each is below, with its `place`."""
 
     def test_what_is_written_is_read_by_another(self, place):
         note(Database(place, FIRST), "a")

@@ -1,4 +1,4 @@
-"""The state of a keep: whole batches, once, in SQLite and PostgreSQL."""
+"""The state of a live model: whole batches, once, in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.tasks.store import live_tables
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import (
+    BatchEntry,
     Changes,
-    Happened,
-    KeptRow,
-    Lineage,
-    TakenIn,
+    HistoryEntry,
+    ModelCandidate,
+    StoredRow,
     digest_of,
 )
 
 AT = "2026-01-01T00:00:00+00:00"
-CHAMPION = Lineage(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
+CHAMPION = ModelCandidate(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
 
 
-def row(name: str, *, day: str = "2026-01-01", label: str | None = None) -> KeptRow:
-    return KeptRow(name, 7, day, '{"a":1}', '{"1":2.0}', label, is_settled=label is not None)
+def row(name: str, *, day: str = "2026-01-01", label: str | None = None) -> StoredRow:
+    return StoredRow(name, 7, day, '{"a":1}', '{"1":2.0}', label, is_labelled=label is not None)
 
 
 def batch(name: str, **given: object) -> Changes:
     counts = {"new": 1}
-    return Changes(AT, TakenIn(name, name * 4, counts), window=10, **given)  # type: ignore[arg-type]
+    return Changes(AT, BatchEntry(name, name * 4, counts), window=10, **given)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_a_row_that_waits_beyond_the_horizon_is_forgotten(state):
     state.commit(batch("a", rows=rows))
     state.commit(batch("b", horizon="2026-02-01"))
 
-    assert [each.id for each in state.unsettled()] == ["y"]
+    assert [each.id for each in state.unlabelled_rows()] == ["y"]
     assert state.rows_of(["x", "y", "z"]).keys() == {"y", "z"}
 
 
@@ -54,27 +54,27 @@ def test_the_rows_of_a_day_are_those_that_are_known(state):
     state.commit(batch("a", rows=rows))
 
     assert [each.id for each in state.rows_on("2026-01-01")] == ["x", "y"]
-    assert [each.id for each in state.rows_on("2026-01-01", settled=True)] == ["y"]
+    assert [each.id for each in state.rows_on("2026-01-01", labelled=True)] == ["y"]
 
 
 def test_stamps_of_files_are_kept_and_let_go(state):
-    state.keep_stamps({"a": "1", "b": "2"}, ())
-    state.keep_stamps({"a": "3"}, ["b", "c"])
+    state.save_fingerprints({"a": "1", "b": "2"}, ())
+    state.save_fingerprints({"a": "3"}, ["b", "c"])
 
-    assert state.stamps() == {"a": "3"}
+    assert state.fingerprints() == {"a": "3"}
 
 
-def test_a_batch_comes_back_as_it_was_written(state):
+def test_a_batch_is_read_back_unchanged(state):
     changes = batch(
         "a",
         rows=[row("x", label="3.5"), row("y")],
-        aside=[("z", "too hot", "{}")],
-        lineages=[CHAMPION],
+        quarantined=[("z", "too hot", "{}")],
+        candidates=[CHAMPION],
         models={digest_of(b"one"): b"one"},
         days={("2026-01-01", 1): (1, {"loss": 2.25})},
-        memory={"clock": AT},
-        happened=[Happened(AT, "born", "1", "the first")],
-        letters=[("http://x", {"id": "1"})],
+        lifecycle={"clock": AT},
+        history=[HistoryEntry(AT, "created", "1", "the first")],
+        outbox=[("http://x", {"id": "1"})],
     )
     state.commit(changes)
     assert state.knows("aaaa")
@@ -82,104 +82,109 @@ def test_a_batch_comes_back_as_it_was_written(state):
     x, y = state.rows_of(["x", "y", "no"]).values()
     assert x == replace(row("x", label="3.5"), number=1)
     assert y == replace(row("y"), number=2)
-    assert state.settled(5) == [x]
-    assert state.unsettled() == [y]
-    assert state.lineages() == [CHAMPION]
+    assert state.labelled_rows(5) == [x]
+    assert state.unlabelled_rows() == [y]
+    assert state.candidates() == [CHAMPION]
     assert state.model(digest_of(b"one")) == b"one"
-    assert state.days() == [{"day": "2026-01-01", "lineage": 1, "rows": 1, "sums": {"loss": 2.25}}]
-    assert state.memory() == {"clock": AT}
-    assert state.history() == changes.happened
-    assert [each["reason"] for each in state.asides()] == ["too hot"]
-    assert state.letters() == {1: ("http://x", {"id": "1"})}
-    state.strike_out(1)
-    assert state.letters() == {}
+    assert state.days() == [
+        {"day": "2026-01-01", "candidate": 1, "rows": 1, "sums": {"loss": 2.25}}
+    ]
+    assert state.lifecycle() == {"clock": AT}
+    assert state.history() == changes.history
+    assert [each["reason"] for each in state.quarantined_rows()] == ["too hot"]
+    assert state.outbox() == {1: ("http://x", {"id": "1"})}
+    state.remove_sent(1)
+    assert state.outbox() == {}
 
 
 def test_what_it_holds_is_counted(state):
-    assert state.last_turn() is None
+    assert state.last_update() is None
     state.commit(batch("a", rows=[row("x"), row("y", day="2026-01-02"), row("z", label="1.0")]))
     assert state.waiting() == {"2026-01-01": 1, "2026-01-02": 1}
-    assert state.holds()["rows"] == 3
-    assert state.holds()["aside"] == 0
+    assert state.counts()["rows"] == 3
+    assert state.counts()["quarantine"] == 0
     assert state.size() > 4096
-    number = state.begin_turn(AT)
-    assert state.last_turn()["ended"] is None
-    state.end_turn(number, AT, {"batches": 1})
-    assert state.last_turn()["summary"] == {"batches": 1}
+    number = state.begin_update(AT)
+    assert state.last_update()["ended"] is None
+    state.end_update(number, AT, {"batches": 1})
+    assert state.last_update()["summary"] == {"batches": 1}
 
 
-def test_labels_settle_rows_and_sums_add_up(state):
+def test_labels_join_rows_and_sums_add_up(state):
     state.commit(batch("a", rows=[row("x"), row("y")], days={("d", 1): (1, {"loss": 1.0})}))
     state.commit(batch("b", labels=[(1, "9.0")], days={("d", 1): (2, {"loss": 2.0, "more": 1.0})}))
-    (settled,) = state.settled(9)
-    assert (settled.id, settled.label, settled.is_settled) == ("x", "9.0", True)
+    (labelled,) = state.labelled_rows(9)
+    assert (labelled.id, labelled.label, labelled.is_labelled) == ("x", "9.0", True)
     assert state.days()[0]["rows"] == 3
     assert state.days()[0]["sums"] == {"loss": 3.0, "more": 1.0}
 
 
 def test_what_is_written_is_one_transaction(state):
     state.commit(batch("a", rows=[row("x")]))
-    with pytest.raises(LeaseboardError, match=r"(?i)cannot be used: .*unique.*take another turn"):
-        state.commit(batch("b", rows=[row("new"), row("x")], memory={"clock": "later"}))
+    with pytest.raises(LeaseboardError, match=r"(?i)cannot be used: .*unique.*update again"):
+        state.commit(batch("b", rows=[row("new"), row("x")], lifecycle={"clock": "later"}))
     assert not state.knows("bbbb")
     assert list(state.rows_of(["new"])) == []
-    assert state.memory() == {}
+    assert state.lifecycle() == {}
 
 
-def test_what_nobody_asks_for_is_forgotten(state):
+def test_what_no_one_asks_for_is_forgotten(state):
     for i in range(30):
         day = f"2026-01-{i + 1:02}"
         changes = batch(f"b{i:03}", rows=[row(f"r{i}", day=day, label="1.0")])
         changes.horizon = f"2026-01-{max(1, i - 19):02}"
         state.commit(changes)
-    assert [each.id for each in state.settled(99)] == [f"r{i}" for i in range(20, 30)]
+    assert [each.id for each in state.labelled_rows(99)] == [f"r{i}" for i in range(20, 30)]
     known = state.rows_of([f"r{i}" for i in range(30)])
     assert len(known) == 21, "an identity is known until its day is before the horizon"
     assert known["r12"].features == "", "what it holds is not"
-    assert known["r12"].is_settled
+    assert known["r12"].is_labelled
 
 
 def test_a_damaged_model_is_never_used(file_state):
-    file_state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    file_state.commit(batch("a", candidates=[CHAMPION], models={digest_of(b"one"): b"one"}))
     with sqlite3.connect(file_state.place) as connection:
         connection.execute("update keep_sales_models set content = ?", (b"other",))
     with pytest.raises(LeaseboardError, match="is not what was written"):
         file_state.model(digest_of(b"one"))
 
 
-def test_two_turns_of_one_keep_exclude_each_other(state, tmp_path):
+def test_two_updates_of_one_live_model_exclude_each_other(state, tmp_path):
     other = State(state.place, "sales")
-    with state.turn(), pytest.raises(UsageError, match="another turn of the keep 'sales'"):
-        other.turn().__enter__()
-    with other.turn():
+    with (
+        state.update_lock(),
+        pytest.raises(UsageError, match="another update of the live model 'sales'"),
+    ):
+        other.update_lock().__enter__()
+    with other.update_lock():
         pass
 
 
-def test_what_goes_wrong_in_a_turn_is_not_the_state_s_fault(state):
-    with pytest.raises(OSError, match=r"^no inbox$"), state.turn():
+def test_errors_in_an_update_are_not_errors_of_the_state(state):
+    with pytest.raises(OSError, match=r"^no inbox$"), state.update_lock():
         raise OSError("no inbox")
 
 
 def test_the_server_s_words_are_kept(state):
     state.post([{"id": "x", "at": AT, "label": "2"}])
     assert state.posted() == [(1, "x", "2")]
-    assert state.labels() == (1, None)
-    state.commit(Changes(AT, TakenIn("p", "p", {"labels": 1}), posted=[1]))
+    assert state.label_counts() == (1, None)
+    state.commit(Changes(AT, BatchEntry("p", "p", {"labels": 1}), posted=[1]))
     state.commit(batch("b"))
     assert state.posted() == []
-    assert state.labels() == (0, AT)
+    assert state.label_counts() == (0, AT)
 
 
 def test_the_log_is_forgotten_up_to_the_horizon(state, monkeypatch):
     monkeypatch.setattr(live_tables, "LOG_AT_ONCE", 3)
-    log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "forecast": "2"}
+    log = {"id": "x", "at": AT, "snapshot": "sales/1", "level": None, "prediction": "2"}
     state.log_served([{**log, "at": f"2026-01-{day:02}T01"} for day in range(1, 21)])
     for horizon, kept in (("2026-01-01", 20), ("2026-01-12", 9), ("2026-01-12", 9), ("2027", 0)):
         changes = batch(f"{horizon}{kept}"[:16])
         changes.batch = replace(changes.batch, digest=f"{uuid.uuid4()}")
         changes.served_horizon = horizon
         state.commit(changes)
-        assert state.holds()["served"] == kept
+        assert state.counts()["served"] == kept
 
 
 def test_a_number_is_never_given_again(state):
@@ -197,20 +202,20 @@ def test_a_posted_label_waits_for_its_row(state):
 
 
 def test_what_was_published_does_not_undo_what_was_learned(state):
-    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
-    state.keep_published(1, digest_of(b"one"))
-    assert state.lineages() == [replace(CHAMPION, published=digest_of(b"one"))]
+    state.commit(batch("a", candidates=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    state.mark_published(1, digest_of(b"one"))
+    assert state.candidates() == [replace(CHAMPION, published=digest_of(b"one"))]
     later = replace(CHAMPION, model=digest_of(b"two"))
-    state.commit(batch("b", lineages=[later], models={digest_of(b"two"): b"two"}))
-    state.keep_published(1, digest_of(b"one"))
-    assert state.lineages() == [later]
+    state.commit(batch("b", candidates=[later], models={digest_of(b"two"): b"two"}))
+    state.mark_published(1, digest_of(b"one"))
+    assert state.candidates() == [later]
 
 
-def test_whoever_comes_first_makes_the_tables(state):
+def test_anyone_who_comes_first_makes_the_tables(state):
     found = []
 
     def look():
-        found.append(State(state.place, "sales").holds()["rows"])
+        found.append(State(state.place, "sales").counts()["rows"])
 
     threads = [threading.Thread(target=look) for _ in range(8)]
     for each in threads:
@@ -220,18 +225,18 @@ def test_whoever_comes_first_makes_the_tables(state):
     assert found == [0] * 8
 
 
-def test_the_names_of_two_keeps_are_told_apart(state):
+def test_the_names_of_two_keeps_are_distinguished(state):
     longest = "n" * 48
     for name in ("a-b", "a_b", longest):
-        State(state.place, name).commit(Changes(AT, memory={"name": name}))
-    assert State(state.place, "a_b").memory() == {"name": "a_b"}
+        State(state.place, name).commit(Changes(AT, lifecycle={"name": name}))
+    assert State(state.place, "a_b").lifecycle() == {"name": "a_b"}
 
 
 def test_nothing_is_written_into_a_file_that_was_removed(file_state, tmp_path):
     file_state.check()
     away = tmp_path / "away.sqlite"
     shutil.move(file_state.place, away)
-    for words in (file_state.memory, file_state.check):
+    for words in (file_state.lifecycle, file_state.check):
         with pytest.raises(LeaseboardError, match="the file was removed"):
             words()
     shutil.move(away, file_state.place)
@@ -243,43 +248,43 @@ def test_nothing_is_written_into_a_file_that_was_removed(file_state, tmp_path):
     assert State(file_state.place, "sales").posted() == [(1, "x", "2")]
 
 
-def test_a_state_that_somebody_writes_to_is_waited_for_as_long_as_one_may(file_state):
+def test_a_state_that_someone_writes_to_is_waited_for_as_long_as_one_may(file_state):
     impatient = State(file_state.place, "sales", patience=0.05)
     impatient.check()
     with sqlite3.connect(file_state.place, isolation_level=None) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LeaseboardError, match="database is locked"):
             impatient.check()
-        assert impatient.memory() == {}, "it can be read meanwhile"
+        assert impatient.lifecycle() == {}, "it can be read meanwhile"
     impatient.check()
 
 
 def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):
     (tmp_path / "state.sqlite").mkdir()
     with pytest.raises(LeaseboardError, match="unable to open database file") as caught:
-        State(tmp_path / "state.sqlite", "sales").memory()
+        State(tmp_path / "state.sqlite", "sales").lifecycle()
     assert "\n" not in str(caught.value)
 
 
 def test_a_model_that_no_member_has_is_dropped(state):
-    state.commit(batch("a", lineages=[CHAMPION], models={digest_of(b"one"): b"one"}))
+    state.commit(batch("a", candidates=[CHAMPION], models={digest_of(b"one"): b"one"}))
     later = replace(CHAMPION, model=digest_of(b"two"))
-    state.commit(batch("b", lineages=[later], models={digest_of(b"two"): b"two"}))
+    state.commit(batch("b", candidates=[later], models={digest_of(b"two"): b"two"}))
     assert state.model(digest_of(b"two")) == b"two"
     with pytest.raises(LeaseboardError, match="restore a copy"):
         state.model(digest_of(b"one"))
 
 
 def test_a_state_of_another_version_is_refused_and_not_touched(state):
-    state.commit(Changes(AT, memory={"clock": AT}))
-    with state.begun() as connection:  # as version 1 left it, which wrote down none
+    state.commit(Changes(AT, lifecycle={"clock": AT}))
+    with state.connected() as connection:  # as version 1 left it, which wrote down none
         connection.exec_driver_sql("drop table leaseboard_versions")
     later = State(state.place, "sales")
     for _ in range(2):
         with pytest.raises(
             LeaseboardError,
-            match=r"has format 1 of 'keep sales', and this version of Leaseboard reads 2:"
-            r" install the version that wrote it, or move it away, and the next turn learns again",
+            match=r"has format 1 of 'keep sales', and this version of Leaseboard reads 5:"
+            r" install the version that wrote it, or move it away, and the next update learns",
         ):
-            later.memory()
-    assert state.memory() == {"clock": AT}
+            later.lifecycle()
+    assert state.lifecycle() == {"clock": AT}

@@ -1,4 +1,4 @@
-"""Records are appended once and read back alike, whatever becomes of those who use the store."""
+"""Records are appended once and read back alike, even if a user of the store is killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.store.record_table import content_of, sealed, table_at
+from leaseboard.tasks.store.record_table import content_of, table_at, with_checksum
 from leaseboard.tasks.store.recorded import Store
 
 FORK = multiprocessing.get_context("fork")
@@ -28,7 +28,7 @@ NAMES = iter(range(10**6))
 
 @pytest.fixture(params=["file", pytest.param("server", marks=pytest.mark.postgresql)])
 def place(request, tmp_path, monkeypatch):
-    """The store that ``LEASEBOARD_STORE`` names, of each kind."""
+    """Return the store that ``LEASEBOARD_STORE`` names, of each kind."""
     named = str(tmp_path / "folder" / "store.sqlite")
     if request.param == "server":
         named = request.getfixturevalue("database")(f"recorded_{os.getpid()}_{next(NAMES)}")
@@ -38,7 +38,7 @@ def place(request, tmp_path, monkeypatch):
 
 @contextmanager
 def opened(place):
-    """A connection to the tables, past the store."""
+    """Yield a connection to the tables, past the store."""
     engine = create_engine(place if "://" in place else f"sqlite:///{place}")
     with engine.begin() as connection:
         yield connection
@@ -46,7 +46,7 @@ def opened(place):
 
 
 def forked(work, *arguments):
-    """A child that does `work`, and ends at once: Prefect's threads are its parent's alone."""
+    """Return a child that does `work`, and ends at once: Prefect's threads are its parent's."""
 
     def live():
         work(*arguments)
@@ -65,7 +65,7 @@ def filled(store, count=5, key=KEY):
 
 
 def read(store, key=KEY):
-    """All records of a key, as another process would find them."""
+    """Return all records of a key, as another process would find them."""
     records = store.records(key)
     records.refresh()
     return list(records)
@@ -147,7 +147,7 @@ def test_who_waits_does_not_compute(place):
         first = pool.submit(Store().records(KEY).extend, compute)
         assert computing.wait(240)
         second = pool.submit(Store().records(KEY).extend, lambda _: pytest.fail("computed twice"))
-        other = filled(Store(), 1, {"data": "of another key"})  # waits for nobody
+        other = filled(Store(), 1, {"data": "of another key"})  # waits for no one
         end.set()
 
         assert (first.result(), second.result(), len(other)) == (True, False, 1)
@@ -182,7 +182,7 @@ def test_a_computation_that_fails_or_gives_nothing_appends_nothing(place):
 CHANGES = {
     "another digit": "UPDATE leaseboard_records SET record ="
     " replace(record, '\"n\":3', '\"n\":4') WHERE number = 3",
-    "what is no record": "UPDATE leaseboard_records SET record = 'what?' WHERE number = 3",
+    "an invalid record": "UPDATE leaseboard_records SET record = 'what?' WHERE number = 3",
     "another's record": "UPDATE leaseboard_records SET record ="
     " (SELECT record FROM leaseboard_records WHERE number = 2) WHERE number = 3",
     "a gap": "DELETE FROM leaseboard_records WHERE number = 3",
@@ -192,7 +192,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.parametrize("first", ["refresh", "extend"])
-def test_a_changed_record_is_set_aside_with_its_key_and_made_anew(place, change, first, caplog):
+def test_a_changed_record_is_renamed_with_its_key_and_made_again(place, change, first, caplog):
     records = filled(Store())
     with opened(place) as connection:
         connection.exec_driver_sql(change)
@@ -209,10 +209,10 @@ def test_a_changed_record_is_set_aside_with_its_key_and_made_anew(place, change,
     assert Store().table.counted() == (2, 7, left)
 
 
-def test_who_has_read_records_takes_those_that_were_made_anew(place):
+def test_who_has_read_records_takes_those_that_were_made_again(place):
     reader = filled(Store())
     with opened(place) as connection:
-        connection.execute(text(CHANGES["what is no record"]))
+        connection.execute(text(CHANGES["an invalid record"]))
     writer = Store().records(KEY)
     while len(writer) < 3:
         writer.extend(lambda n: {"n": n, "again": True})
@@ -231,8 +231,8 @@ RECORDS = st.dictionaries(
 
 
 @given(RECORDS, st.data())
-def test_a_sealed_record_is_read_back_alike_or_not_at_all(record, data):
-    line = sealed("name", 3, record)
+def test_a_checked_record_is_read_back_alike_or_not_at_all(record, data):
+    line = with_checksum("name", 3, record)
     place = data.draw(st.integers(0, len(line) - 1))
     other = data.draw(st.characters().filter(lambda sign: sign != line[place]))
 
@@ -240,7 +240,7 @@ def test_a_sealed_record_is_read_back_alike_or_not_at_all(record, data):
     for name, number, found in (
         ("name", 2, line), ("nama", 3, line), ("name", 3, line[:place] + other + line[place + 1:]),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match="is no record"):
+        with pytest.raises(ValueError, match="is not a record"):
             content_of(name, number, found)
 
 
@@ -273,7 +273,7 @@ def a_folder(path):
 
 @pytest.fixture
 def pages(tmp_path):
-    """A file of some pages, with records 0 to 59."""
+    """Return a file of some pages, with records 0 to 59."""
     path = tmp_path / "store.sqlite"
     records = Store(path).records(KEY)
     for _ in range(60):
@@ -285,7 +285,7 @@ def pages(tmp_path):
     "damage", [not_a_database, truncated, random_bytes, another_schema, a_folder]
 )
 @pytest.mark.parametrize("first", ["refresh", "extend"])
-def test_a_damaged_file_is_named_set_aside_and_made_anew(pages, damage, first, caplog):
+def test_a_damaged_file_is_named_moved_away_and_made_again(pages, damage, first, caplog):
     damage(pages)
     table_at.cache_clear()  # as another process: ours has read its pages before
     if first == "refresh":
@@ -316,7 +316,7 @@ def test_processes_that_find_it_damaged_at_once_lose_nothing(pages):
     assert len(list(pages.parent.glob("*.damaged-*"))) == 1
 
 
-def test_a_file_without_permission_is_one_line_with_the_mend(pages, forbidden):
+def test_a_file_without_permission_is_one_line_with_the_fix(pages, forbidden):
     with forbidden(pages), pytest.raises(LeaseboardError) as caught:
         numbers(Store(pages))
 
@@ -327,7 +327,7 @@ def test_a_file_without_permission_is_one_line_with_the_mend(pages, forbidden):
     assert len(numbers(Store(pages))) == 60
 
 
-def test_what_is_no_store_is_not_touched(tmp_path, monkeypatch):
+def test_what_is_not_a_store_is_not_touched(tmp_path, monkeypatch):
     path = tmp_path / "thesis.txt"
     path.write_text("my only copy")
     for place in (str(path), f"sqlite:///{path}", str(tmp_path)):

@@ -2,9 +2,13 @@
 
 import multiprocessing
 
+import pytest
+
 from leaseboard.tasks.folder import results
-from leaseboard.tasks.track import Tracker
 from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.tracker import Tracker
+
+pytestmark = pytest.mark.slow
 
 PROCESSES, JOBS, CONFIGURATIONS = 8, 6, 10
 

@@ -13,7 +13,7 @@ from leaseboard.tasks.track.store import TrackingError, ensure_store, open_store
 
 @contextmanager
 def a_disk_of(pages):
-    """SQLite finds the disk full after so many pages of 4 kB; a store needs some 230."""
+    """Let SQLite find the disk full after so many pages of 4 kB; a store needs some 230."""
 
     def limit(connection, _):
         connection.execute(f"PRAGMA max_page_count = {pages}")
@@ -32,7 +32,7 @@ def works(uri):
 
 
 def half_made(path, pages):
-    """What MLflow leaves of a store in `path` when the disk is full."""
+    """Return what MLflow leaves of a store in `path` when the disk is full."""
     engine = utils.create_sqlalchemy_engine(f"sqlite:///{path}")
     with a_disk_of(pages), pytest.raises(sqlalchemy.exc.OperationalError):
         utils._initialize_tables(engine)
@@ -40,6 +40,7 @@ def half_made(path, pages):
     return f"sqlite:///{path}"
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_and_the_next_try_makes_the_store(tmp_path):
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     for pages in (20, 120):
@@ -54,17 +55,18 @@ def test_a_full_disk_leaves_nothing_and_the_next_try_makes_the_store(tmp_path):
     assert not (tmp_path / ".mlflow.db.new").exists()
 
 
-def test_a_half_made_store_is_named_set_aside_and_made_anew(tmp_path, caplog):
+@pytest.mark.slow
+def test_a_half_made_store_is_named_moved_away_and_made_again(tmp_path, caplog):
     uri = half_made(tmp_path / "mlflow.db", pages=120)
     assert (tmp_path / "mlflow.db").stat().st_size
 
     assert works(uri)
     kept = tmp_path / "mlflow.db.damaged-1"
     assert kept.is_file()
-    assert f"never completed: kept as {kept}, made anew" in caplog.text
+    assert f"never completed: kept as {kept}, made again" in caplog.text
 
 
-def test_a_store_that_holds_a_run_is_never_set_aside(tmp_path, empty_store):
+def test_a_store_that_holds_a_run_is_never_moved_away(tmp_path, empty_store):
     shutil.copy(empty_store, tmp_path / "mlflow.db")
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
     assert works(uri)

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from leaseboard.tasks.tend import stores
-from leaseboard.tasks.tend.folders import Rule
-from leaseboard.tasks.track import Tracker, bulk
+from leaseboard.tasks.archive import prune
+from leaseboard.tasks.archive.prune import Rule
+from leaseboard.tasks.track import bulk
 from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.tracker import Tracker
 
-pytestmark = pytest.mark.postgresql
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 
 
 def test_several_processes_that_open_an_empty_store_at_once_all_can_use_it(create_database):
@@ -67,31 +68,31 @@ def test_old_runs_go_for_good_with_rows_and_artifacts(database, finished, result
         tracker.log(*finished(made))
         tracker.close("FINISHED", {"ok": 1})
     kept = {key: value for key, value in contents(address, "s").items() if "k1" not in key}
-    old = stores.surplus(address, Rule())
+    old = prune.surplus_runs(address, Rule())
     places = [Path(run.info.artifact_uri) for run in old.jobs]
 
     assert [len(part) for part in (old.suites, old.jobs, old.configurations)] == [1, 1, 5]
     assert all(place.is_dir() for place in places)
-    assert stores.remove(address, old)
+    assert prune.remove_runs(address, old)
     assert contents(address, "s") == kept
     assert not any(place.exists() for place in places)
     assert rows(address, "runs") == 7
-    assert not stores.surplus(address, Rule()).runs
+    assert not prune.surplus_runs(address, Rule()).runs
 
 
-def test_runs_that_somebody_deleted_go_for_good(database, finished, result, runs):
+def test_runs_that_someone_deleted_go_for_good(database, finished, result, runs):
     address = database("deleted")
     tracker = Tracker(address, "s", ["k1"])
     tracker.log(*finished(result("k1")))
     tracker.close("FINISHED", {"ok": 1})
     for run in runs(address, "s"):
         open_store(address).delete_run(run.info.run_id)
-    old = stores.surplus(address, Rule())
+    old = prune.surplus_runs(address, Rule())
 
     assert len(old.deleted) == 2
-    assert stores.remove(address, old)
+    assert prune.remove_runs(address, old)
     assert rows(address, "runs") == 5
-    assert not stores.surplus(address, Rule()).deleted
+    assert not prune.surplus_runs(address, Rule()).deleted
 
 
 def rows(address, table):

@@ -3,9 +3,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from leaseboard.tasks.track import Tracker, TrackingError
 from leaseboard.tasks.track.publish import publish
-from leaseboard.tasks.track.store import open_store
+from leaseboard.tasks.track.store import TrackingError, open_store
+from leaseboard.tasks.track.tracker import Tracker
 
 
 @pytest.fixture
@@ -16,27 +16,36 @@ def uri(tmp_path):
 def results(*keys):
     return [
         SimpleNamespace(
-            key=key, data="synthetic:fried", direction="min", status="ok", metric="progressive_mse"
+            key=key,
+            data="synthetic:fried",
+            direction="min",
+            status="ok",
+            metric="progressive_mse",
+            digest="ab" * 16,
         )
         for key in keys
     ]
 
 
-def test_the_suites_run_carries_the_board_the_report_and_its_figures(uri, tmp_path):
+@pytest.mark.slow
+def test_the_suites_run_carries_the_leaderboard_the_report_and_its_figures(uri, tmp_path):
     tracker = Tracker(uri, "quick", ["a", "b"])
     tracker.close("FINISHED", {"ok": 2})
     page = tmp_path / "report.html"
     page.write_text("<p>board</p>")
+    figures = tmp_path / "figures.html"
+    figures.write_text("<svg/>")
     for board in ("old", "| # | algorithm |"):  # a second run replaces the first's
         place = publish(
             uri, "quick", results("b", "a"), board=board, names={"synthetic:fried": "fried"},
-            files=[page], figures="<svg/>",
+            files=[page, figures],
         )  # fmt: skip
     client = open_store(uri)
     run = client.get_run(tracker.run_id)
     note = run.data.tags["mlflow.note.content"]
     assert note.startswith("| # | algorithm |\n")
-    assert f"[All jobs]({place})" in note
+    assert f"[The report]({place.report})" in note
+    assert f"[All jobs]({place.jobs})" in note
     assert "[fried](#/experiments/" in note
     listed = [file.path for file in client.list_artifacts(run.info.run_id)]
     assert listed == ["figures.html", "report.html"]
@@ -44,8 +53,31 @@ def test_the_suites_run_carries_the_board_the_report_and_its_figures(uri, tmp_pa
         tags = client.get_experiment_by_name(name).tags
         assert tags["mlflow.experimentKind"] == "custom_model_development"
     tags = client.get_experiment_by_name("quick").tags
-    assert tags["mlflow.note.content"] == note
-    assert len([tag for tag in tags if tag.startswith("mlflow.sharedViewState.")]) == 2
+    assert note.startswith(tags["mlflow.note.content"])
+    assert len([tag for tag in tags if tag.startswith("mlflow.sharedViewState.")]) == 3
+
+
+def test_each_run_adds_a_suite_run_whose_standings_make_a_line(uri, runs):
+    """A run of the same jobs again is another night; what a kill cut off is the same one."""
+    link = "http://127.0.0.1:4200/runs/flow-run/1"
+    for night in (1, 2, 3):
+        Tracker(uri, "quick", ["a"])  # killed before it had a leaderboard
+        Tracker(uri, "quick", ["a"]).close("FINISHED", {"ok": 1})
+        for _ in range(2):  # killed within, and published again
+            standings = {"score": {"a*b/c": 0.5 * night, "none": float("nan")}}
+            tags = {"leaseboard.flow_run": link}
+            publish(uri, "quick", results("a"), board="| # |", standings=standings, tags=tags)
+
+    suites = runs(uri, "quick", "tags.leaseboard.level = 'suite'")
+    client, points = open_store(uri), []
+    for run in suites:
+        points += client.get_metric_history(run.info.run_id, "score/a_b_c")
+        assert (run.info.status, run.data.tags["leaseboard.flow_run"]) == ("FINISHED", link)
+        assert run.data.metrics.keys() == {"jobs.ok", "score/a_b_c"}
+        (data,) = run.inputs.dataset_inputs
+        assert data.dataset.name == "synthetic:fried"
+        assert link in run.data.tags["mlflow.note.content"]
+    assert sorted((point.step, point.value) for point in points) == [(1, 0.5), (2, 1.0), (3, 1.5)]
 
 
 def test_configurations_open_with_what_became_of_each_as_columns(uri):
@@ -53,20 +85,31 @@ def test_configurations_open_with_what_became_of_each_as_columns(uri):
     publish(uri, "quick", results("a"), board="| # |")
     client = open_store(uri)
     kept = client.get_experiment_by_name("quick/configurations")
-    place = f"#/experiments/{kept.experiment_id}/runs?viewStateShareKey=configurations"
+    place = f"#/experiments/{kept.experiment_id}/runs?viewStateShareKey="
 
     for name in ("quick", "quick/configurations"):
-        assert place in client.get_experiment_by_name(name).tags["mlflow.note.content"]
+        note = client.get_experiment_by_name(name).tags["mlflow.note.content"]
+        assert note.index(f"{place}leased") < note.index(f"{place}configurations")
     stored = json.loads(kept.tags["mlflow.sharedViewState.configurations"])
     columns = json.loads(stored["state"])["selectedColumns"]
     assert {"metrics.`score`", "metrics.`lease`", "metrics.`bound.lower`", "metrics.`bound.upper`",
             "tags.`leaseboard.outcome`"} <= set(columns)  # fmt: skip
-    assert len([tag for tag in kept.tags if tag.startswith("mlflow.sharedViewState.")]) == 2
+    assert len([tag for tag in kept.tags if tag.startswith("mlflow.sharedViewState.")]) == 3
 
 
+@pytest.mark.slow
 def test_a_suite_that_was_never_tracked_is_named(uri):
     with pytest.raises(TrackingError, match="no experiment 'quick'"):
         publish(uri, "quick", results("a"), board="")
     Tracker(uri, "quick", ["a"]).close("FINISHED", {})
     with pytest.raises(TrackingError, match="no run of these jobs of 'quick'"):
         publish(uri, "quick", results("other"), board="")
+
+
+def test_a_long_leaderboard_is_cut_at_a_row(uri, runs):
+    Tracker(uri, "quick", ["a"]).close("FINISHED", {})
+    publish(uri, "quick", results("a"), board="| # | algorithm |\n" * 2000)
+    (run,) = runs(uri, "quick", "tags.leaseboard.level = 'suite'")
+    note = run.data.tags["mlflow.note.content"]
+    assert "| # | algorithm |\n\nThe report has the other rows.\n" in note
+    assert len(note) < 8000

@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
 from leaseboard.algorithms.chacha.published import state
 from leaseboard.algorithms.chacha.published.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.published.published_race import PublishedRace
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -38,7 +38,7 @@ class NoEngine:
 
 
 def rates(*values):
-    """An oracle that proposes learning rates, once."""
+    """Return an oracle that proposes learning rates, once."""
     proposals = [VWConfiguration((), value) for value in values]
 
     def oracle(champion, namespaces, random):
@@ -53,7 +53,7 @@ def opened(b, oracle, rules=PAPER, seed=0):
 
 
 def numbers(race):
-    """Who is live, by slot."""
+    """Return who is live, by slot."""
     return race.holders[race.live].tolist()
 
 
@@ -83,15 +83,6 @@ def test_the_champion_is_live_and_the_other_slots_are_challengers():
     assert [e.amount for e in events if isinstance(e, LeaseGranted)] == [N_MIN] * 3
 
 
-def test_with_one_slot_nothing_is_ever_scheduled():
-    race, _ = opened(1, rates(1.0, 2.0))
-    set_losses(race, {0: 1.0}, N_MIN)
-
-    # the bounds at the end of a lease, and everyone's after 20 examples
-    assert kinds(decide(race, N_MIN)) == ["BoundsUpdated", "LeaseGranted", "BoundsUpdated"]
-    assert numbers(race) == [0]
-
-
 def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
     race, _ = opened(4, rates(*range(1, 9)))
     _, one, two, three = numbers(race)
@@ -108,7 +99,7 @@ def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
     assert fresh.configuration not in (0, one, two, three)
 
 
-def test_nobody_leaves_when_everybody_fits():
+def test_no_one_leaves_when_all_fits():
     race, _ = opened(4, rates(1.0, 2.0, 3.0))
     set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
     events = decide(race, N_MIN)
@@ -116,7 +107,7 @@ def test_nobody_leaves_when_everybody_fits():
     assert not any(isinstance(e, (Paused, Eliminated)) for e in events)
 
 
-def test_flaml_restarts_a_challenger_even_when_everybody_fits():
+def test_flaml_restarts_a_challenger_even_when_all_fits():
     race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, min_lease="raw"))
     set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
     events = decide(race, N_MIN)
@@ -126,7 +117,7 @@ def test_flaml_restarts_a_challenger_even_when_everybody_fits():
 
 
 def test_of_those_that_had_leases_the_least_is_chosen():
-    race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="nobody"))
+    race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="none"))
     order = []
     for at in range(N_MIN, 9 * N_MIN, N_MIN):
         challenger = numbers(race)[1]
@@ -197,25 +188,6 @@ def test_flamls_old_champion_is_a_challenger():
     assert race.challengers() == [0]
 
 
-def test_a_gap_within_the_champions_epsilon_changes_nothing():
-    race, _ = opened(2, rates(1.0))
-    # upper 0.85 against lower 0.9 minus 0.1
-    set_losses(race, {0: 1.0, 1: 0.75}, n=10, epsilon=0.1)
-    decide(race, 10)
-
-    assert race.champion == 0
-
-
-@pytest.mark.parametrize(("rules", "after"), [(PAPER, 1), (FLAML, 100)])
-def test_tests_wait_for_their_first_examples(rules, after):
-    for n, champion in [(after - 1, 0), (after, 1)]:
-        race, _ = opened(2, rates(1.0), rules)
-        set_losses(race, {0: 1.0, 1: 0.1}, n, epsilon=0.1)
-        decide(race, max(n, 0))
-
-        assert race.champion == champion
-
-
 def test_a_worse_challenger_is_gone_for_good():
     race, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
     loser = numbers(race)[1]
@@ -227,7 +199,7 @@ def test_a_worse_challenger_is_gone_for_good():
     assert numbers(race)[1] != loser
 
 
-def test_a_worse_challenger_keeps_a_slot_that_nobody_needs():
+def test_a_worse_challenger_keeps_a_slot_that_no_one_needs():
     race, _ = opened(4, rates(1.0, 2.0))
     set_losses(race, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
     events = decide(race, 10)
@@ -247,7 +219,7 @@ def test_the_authors_never_eliminate_below_b_candidates():
 
 
 def test_without_a_safe_champion_its_lease_ends_too():
-    rules = replace(FLAML, keep="nobody", keep_champion=False)
+    rules = replace(FLAML, keep="none", keep_champion=False)
     race, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
     lease = race.candidates[0].lease
     set_losses(race, {0: 1.0, numbers(race)[1]: 1.0}, n=lease)
@@ -270,18 +242,18 @@ def test_leases_follow_raw_or_induced_features():
 
 def test_bounds_that_crown_by_chance_warn_once_of_the_configurations(monkeypatch):
     monkeypatch.setattr("leaseboard.algorithms.chacha.published.published_race.MANY", 100)
-    noise = np.random.default_rng(0).normal(size=(2000, 11)).astype(np.float32)
+    noise = np.random.default_rng(0).normal(size=(1000, 11)).astype(np.float32)
     stream = Stream(noise[:, :10].copy(), noise[:, 10].copy(), SPACES, tuple("abcdefghij"))
 
     def considered(**rules):
-        race = Paper(**rules).run(StreamBench(stream), seed=0)
+        race = Paper(**rules).run(StreamEnvironment(stream), seed=0)
         return sum(isinstance(event, ConfigurationAdmitted) for event in race)
 
     with pytest.warns(
         UserWarning, match="coefficient, which is 0.0001 .the paper's: 0.05"
-    ) as told:
+    ) as reported:
         assert considered(coefficient=0.0001) > 500
-    assert len(told) == 1
-    assert "\n" not in str(told[0].message)
-    assert 100 <= int(str(told[0].message).split()[0]) < 150
+    assert len(reported) == 1
+    assert "\n" not in str(reported[0].message)
+    assert 100 <= int(str(reported[0].message).split()[0]) < 150
     assert considered() < 100  # without a word

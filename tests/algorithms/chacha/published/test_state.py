@@ -20,7 +20,7 @@ PAPER, FLAML = Paper(), Flaml()
 
 
 def slots_of(*rows):
-    """One slot for each dict of columns; the configuration's number is the slot's."""
+    """Return one slot for each dict of columns; the configuration's number is the slot's."""
     slots = state.empty_slots(len(rows))
     for slot, columns in enumerate(rows):
         slots[slot, state.CONFIGURATION] = slot
@@ -53,7 +53,7 @@ def test_until_a_model_is_ripe_the_last_predictor_goes_on_then_the_champion():
     assert state.select(slots_of({"N": 100, "UPPER": 3}, {"N": 99, "UPPER": 2}), control) == 0
 
 
-def test_nobody_predicts_while_the_champion_is_paused_and_all_are_fresh():
+def test_no_one_predicts_while_the_champion_is_paused_and_all_are_fresh():
     assert state.select(slots_of({}, {}), control_of(PAPER, champion=7)) == -1
 
 

@@ -1,8 +1,8 @@
-"""Streams on which a forecaster that dares too much loses."""
+"""Streams on which a predictor that dares too much loses."""
 
 import numpy as np
 
-from leaseboard.algorithms.benches.stream import Namespace, Stream
+from leaseboard.algorithms.environments.stream import Namespace, Stream
 
 
 def stream_of(features, labels, task="regression"):
@@ -15,7 +15,7 @@ def stream_of(features, labels, task="regression"):
 
 
 def planes(n, seed=0):
-    """2dplanes: interactions of its first feature with all others explain it."""
+    """Return 2dplanes: interactions of its first feature with all others explain it."""
     rng = np.random.default_rng(seed)
     x = rng.integers(-1, 2, (n, 10)).astype(float)
     x[:, 0] = rng.choice([-1, 1], n)
@@ -62,7 +62,7 @@ def trend(n):
 
 
 def trap(n):
-    """The challengers' gains on the first half turn into losses on the second."""
+    """Draw a stream on which challengers gain on the first half and lose on the second."""
     x, y = planes(n)
     rest = n - n // 2
     y[n // 2 :] = -y[n // 2 :] + np.random.default_rng(1).normal(0, 8, rest)

@@ -30,7 +30,7 @@ TIMES = st.tuples(
     st.floats(-1e4, 1e4),
     st.floats(0, 1e4),
 )
-"""What three experts forecast, a label, and a range: its lower end and its width."""
+"""What three experts prediction, a label, and a range: its lower end and its width."""
 
 
 REST = 1 - FIRST_SHARE
@@ -39,11 +39,11 @@ PER_UNIT = 2 * math.log(1 / prior(2, 3)) + 2 * SHARES
 
 
 def step(values, label, state, low=-1e9, high=1e9):
-    """The aggregate's forecast, and then the label taken in."""
+    """Return the aggregate's prediction, and then take in the label."""
     values = np.asarray(values, dtype=float)
-    forecast = aggregate(values, state)
+    prediction = aggregate(values, state)
     weigh(values, label, min(max(label, low), high), high - low, state)
-    return forecast
+    return prediction
 
 
 def test_weights_by_hand():
@@ -60,10 +60,10 @@ def test_weights_by_hand():
 
     before = state[3]
     step([0.0, 2.0], 0.0, state)
-    odds = before / ((1 - before) * math.exp(-0.5))
+    share_of_best = before / ((1 - before) * math.exp(-0.5))
     assert share(2.0) == 1 / (4 * math.log(4) ** 2)
     assert state[3] == pytest.approx(
-        (1 - share(2.0)) * odds / (1 + odds) + share(2.0) * FIRST_SHARE
+        (1 - share(2.0)) * share_of_best / (1 + share_of_best) + share(2.0) * FIRST_SHARE
     )
 
 
@@ -81,25 +81,25 @@ def test_a_larger_loss_changes_the_unit_by_a_power_of_four_and_levels_the_weight
     assert state[ALLOWED] == pytest.approx(16 * (2 * math.log(1 / REST) + 2 * SHARES) + 17)
 
 
-def clip_all(forecasts, label, low, width):
-    return np.clip(forecasts, low, low + width), label, low, low + width
+def clip_all(predictions, label, low, width):
+    return np.clip(predictions, low, low + width), label, low, low + width
 
 
 def play(times):
-    """Forecasts of the aggregate, of the experts, the labels, and what is allowed after each."""
+    """Return predictions of the aggregate and of the experts, the labels, and the allowed loss."""
     state = new_aggregate(3)
     rows = []
     for values, label, low, high in times:
-        forecast = step(values, label, state, low, high)
-        rows.append((forecast, values, label, state.copy()))
+        prediction = step(values, label, state, low, high)
+        rows.append((prediction, values, label, state.copy()))
     return rows
 
 
 @given(st.lists(TIMES, min_size=1, max_size=60))
 def test_the_theorem_over_the_whole_stream(times):
     own, theirs = 0.0, np.zeros(3)
-    for forecast, values, label, state in play([clip_all(*time) for time in times]):
-        own += (forecast - label) ** 2
+    for prediction, values, label, state in play([clip_all(*time) for time in times]):
+        own += (prediction - label) ** 2
         theirs += (values - label) ** 2
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
 
@@ -109,10 +109,10 @@ def test_the_theorem_for_any_label_shown_within_the_range(times):
     state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
     for (values, label, low, width), place in times:
         clipped = np.clip(values, low, low + width)
-        forecast = aggregate(clipped, state)
+        prediction = aggregate(clipped, state)
         weigh(clipped, label, low + place * width, width, state)
-        own += (forecast - label) ** 2
-        theirs += (np.array(values) - label) ** 2  # forecasts that were not clipped
+        own += (prediction - label) ** 2
+        theirs += (np.array(values) - label) ** 2  # predictions that were not clipped
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
 
 
@@ -147,14 +147,14 @@ def test_the_theorem_over_every_interval_in_which_the_unit_stays(times):
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=20, max_size=80))
-def test_the_theorem_for_labels_chosen_against_the_forecast(experts):
-    """Whoever sees the forecast picks the end of the range that is farther from it."""
+def test_the_theorem_for_labels_chosen_against_the_prediction(experts):
+    """Anyone who sees the prediction picks the end of the range that is farther from it."""
     state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
     for values in experts:
-        forecast = aggregate(np.array(values), state)
-        label = 1.0 if forecast < 0.5 else 0.0
+        prediction = aggregate(np.array(values), state)
+        label = 1.0 if prediction < 0.5 else 0.0
         step(values, label, state, 0.0, 1.0)
-        own += (forecast - label) ** 2
+        own += (prediction - label) ** 2
         theirs += (np.array(values) - label) ** 2
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
 

@@ -16,10 +16,10 @@ CHANCE = st.floats(1e-9, 1.0, exclude_max=True)
 def lost(rows):
     """Log loss of the mixture and of each expert, after each label."""
     state, own, theirs = new_weights(rows.shape[1]), [0.0], [np.zeros(rows.shape[1])]
-    for chances in rows:
-        own.append(own[-1] - math.log(average(chances, state)))
-        theirs.append(theirs[-1] - np.log(chances))
-        update(chances, state)
+    for probabilities in rows:
+        own.append(own[-1] - math.log(average(probabilities, state)))
+        theirs.append(theirs[-1] - np.log(probabilities))
+        update(probabilities, state)
         assert state[1:].sum() == pytest.approx(1)
     return np.array(own), np.array(theirs)
 
@@ -47,10 +47,10 @@ def test_over_every_interval_the_same_with_the_share(steps, start):
 def test_the_adversary_that_always_helps_the_expert_of_least_weight():
     rows, state = [], new_weights(3)
     for _ in range(2000):
-        chances = np.full(3, 0.01)
-        chances[int(np.argmin(state[1:]))] = 0.99
-        rows.append(chances)
-        update(chances, state)
+        probabilities = np.full(3, 0.01)
+        probabilities[int(np.argmin(state[1:]))] = 0.99
+        rows.append(probabilities)
+        update(probabilities, state)
     own, theirs = lost(np.array(rows))
 
     assert (own - theirs.min(axis=1)).max() <= regret_bound(3)

@@ -1,15 +1,14 @@
-"""The default's intervals keep their level on streams on which forecasts go wrong."""
+"""The default's intervals keep their level on streams on which predicts go wrong."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.arrays import uniform
-from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.chacha import ChaCha
 from leaseboard.algorithms.chacha.safe.ensemble import N_PARTS, Waited
-from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.online.conformal import Intervals, follow
 from tests.algorithms.chacha.safe.hard_streams import (
     abrupt,
     constant,
@@ -54,10 +53,10 @@ def bursts(n):
 
 def notes(make, n=6000, **settings):
     x, y = make(n)
-    bench = StreamBench(stream_of(x, y))
-    for _ in ChaCha(b=8, **settings).run(bench, seed=0):
+    environment = StreamEnvironment(stream_of(x, y))
+    for _ in ChaCha(b=8, **settings).run(environment, seed=0):
         pass
-    return bench.score().metrics
+    return environment.score().metrics
 
 
 STREAMS = [planes, noise, abrupt, outliers, tiny_labels, trend, trap]
@@ -82,24 +81,21 @@ def test_labels_that_are_hit_exactly_are_covered_and_what_comes_then_as_well():
     assert after["coverage_in_worst_window"] >= 0.86
 
 
-def test_a_short_stream_tells_of_none():
+def test_a_short_stream_reports_none():
     assert "coverage" not in notes(noise, n=1000)
     assert "coverage_in_worst_window" not in notes(noise, n=1999)
     assert notes(noise, n=1999)["coverage"] == pytest.approx(0.9, abs=0.01)
 
 
 def test_the_unit_of_labels_is_that_of_intervals():
-    _, y = planes(3000)
-    intervals = []
+    y = planes(3000)[1].astype(np.float32)
+    found = []
     for factor in (1.0, 2.0**20):
-        model = Intervals()
-        labels = (factor * y).astype(np.float32)
-        model.learn(uniform(labels), uniform(np.ones_like(labels)), np.full_like(labels, factor))
-        intervals.append(
-            np.array([model.around(factor, level) for level in model.levels]) / factor
-        )
+        model, ones = Intervals(), np.ones_like(y)
+        follow(factor * y, ones, factor * ones, model.rates, model.conformal)
+        found.append(np.array([model.around(factor, level) for level in model.levels]) / factor)
 
-    assert intervals[0] == pytest.approx(intervals[1], rel=1e-12)
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
 def test_a_state_that_no_intervals_have_is_refused():
@@ -113,7 +109,7 @@ def test_a_state_that_no_intervals_have_is_refused():
     ):
         state = {key: array.copy() for key, array in Intervals().state().items()}
         state[name][place] = value
-        with pytest.raises(ValueError, match=r"must be|is no number|not finite"):
+        with pytest.raises(ValueError, match=r"must be|is not a number|not finite"):
             Intervals().fill(state)
 
 
@@ -130,7 +126,7 @@ def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
         for _, at, value, asked in due:
             low, high = intervals.around(0.0, 0.9, asked)
             covered.append(low <= value <= high)
-            intervals.settle(value, 0.0, asked, t - at)
+            intervals.update(value, 0.0, asked, t - at)
 
     assert np.mean(covered[5000:]) == pytest.approx(0.9, abs=0.02)
 
@@ -138,7 +134,7 @@ def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
 def test_an_interval_holds_what_rounds_to_what_it_holds():
     intervals = Intervals()
     labels = np.full(300, 0.1, np.float32)
-    intervals.learn(labels, np.ones_like(labels), labels.copy())
+    follow(labels, np.ones_like(labels), labels.copy(), intervals.rates, intervals.conformal)
     low, high = intervals.around(float(np.float32(0.1)), 0.9)
 
     assert low <= 0.1 <= high
@@ -149,27 +145,27 @@ PARTS = np.arange(N_PARTS, dtype=float)
 
 
 def test_before_the_first_answer_it_is_the_race_that_is_trusted():
-    forecast, said = Waited(()).say(PARTS + 5)
+    prediction, said = Waited(()).predict(PARTS + 5)
 
-    assert forecast == 5.0
+    assert prediction == 5.0
     assert said[:N_PARTS].tolist() == (PARTS + 5).tolist()
 
 
 def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     waited = Waited(())
-    forecast, said = waited.say(PARTS)
-    waited.say(PARTS + 100)  # what is said meanwhile counts when it is answered
-    waited.settle(2.5, 2.5, forecast, said, delay=1)
+    prediction, said = waited.predict(PARTS)
+    waited.predict(PARTS + 100)  # what is said meanwhile counts when it is answered
+    waited.update(2.5, 2.5, prediction, said, delay=1)
 
     losses = (PARTS - 2.5) ** 2
     weights = np.exp(-0.5 * (losses - 0.25) / 0.25)
-    assert waited.say(10 * PARTS)[0] == pytest.approx(10 * weights @ PARTS / weights.sum())
+    assert waited.predict(10 * PARTS)[0] == pytest.approx(10 * weights @ PARTS / weights.sum())
 
 
 def test_a_label_out_of_range_is_shown_as_learners_see_it():
     waited = Waited(())
-    forecast, said = waited.say(PARTS)
-    waited.settle(1e6, 7.0, forecast, said, delay=0)
+    prediction, said = waited.predict(PARTS)
+    waited.update(1e6, 7.0, prediction, said, delay=0)
 
     assert waited.losses.max() == 49.0
 

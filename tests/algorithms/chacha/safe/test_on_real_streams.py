@@ -1,21 +1,23 @@
-"""The default on real, ordered streams: the promise, and how much is gained."""
+"""The default on real, ordered streams: the guarantee, and how much is gained."""
 
 import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.benches.stream import StreamBench
-from leaseboard.tasks import fetch
-from leaseboard.tasks.preprocess import as_stream
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 pytestmark = pytest.mark.mirror
 
+LOG = StreamOptions(log_target="code")
+
 
 def run(name, stream):
-    bench = StreamBench(stream)
-    for _ in registry.build(name).run(bench, seed=0):
+    environment = StreamEnvironment(stream)
+    for _ in registry.build(name).run(environment, seed=0):
         pass
-    return bench
+    return environment
 
 
 def losses(name, stream):
@@ -26,8 +28,8 @@ def losses(name, stream):
     ("number", "most"),
     [(201, 0.45), (215, 0.22), (216, 0.8), (537, 0.27), (564, 0.9), (23515, 0.65), (42225, 0.5)],
 )
-def test_never_above_the_promise_and_mostly_far_below_vanilla(number, most, mirror):
-    stream = as_stream(fetch.load(f"openml:{number}", mirrors=(mirror,)))
+def test_never_above_the_guarantee_and_mostly_far_below_vanilla(number, most, mirror):
+    stream = as_stream(loading.load(f"openml:{number}", mirrors=(mirror,)), LOG)
     vanilla, default = losses("vanilla", stream), run("chacha", stream)
     metrics = default.score().metrics
 
@@ -38,9 +40,9 @@ def test_never_above_the_promise_and_mostly_far_below_vanilla(number, most, mirr
     assert default.score().value * len(stream.labels) < most * vanilla[-1]
 
 
-def test_the_published_rules_do_not_promise_that(mirror):
+def test_the_published_rules_do_not_guarantee_that(mirror):
     """On 537 champions cascade on thin evidence: what the default was built to prevent."""
-    stream = as_stream(fetch.load("openml:537", mirrors=(mirror,)))
+    stream = as_stream(loading.load("openml:537", mirrors=(mirror,)), LOG)
     vanilla = losses("vanilla", stream)
     published = losses("chacha-icml-eval", stream)
 

@@ -6,7 +6,7 @@ from itertools import combinations_with_replacement
 
 import pytest
 
-from leaseboard.algorithms.chacha.safe.front import NARROW, width
+from leaseboard.algorithms.chacha.safe.expansion import NARROW, width
 from leaseboard.algorithms.chacha.safe.representations import GROUPS, represent
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
@@ -28,12 +28,7 @@ def test_the_wide_schema_names_every_representation():
     assert [*found.sizes.values()] == [1, 2, 1, 2, 2, 4, 3, 1]
 
 
-def test_races_over_equal_schemas_share_their_representations():
-    assert represent(replace(TWO)) is represent(TWO)
-    assert represent(replace(TWO, bits=20)) is not represent(TWO)
-
-
-def test_names_that_are_taken_are_told_apart():
+def test_names_that_are_taken_are_distinguished():
     """Of a user's namespaces none has a colon, `FeatureMap` sees to it."""
     found = represent(Schema(("a", "last", "season"), ((0,), (1,), (2,)), ("x", "y", "z")))
     names = found.schema.namespaces

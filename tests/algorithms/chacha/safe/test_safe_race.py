@@ -1,4 +1,4 @@
-"""ChaCha's default: never above its promise, often far below, and a scheduler one can trust."""
+"""ChaCha's default: never above its guarantee, often far below, and a scheduler one can trust."""
 
 import itertools
 
@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import StreamBench
 from leaseboard.algorithms.chacha.chacha import ChaCha
 from leaseboard.algorithms.chacha.safe.bayes import regret_bound
-from leaseboard.algorithms.chacha.safe.odds import N_EXPERTS
+from leaseboard.algorithms.chacha.safe.log_odds import N_EXPERTS
+from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
 from leaseboard.algorithms.log_format import to_json
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import gather
+from leaseboard.algorithms.online.kernel import gather, model_in
 from leaseboard.algorithms.online.schema import stream_schema
 from tests.algorithms.chacha.safe.hard_streams import (
     HARD,
@@ -32,22 +32,22 @@ from tests.algorithms.chacha.safe.hard_streams import (
 
 
 def predictions_of(algorithm, stream, seed=0):
-    bench = StreamBench(stream)
+    environment = StreamEnvironment(stream)
     auditor = Auditor()
     log = []
-    for event in play("x", algorithm, bench, seed):
+    for event in play("x", algorithm, environment, seed):
         auditor(event)
         log.append(event)
     auditor.close()
-    return bench.predictions, log
+    return environment.predictions, log
 
 
 def learn(race, stream):
-    """Forecasts of a block."""
+    """Return predictions of a block."""
     examples, labels = stream.features[race.at :], stream.labels[race.at :]
-    forecasts = np.empty_like(labels)
-    n = race.learn(examples, labels, np.ones_like(labels), forecasts)
-    return forecasts[:n]
+    predictions = np.empty_like(labels)
+    n = race.learn(examples, labels, np.ones_like(labels), predictions)
+    return predictions[:n]
 
 
 def cumulative(predictions, labels):
@@ -56,21 +56,21 @@ def cumulative(predictions, labels):
 
 @pytest.mark.parametrize("own", [{}, {"b": 1}, {"tune": "interactions", "b": 5}], ids=str)
 @pytest.mark.parametrize("make", HARD, ids=lambda make: make.__name__)
-def test_at_no_time_more_is_lost_than_promised(make, own):
+def test_at_no_time_more_is_lost_than_guaranteed(make, own):
     stream = stream_of(*make(1500))
     race, lost = ChaCha(**own).race(stream_schema(stream), 0, "regression"), 0.0
     for _ in race.open():
         pass
     while race.at < 1500:
         at = race.at
-        forecasts = learn(race, stream)
-        lost += cumulative(forecasts, stream.labels[at : race.at])[-1]
-        lost -= float(stream.labels[0]) ** 2 if at == 0 else 0.0  # where all forecast 0
+        predictions = learn(race, stream)
+        lost += cumulative(predictions, stream.labels[at : race.at])[-1]
+        lost -= float(stream.labels[0]) ** 2 if at == 0 else 0.0  # where all predict 0
         for _ in race.decide():
             pass
 
         assert race.ensemble.lost == pytest.approx(lost)
-        assert race.ensemble.lost <= race.ensemble.promised() * (1 + 1e-6)
+        assert race.ensemble.lost <= race.ensemble.guaranteed() * (1 + 1e-6)
 
 
 NUMBER, JUMP = st.sampled_from([0.0, 1.0, -1.0, 1e-6]), st.sampled_from([3.0, 1e6, -1e6])
@@ -80,18 +80,18 @@ MOVES = st.one_of(
     st.tuples(st.just(0.0), NUMBER | JUMP, st.just(10)),
     st.tuples(st.just(1.0), AGAINST, st.just(1)),
 )
-"""How much of the forecast a label is, what is added, and how often."""
+"""How much of the prediction a label is, what is added, and how often."""
 
 
 @settings(max_examples=40)
 @given(st.lists(MOVES, min_size=1, max_size=60))
-def test_no_adversary_who_sees_the_forecast_breaks_the_promise(moves):
+def test_no_adversary_who_sees_the_prediction_breaks_the_guarantee(moves):
     choices = [
         lambda p, share=share, more=more: share * p + more
         for share, more, times in moves
         for _ in range(times)
     ]
-    assert_promise_against(choices, ChaCha(b=3, round_length=8))
+    assert_guarantee_against(choices, ChaCha(b=3, round_length=8))
 
 
 @pytest.mark.parametrize(
@@ -105,11 +105,11 @@ def test_no_adversary_who_sees_the_forecast_breaks_the_promise(moves):
     ids=["the other sign", "twice as far", "either side", "what is not expected"],
 )
 def test_nor_does_one_who_goes_on_for_long(label):
-    assert_promise_against([lambda p: float(np.clip(label(p), -1e6, 1e6))] * 600, ChaCha(b=3))
+    assert_guarantee_against([lambda p: float(np.clip(label(p), -1e6, 1e6))] * 600, ChaCha(b=3))
 
 
-def assert_promise_against(choices, algorithm):
-    """Let each choice make a label of the forecast."""
+def assert_guarantee_against(choices, algorithm):
+    """Let each choice make a label of the prediction."""
     n = len(choices)
     x = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
     stream = stream_of(x, np.zeros(n))
@@ -120,16 +120,16 @@ def assert_promise_against(choices, algorithm):
     predict, learn = race.single_calls(row)
     for example, choose in zip(x, choices, strict=True):
         row[:] = example
-        forecast = predict()
-        label = np.float32(choose(forecast))
+        prediction = predict()
+        label = np.float32(choose(prediction))
         if learn(float(label), 1.0):
             for _ in race.decide():
                 pass
         if race.at > 1:
-            lost += (forecast - float(label)) ** 2
+            lost += (prediction - float(label)) ** 2
 
         assert race.ensemble.lost == pytest.approx(lost)
-        assert lost <= race.ensemble.promised() * (1 + 1e-6) + 1e-9
+        assert lost <= race.ensemble.guaranteed() * (1 + 1e-6) + 1e-9
 
 
 @pytest.mark.parametrize(("target", "features"), [(5, -7), (-20, 9), (30, 0)])
@@ -160,7 +160,7 @@ def test_the_unit_and_the_zero_of_the_target_change_nothing_but_rounding(make, f
 
 
 def decisions(log):
-    """Who was admitted, leased, paused and made champion, and when."""
+    """Return who was admitted, leased, paused and made champion, and when."""
     kinds = (ChampionChanged, LeaseGranted, Paused, Eliminated)
     return [to_json(event) for event in log if isinstance(event, kinds)]
 
@@ -202,7 +202,7 @@ def test_challengers_that_have_all_that_the_champion_has_branch_from_it():
     assert fresh
 
 
-def test_representations_win_where_only_they_tell():
+def test_representations_win_where_only_they_show():
     """A label that follows the last one, and features of units that are far apart."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(4000, 2)) * [1e-3, 1e4] + [0, 1e5]
@@ -225,7 +225,7 @@ def test_the_initial_configuration_is_always_live():
     assert 0 not in left
 
 
-def test_waiting_challengers_get_their_turn():
+def test_waiting_challengers_run_later():
     _, log = predictions_of(ChaCha(b=6), stream_of(*noise(5000)))
     leased = {e.configuration for e in log if isinstance(e, LeaseGranted)}
     admitted = {e.configuration for e in log if hasattr(e, "parameters")}
@@ -245,42 +245,12 @@ def test_live_models_keep_to_the_terms(max_terms):
         for _ in race.decide():
             pass
         pool = race.models.pool
-        wide = race.ensemble.front.look(stream.features[race.at - 1]).wide[0]
-        terms = [
-            gather(wide, pool.factors[slot], pool.cells[slot], pool.n_terms[slot], *scratch)
-            for scratch in [(np.empty(9999, np.float32), np.empty(9999, np.int32))]
-            for slot in race.live
-        ]
+        wide = race.ensemble.expansion.look(stream.features[race.at - 1]).wide[0]
+        terms = [gather(wide, model_in(slot, pool)) for slot in race.live]
 
         assert 1 < sum(terms) <= max_terms
         assert (race.terms[race.live] >= terms).all()
         assert len(terms) > 1
-
-
-def test_pairs_that_no_layout_takes_are_never_tried():
-    x, y = noise(200)
-    wide = stream_of(np.tile(x, (1, 64 // x.shape[1] + 1))[:, :64], y)
-    _, log = predictions_of(ChaCha(max_terms=60_000), wide)
-
-    assert any(isinstance(event, LeaseGranted) for event in log)
-
-
-def test_block_sizes_do_not_matter_and_predict_tells_what_learn_records():
-    stream = stream_of(*planes(700))
-    whole, _ = predictions_of(ChaCha(b=8), stream, seed=3)
-    race = ChaCha(b=8).race(stream_schema(stream), 3, "regression")
-    for _ in race.open():
-        pass
-    forecasts, row = [], np.empty(stream.features.shape[1], np.float32)
-    predict, learn = race.single_calls(row)
-    for example, label in zip(stream.features, stream.labels, strict=True):
-        row[:] = example
-        forecasts.append(predict())
-        if learn(label, 1.0):
-            for _ in race.decide():
-                pass
-
-    assert forecasts == whole.tolist()
 
 
 def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
@@ -314,26 +284,16 @@ def classes_of(make, n):
 @pytest.mark.parametrize("engine", ["kernel", "vw"])
 def test_classes_lose_few_nats_more_than_what_people_try_first(engine):
     stream = classes_of(planes, 1500)
-    bench = StreamBench(stream)
-    for _ in play("x", ChaCha(b=4, engine=engine), bench, seed=0):
+    environment = StreamEnvironment(stream)
+    for _ in play("x", ChaCha(b=4, engine=engine), environment, seed=0):
         pass
-    metrics, margins = bench.score().metrics, bench.predictions
+    metrics, margins = environment.score().metrics, environment.predictions
     ridge, _ = predictions_of(registry.build("online-ridge"), stream)
     own, others = (np.cumsum(np.logaddexp(0, -m * stream.labels)) for m in (margins, ridge))
 
     assert 0 < metrics["nats_over_best"] <= regret_bound(N_EXPERTS)
     assert (own <= others + regret_bound(N_EXPERTS) + 0.5).all()  # what float32 and clips add
     assert 0 < metrics["share_of_bound"] <= 1
-
-
-def test_classes_err_less_than_what_people_try_first():
-    stream = classes_of(planes, 3000)
-    errors = {
-        name: ((predictions_of(registry.build(name), stream)[0] > 0) != (stream.labels > 0)).mean()
-        for name in ("running-mean", "last-label", "online-ridge", "vanilla", "chacha")
-    }
-
-    assert errors.pop("chacha") < 0.9 * min(errors.values())
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,16 @@
-"""Paired tests keep their promise; bounds of a champion and of its challengers."""
+"""Paired tests keep their guarantee; bounds of a champion and of its challengers."""
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe.windows import CommonWindows, better, critical_value, radius
+from leaseboard.algorithms.chacha.safe.windows import (
+    BELOW,
+    ENDED,
+    WORSE,
+    CommonWindows,
+    critical_value,
+    judge,
+)
 
 CHAMPION = np.array([1.0, 3.0, 1.0, 3.0])
 CHALLENGER = np.array([2.0, 4.0, 2.0, 4.0])
@@ -11,7 +18,7 @@ CHALLENGER = np.array([2.0, 4.0, 2.0, 4.0])
 
 @pytest.fixture
 def windows():
-    """Two slots that have seen four examples; the champion is in slot 0."""
+    """Return two slots that have seen four examples; the champion is in slot 0."""
     windows = CommonWindows(np.zeros((2, 4)), round_length=4, delta=0.1)
     for slot, losses in enumerate((CHAMPION, CHALLENGER)):
         gains = CHAMPION - losses
@@ -20,33 +27,42 @@ def windows():
 
 
 def bounds(windows, *slots):
-    """Events after four examples, of configurations 7 and 8, live since the first."""
-    return [*windows.bounds(np.array(slots), 4, 1, 0, np.array([7, 8]), np.array([1, 1]))]
+    """Return events after four examples, of configurations 7 and 8, live since the first."""
+    return windows.bounds(np.array(slots), 4, 1, 0, np.array([7, 8]), np.array([1, 1]))
+
+
+def proved(advantages, squares, z):
+    """Return the challenger, from 1 on, that is proved best against champion 0; or -1."""
+    n = 1 + len(advantages)
+    sums, numbers = np.zeros((n, 4)), np.arange(n)
+    sums[1:, 0], sums[1:, 1] = advantages, squares
+    no = np.zeros(n, dtype=np.int64)
+    return judge(sums, no, no + 9, numbers, 0, 4, np.full(n, float(z)), 0, no.copy())
 
 
 def test_a_challengers_radius_is_that_of_its_difference(windows):
-    (told,) = bounds(windows, 1)
+    (reported,) = bounds(windows, 1)
     z = critical_value(1, np.array([1]), 0.1)[0]
 
-    assert (told.configuration, told.value, told.units) == (8, 3.0, 3)
-    assert told.upper - told.value == pytest.approx(z * np.sqrt(4 * 1.0) / 4)
-    assert told.value - told.lower == pytest.approx(told.upper - told.value)
+    assert (reported.configuration, reported.value, reported.units) == (8, 3.0, 3)
+    assert reported.upper - reported.value == pytest.approx(z * np.sqrt(4 * 1.0) / 4)
+    assert reported.value - reported.lower == pytest.approx(reported.upper - reported.value)
 
 
 def test_a_champions_radius_is_that_of_its_own_loss_around_its_mean(windows):
-    told, _ = bounds(windows, 0, 1)
+    reported, _ = bounds(windows, 0, 1)
     z = critical_value(1, np.array([1]), 0.1)[0]
 
-    assert told.value == 2.0
-    assert told.upper - told.value == pytest.approx(z * np.sqrt(4 * 1.0) / 4)
-    assert 0.0 <= told.lower < told.value
+    assert reported.value == 2.0
+    assert reported.upper - reported.value == pytest.approx(z * np.sqrt(4 * 1.0) / 4)
+    assert 0.0 <= reported.lower < reported.value
 
 
 def test_a_loss_that_never_varies_is_certain(windows):
     windows.sums[0] = 0.0, 0.0, 4 * 2.0, 4 * 4.0
-    (told,) = bounds(windows, 0)
+    (reported,) = bounds(windows, 0)
 
-    assert told.lower == told.value == told.upper == 2.0
+    assert reported.lower == reported.value == reported.upper == 2.0
 
 
 def test_few_equal_challengers_are_taken_for_better():
@@ -60,7 +76,9 @@ def test_few_equal_challengers_are_taken_for_better():
         at_looks = slice(63, None, 64)
         sums = differences.cumsum(axis=1)[:, at_looks]
         squares = (differences**2).cumsum(axis=1)[:, at_looks]
-        false_proofs += better(sums, squares, z).any()
+        false_proofs += any(
+            proved(sums[:, look], squares[:, look], z[look]) > 0 for look in range(rounds)
+        )
 
     assert false_proofs <= 20
 
@@ -70,13 +88,24 @@ def test_a_small_steady_advantage_is_proved():
     differences = rng.normal(0.2, 1, 2000)
     z = critical_value(challengers=50, looks=np.array([32]), delta=0.1)
 
-    assert better(np.array([differences.sum()]), np.array([(differences**2).sum()]), z).all()
+    assert proved([differences.sum()], [(differences**2).sum()], z[0]) == 1
 
 
-def test_the_radius_is_where_the_tests_turn():
-    n, squares, z = np.array([25]), np.array([9.0]), np.array([2.0])
-    edge = radius(squares, n, z) * n
+def test_the_tests_change_their_answer_at_their_edge():
+    assert proved([6.0 + 1e-9], [9.0], 2.0) == 1
+    assert proved([6.0 - 1e-9], [9.0], 2.0) == -1
+    assert proved([6.1, 6.2, 6.2], [9.0] * 3, 2.0) == 2  # the first of the best
 
-    assert edge == pytest.approx([6.0])
-    assert better(edge + 1e-9, squares, z).all()
-    assert not better(edge - 1e-9, squares, z).any()
+
+def test_verdicts_are_of_what_may_lose_its_slot():
+    """Slots 1 to 5 are challengers, slot 6 is the champion; two may be found worse."""
+    sums, verdicts = np.zeros((7, 4)), np.zeros(7, dtype=np.int64)
+    sums[:, 0], sums[:, 1] = (-9.0, -7.0, 1.0, -7.0, -8.0, 3.0, 0.0), 9.0
+    leases = np.array([4, 9, 4, 9, 9, 9, 4])
+    best = judge(
+        sums, np.zeros(7, np.int64), leases, np.arange(7), 6, 4, np.full(7, 2.0), 2, verdicts
+    )
+
+    assert best == -1
+    # The third that is worse stays and is below the median of the gains -2, .25 and .75.
+    assert verdicts.tolist() == [ENDED, WORSE, ENDED, WORSE, BELOW, 0, ENDED]

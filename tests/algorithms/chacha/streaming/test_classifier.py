@@ -29,6 +29,7 @@ def learned(n=300, **settings):
     return model, x, y
 
 
+@pytest.mark.slow
 def test_a_block_is_its_examples_one_by_one():
     model, x, y = learned()
     other = ChaChaClassifier(b=3)
@@ -41,7 +42,7 @@ def test_a_block_is_its_examples_one_by_one():
     assert times == sorted(times)
 
 
-def test_what_it_tells_of_three_classes():
+def test_what_it_reports_of_three_classes():
     model, *_ = learned()
     first, *others = model.classes
 
@@ -57,16 +58,16 @@ def test_what_it_tells_of_three_classes():
 def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
     model, _, y = learned()
     model.save(tmp_path / "model")
-    twin = ChaChaClassifier.load(tmp_path / "model")
+    double = ChaChaClassifier.load(tmp_path / "model")
     late_x, late_y = sample(200, seed=1)
     late_y[100] = "grey"
-    for one in (model, twin):
+    for one in (model, double):
         one.learn_many(late_x, late_y)
         one.learn_one({0: 1.0, 1: 0.0, "new": 1.0}, "grey")
 
     asked = {0: 0.3, 1: 0.0, "new": 1.0}
-    assert twin.predict_proba_one(asked) == model.predict_proba_one(asked)
-    assert twin.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
+    assert double.predict_proba_one(asked) == model.predict_proba_one(asked)
+    assert double.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -109,15 +110,15 @@ def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
     ],
     ids=repr,
 )
-def test_a_missing_label_is_no_class(labels):
+def test_a_missing_label_is_not_a_class(labels):
     model = ChaChaClassifier(b=3)
-    with pytest.raises(ValueError, match="is no class"):
+    with pytest.raises(ValueError, match="is not a class"):
         model.learn_many(np.zeros((3, 1)), labels)
 
     assert (model.examples, model.classes) == (0, [])
 
 
-def test_labels_are_taken_as_they_are():
+def test_labels_are_taken_unchanged():
     model = ChaChaClassifier(b=3)
     model.learn_many(np.zeros((6, 1)), [1, "a", "1", (1, 2), 2**53, 2**53 + 1])
 
@@ -160,21 +161,21 @@ def test_labels_that_could_not_be_saved_are_refused(label):
     model = ChaChaClassifier(b=3)
     several = np.empty(1, dtype=object)
     several[0] = label
-    model.forecast_one("id", {0: 0.0})
+    model.predict_one({0: 0.0}, id="id")
     for learn in (
         lambda: model.learn_one({0: 0.0}, label),
         lambda: model.learn_many(np.zeros((1, 1)), several),
         lambda: model.learn_many(np.zeros((1, 1)), [label]),
-        lambda: model.answer_one("id", label),
+        lambda: model.learn_label("id", label),
     ):
-        with pytest.raises(UsageError, match=r"is no class that can be saved: take a text"):
+        with pytest.raises(UsageError, match=r"is not a class that can be saved: take a text"):
             learn()
 
-    assert (model.examples, model.classes, model.waiting) == (0, [], 1)
+    assert (model.examples, model.classes, model.n_pending) == (0, [], 1)
 
 
 def test_an_array_of_dates_is_refused_as_its_dates_are():
-    with pytest.raises(UsageError, match="is no class that can be saved"):
+    with pytest.raises(UsageError, match="is not a class that can be saved"):
         ChaChaClassifier(b=3).learn_many(np.zeros((1, 1)), np.array(["2024"], "datetime64[ns]"))
 
 
@@ -195,7 +196,7 @@ def test_importance_0_brings_no_class():
     assert model.predict_proba_one({0: 0.1, 1: 0.2}) == before
 
 
-def test_declared_classes_are_forecast_from_the_first_example_on_and_more_may_come():
+def test_declared_classes_are_predicted_from_the_first_example_on_and_more_may_come():
     model = ChaChaClassifier(b=3)
     model.declare("no", "yes")
     assert model.predict_proba_one({"a": 1.0}) == {"no": 0.5, "yes": 0.5}

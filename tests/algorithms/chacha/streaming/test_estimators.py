@@ -12,8 +12,8 @@ from vowpalwabbit import Workspace
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.stream import Namespace, Stream, StreamBench
 from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ChampionChanged
 from leaseboard.algorithms.online.configuration import VWConfiguration
@@ -39,7 +39,7 @@ def as_stream(x, y):
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL, {"algorithm": "chacha-paper"}], ids=str)
-def test_one_by_one_in_blocks_and_on_a_bench_are_the_same(settings):
+def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
     x, y = product()
     one = ChaChaRegressor(seed=7, **settings)
     singly = []
@@ -47,14 +47,17 @@ def test_one_by_one_in_blocks_and_on_a_bench_are_the_same(settings):
         singly.append(one.predict_one(example))
         one.learn_one(example, label)
     blocks = ChaChaRegressor(seed=7, **settings)
-    blockwise = [blocks.learn_many(x[:150], y[:150]), blocks.learn_many(x[150:], y[150:])]
-    bench = StreamBench(as_stream(x, y))
+    blockwise = [
+        blocks.predict_then_learn_many(x[:150], y[:150]),
+        blocks.predict_then_learn_many(x[150:], y[150:]),
+    ]
+    environment = StreamEnvironment(as_stream(x, y))
     name, own = settings.get("algorithm", "chacha"), settings.keys() - {"algorithm"}
     built = registry.build(name, {key: settings[key] for key in own})
-    list(play(name, built, bench, seed=7))
+    list(play(name, built, environment, seed=7))
 
     assert singly == np.concatenate(blockwise).tolist()
-    assert singly == bench.predictions.tolist()
+    assert singly == environment.predictions.tolist()
     assert one.champion == blocks.champion
 
 
@@ -63,10 +66,13 @@ def test_a_pickled_copy_goes_on_exactly(settings):
     x, y = product()
     model = ChaChaRegressor(**settings)
     model.learn_many(x[:200], y[:200])
-    twin = pickle.loads(pickle.dumps(model))
+    double = pickle.loads(pickle.dumps(model))
 
-    assert np.array_equal(model.learn_many(x[200:], y[200:]), twin.learn_many(x[200:], y[200:]))
-    assert model.history == twin.history
+    assert np.array_equal(
+        model.predict_then_learn_many(x[200:], y[200:]),
+        double.predict_then_learn_many(x[200:], y[200:]),
+    )
+    assert model.history == double.history
 
 
 @pytest.mark.parametrize("engine", ["kernel", "vw"])
@@ -139,7 +145,10 @@ def test_predicting_changes_nothing(settings):
     asked.predict_one({"0": 2.0, "unheard": {"of": 1.0}})
     asked.predict_many(x)
 
-    assert np.array_equal(asked.learn_many(x[200:], y[200:]), unasked.learn_many(x[200:], y[200:]))
+    assert np.array_equal(
+        asked.predict_then_learn_many(x[200:], y[200:]),
+        unasked.predict_then_learn_many(x[200:], y[200:]),
+    )
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL, {**EVAL, "engine": "vw"}], ids=str)
@@ -238,7 +247,7 @@ def test_bad_blocks_are_refused_whole(x, y, w, message):
     assert model.examples == 0
 
 
-def test_a_column_that_a_frame_lacks_counts_zero_and_an_array_has_all():
+def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():
     frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]}, index=[7, 3])
     model = ChaChaRegressor(**EVAL)
     model.learn_many(frame, np.ones(2))
@@ -253,18 +262,18 @@ def test_a_column_that_a_frame_lacks_counts_zero_and_an_array_has_all():
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 def test_the_order_of_a_mapping_means_nothing(settings):
     x, y = product(300, d=12)
-    told, shuffled = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
+    reported, shuffled = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
     random = np.random.default_rng(1)
     for example, label in zip(as_dicts(x), y.tolist(), strict=True):
         turned = {name: example[name] for name in random.permutation(list(example)).tolist()}
-        assert told.predict_one(example) == shuffled.predict_one(turned)
-        told.learn_one(example, label)
+        assert reported.predict_one(example) == shuffled.predict_one(turned)
+        reported.learn_one(example, label)
         shuffled.learn_one(turned, label)
 
-    assert told.champion == shuffled.champion
+    assert reported.champion == shuffled.champion
 
 
-def test_the_history_tells_of_champions():
+def test_the_history_reports_champions():
     x, y = product(1500)
     model = ChaChaRegressor(algorithm="chacha-icml-eval", b=7)
     model.learn_many(x, y)
@@ -289,7 +298,7 @@ def test_an_own_oracle_is_asked():
     assert [row["interactions"] for row in model.live] == [[], ["f × g"]]
 
 
-def test_classes_are_learned_and_what_is_none_is_refused():
+def test_classes_are_learned_and_other_labels_are_refused():
     model = ChaChaClassifier(algorithm="chacha-icml-eval", b=2)
     assert model.predict_one({"a": 1.0}) is None
     for t in range(100):
@@ -299,32 +308,36 @@ def test_classes_are_learned_and_what_is_none_is_refused():
     assert model.predict_one({"a": 1.0}) == "yes"
     assert probabilities["yes"] > 0.8
     assert sum(probabilities.values()) == pytest.approx(1)
-    for label, error in [(float("nan"), ValueError), (None, ValueError), ([], TypeError)]:
+    odd = [math.nan, math.inf, -math.inf, np.float32("inf"), ("a", math.nan), None]
+    for label, error in [*((each, ValueError) for each in odd), ([], TypeError)]:
         with pytest.raises(error):
             model.learn_one({"a": 1.0}, label)
-    assert model.examples == 100
+    assert (model.examples, model.classes) == (100, ["no", "yes"])
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
         ({"namespaces": 3}, r"namespaces 3 must map names to lists of features: as in \{"),
-        ({"namespaces": {"a": 3}}, "namespace 'a': 3 is no list of names"),
-        ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is no list of names"),
+        ({"namespaces": {"a": 3}}, "namespace 'a': 3 is not a list of names"),
+        ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is not a list of names"),
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
-        ({"b": 0}, "chacha: setting b=0: Input should be greater than or equal to 1"),
-        ({"engine": "wv"}, "chacha: setting engine: unknown value 'wv': did you mean 'vw'"),
+        ({"b": 0}, "chacha: setting b=0 must be at least 1"),
+        (
+            {"engine": "krenel"},
+            "chacha: setting engine: unknown value 'krenel': did you mean 'kernel'",
+        ),
         ({"preset": "paper"}, "unknown setting of chacha 'preset': take the algorithm 'chacha-p"),
         ({"algorithm": "chacha-papr"}, "unknown algorithm 'chacha-papr': did you mean 'chacha-p"),
         (
             {"algorithm": "apple"},
-            "algorithm 'apple' is no race of models on a stream, .*chacha-paper",
+            "algorithm 'apple' is not a race of models on a stream, .*chacha-paper",
         ),
-        ({"algorithm": "mine.py:Mine"}, "algorithm 'mine.py:Mine' is no race of models on a st"),
+        ({"algorithm": "mine.py:Mine"}, "algorithm 'mine.py:Mine' is not a race of models"),
         ({"bb": 1}, "unknown setting of chacha 'bb': did you mean 'b'"),
     ],
 )
-def test_a_bad_setting_is_told_in_one_line(settings, words):
+def test_a_bad_setting_is_reported_in_one_line(settings, words):
     with pytest.raises(UsageError, match=f"^{words}") as caught:
         ChaChaRegressor(**settings)
 
@@ -332,7 +345,7 @@ def test_a_bad_setting_is_told_in_one_line(settings, words):
 
 
 @pytest.mark.parametrize("write", ["export", "save"])
-def test_what_cannot_be_written_is_told_and_leaves_nothing(write, tmp_path):
+def test_what_cannot_be_written_is_reported_and_leaves_nothing(write, tmp_path):
     model = ChaChaRegressor(**EVAL)
     model.learn_many(*product(20))
     (tmp_path / "file").touch()
@@ -344,7 +357,7 @@ def test_what_cannot_be_written_is_told_and_leaves_nothing(write, tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
-def test_an_example_that_was_changed_after_its_forecast_is_learned_as_it_is():
+def test_an_example_that_was_changed_after_its_prediction_is_learned_changed():
     x, y = product(60)
     kept, changed = ChaChaRegressor(**EVAL), ChaChaRegressor(**EVAL)
     for example, label in zip(as_dicts(x), y.tolist(), strict=True):

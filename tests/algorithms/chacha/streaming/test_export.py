@@ -1,4 +1,4 @@
-"""A champion that sees features as they are is handed to Vowpal Wabbit; any other is named."""
+"""A champion that sees raw features is handed to Vowpal Wabbit; any other is named."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from leaseboard.algorithms.errors import UsageError
 
 
 def trained(n, labels=None, **settings):
-    """A model of four features that has learned `n` examples far from 0, and the examples."""
+    """Return a model of four features that has learned `n` examples far from 0, and these."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 4)).astype(np.float32)
     y = 1000 + 50 * (x[:, 0] + 2 * x[:, 1] * x[:, 2]) if labels is None else labels
@@ -19,9 +19,9 @@ def trained(n, labels=None, **settings):
 
 
 def said(race, slot, row):
-    """What the model in `slot` forecasts, in the labels' own unit."""
+    """Return what the model in `slot` predicts, in the labels' own unit."""
     center, spread = race.ensemble.unit
-    wide = race.ensemble.front.look(row).wide[0]
+    wide = race.ensemble.expansion.look(row).wide[0]
     return center + spread * race.models.learner(slot).predict(wide)
 
 
@@ -31,7 +31,7 @@ def in_vw(path, rows):
     return [workspace.predict(line) for line in lines]
 
 
-def test_every_model_of_features_as_they_are_predicts_the_same_in_vw(tmp_path):
+def test_every_model_of_raw_features_predicts_the_same_in_vw(tmp_path):
     model, x = trained(700)
     race = model._race
     plain = [
@@ -58,7 +58,7 @@ def test_of_equal_labels_their_value_is_exported(labels, tmp_path):
     assert in_vw(tmp_path / "champion.vw", x) == labels.tolist()
 
 
-def test_a_champion_that_sees_more_is_named_with_the_mend(tmp_path):
+def test_a_champion_that_sees_more_is_named_with_the_fix(tmp_path):
     model, _ = trained(100)
     race = model._race
     race.champion = next(
@@ -68,10 +68,10 @@ def test_a_champion_that_sees_more_is_named_with_the_mend(tmp_path):
     )
     with pytest.raises(
         UsageError, match=r'sees .*last.*: build with tune="interactions\+'
-    ) as told:
+    ) as reported:
         model.export(tmp_path / "champion.vw")
 
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(reported.value)
     assert not list(tmp_path.iterdir())
 
 
@@ -88,7 +88,7 @@ def test_of_what_a_champion_sees_only_what_the_race_computes_is_named(tmp_path):
         model.export(tmp_path / "champion.vw")
 
 
-def test_the_mend_exports(tmp_path):
+def test_the_fix_exports(tmp_path):
     model, x = trained(700, tune="interactions+learning-rate")
     command = model.export(tmp_path / "champion.vw")
     learner = model._race.champion_learner()

@@ -47,11 +47,11 @@ def saved(model, path):
 
 
 def learned(frame, labels, **settings):
-    model, forecasts = ChaChaRegressor(**settings), []
+    model, predictions = ChaChaRegressor(**settings), []
     for row, label in zip(frame.to_dict("records"), labels, strict=True):
-        forecasts.append(model.predict_one(row))
+        predictions.append(model.predict_one(row))
         model.learn_one(row, float(label))
-    return model, forecasts
+    return model, predictions
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=["default", "published"])
@@ -59,14 +59,14 @@ def learned(frame, labels, **settings):
 def test_a_frame_is_learned_as_its_rows(kind, settings, tmp_path):
     frame = pd.DataFrame(FRAMES[kind])
     labels = np.nan_to_num(X) + (COLOURS == "red")
-    single, forecasts = learned(frame, labels, **settings)
+    single, predictions = learned(frame, labels, **settings)
     whole, parts = ChaChaRegressor(**settings), ChaChaRegressor(**settings)
 
-    found = whole.learn_many(frame, labels)
+    found = whole.predict_then_learn_many(frame, labels)
     for start in range(0, N, 7):
         parts.learn_many(frame[start : start + 7], labels[start : start + 7])
 
-    assert found.tolist() == forecasts
+    assert found.tolist() == predictions
     expected = saved(single, tmp_path / "single")
     assert saved(whole, tmp_path / "whole") == expected
     assert saved(parts, tmp_path / "parts") == expected
@@ -91,14 +91,18 @@ def test_none_and_nan_are_missing_and_what_is_not_named_is_zero():
         0,
         5.125,
     ]
-    forecasts = [model.predict_one({"x": x, "c": "red"}) for x in (None, math.nan, pd.NA, pd.NaT)]
-    assert len(set(forecasts)) == 1
+    predictions = [
+        model.predict_one({"x": x, "c": "red"}) for x in (None, math.nan, pd.NA, pd.NaT)
+    ]
+    assert len(set(predictions)) == 1
     assert (
-        forecasts[0] != model.predict_one({"c": "red"}) == model.predict_one({"x": 0, "c": "red"})
+        predictions[0]
+        != model.predict_one({"c": "red"})
+        == model.predict_one({"x": 0, "c": "red"})
     )
 
 
-def test_a_few_columns_have_a_feature_that_tells_of_their_gaps():
+def test_a_few_columns_have_a_feature_that_reports_their_gaps():
     model = ChaChaRegressor(**EVAL)
     full = dict.fromkeys("abcdefgh", 1.0)
     model.learn_one(full, 1.0)
@@ -118,7 +122,7 @@ def test_a_few_columns_have_a_feature_that_tells_of_their_gaps():
     assert len(numbered.predict_many(array)) == len(numbered.predict_many(array[:1])) + 1 == 2
 
 
-def test_a_gap_where_there_never_was_one_and_a_feature_nobody_knows_get_an_answer():
+def test_a_gap_where_there_never_was_one_and_a_feature_no_one_knows_get_an_answer():
     model = ChaChaRegressor()
     frame = pd.DataFrame({"x": X, "t": TIMES})
     model.learn_many(frame, X)
@@ -176,6 +180,7 @@ def test_columns_in_another_order_gone_and_new(settings, tmp_path):
     assert without.equals(first.predict_many(frame.assign(x=0.0)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gaps", "categories", "times of a zone with gaps", "Int64"])
 def test_a_classifier_takes_the_same(kind, tmp_path):
     frame, labels = pd.DataFrame(FRAMES[kind]), np.where(X > 0, "up", "down")
@@ -236,7 +241,11 @@ def test_an_empty_batch_is_nothing(empty, tmp_path):
     model.learn_many(pd.DataFrame({"x": X}), X)
     before = saved(model, tmp_path / "before")
 
-    assert len(model.learn_many(empty, [])) == len(fresh.learn_many(empty, [])) == 0
+    assert (
+        len(model.predict_then_learn_many(empty, []))
+        == len(fresh.predict_then_learn_many(empty, []))
+        == 0
+    )
     assert saved(model, tmp_path / "after") == before
     assert fresh.examples == 0
 
@@ -251,6 +260,6 @@ def test_a_block_with_gaps_stays_what_it_was():
     assert np.array_equal(block, given, equal_nan=True)
 
 
-def test_a_series_is_no_block():
+def test_a_series_is_not_a_block():
     with pytest.raises(ValueError, match=r"a block of shape \(3,\) must be \(n_examples, n_fea"):
         ChaChaRegressor().learn_many(pd.Series([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0])

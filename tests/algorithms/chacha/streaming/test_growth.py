@@ -1,12 +1,12 @@
-"""Features and namespaces that come late are seen by the models and their companions."""
+"""Features and namespaces that come late are seen by the models and their simple models."""
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.stream import Origin
 from leaseboard.algorithms.chacha.chacha import ChaCha
-from leaseboard.algorithms.chacha.safe.front import NARROW
+from leaseboard.algorithms.chacha.safe.expansion import NARROW
 from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.events import ChampionChanged, Paused
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.ridge import MOST_RIDGE
@@ -30,24 +30,24 @@ def test_features_join_also_where_the_ridge_regressions_stop(start, tmp_path):
     for example, label in zip(as_dicts(x), y.tolist(), strict=True):
         model.learn_one(example, label)
     model.save(tmp_path / "model")
-    twin = ChaChaRegressor.load(tmp_path / "model")
-    forecasts = []
-    for one in (model, twin):
-        told = []
+    double = ChaChaRegressor.load(tmp_path / "model")
+    predictions = []
+    for one in (model, double):
+        reported = []
         for example, label in zip(as_dicts(more), labels.tolist(), strict=True):
-            told.append(one.predict_one(example))
+            reported.append(one.predict_one(example))
             one.learn_one(example, label)
-        forecasts.append(told)
-    late = np.mean((np.array(forecasts[0][150:]) - labels[150:]) ** 2)
+        predictions.append(reported)
+    late = np.mean((np.array(predictions[0][150:]) - labels[150:]) ** 2)
 
-    assert forecasts[0] == forecasts[1]
-    assert np.isfinite(forecasts[0]).all()
-    assert repr(model.live) == repr(twin.live)
+    assert predictions[0] == predictions[1]
+    assert np.isfinite(predictions[0]).all()
+    assert repr(model.live) == repr(double.live)
     assert late < np.var(labels)
 
 
-def test_growth_alone_changes_no_forecast_of_what_has_none_of_the_new():
-    """A feature that is 0 wherever it counts leaves models and companions as they were."""
+def test_growth_alone_changes_no_prediction_of_what_has_none_of_the_new():
+    """A feature that is 0 wherever it counts leaves models and simple models unchanged."""
     x, y = stream(200, 4)
     model = ChaChaRegressor(b=6)
     model.learn_many(x, y)
@@ -79,8 +79,8 @@ def test_a_new_namespace_is_seen_by_every_model_with_features_of_its_kind(tmp_pa
     assert base == [tuple(sorted(known.raw))]
     assert model.predict_one(other) - model.predict_one(one) > 3
     model.save(tmp_path / "model")
-    twin = ChaChaRegressor.load(tmp_path / "model")
-    assert (twin.live, twin.predict_one(other)) == (model.live, model.predict_one(other))
+    double = ChaChaRegressor.load(tmp_path / "model")
+    assert (double.live, double.predict_one(other)) == (model.live, model.predict_one(other))
 
 
 @pytest.mark.parametrize("algorithm", ["chacha", "chacha-icml-eval", "chacha-paper"])

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_many
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_streams
 from leaseboard.algorithms.errors import UsageError
 
 ROUND = 100
@@ -43,7 +43,7 @@ def in_the_middle(model, happens):
 
 
 def learns(model, block, X, y):
-    """As a block, a frame with texts, or one by one."""
+    """Learn as a block, a frame with texts, or one by one."""
     if block == "learn_many":
         model.learn_many(X, y)
     elif block == "frame":
@@ -58,7 +58,7 @@ def interrupt():
 
 
 def use_of(model):
-    """All calls that would go on from a state that no model has."""
+    """Return all calls that would go on from a state that no model has."""
     X, y = stream()
     x = dict(enumerate(X[0].tolist()))
     return [
@@ -67,7 +67,7 @@ def use_of(model):
         lambda: model.learn_many(pd.DataFrame({"text": ["a", "b"]}), [1.0, 2.0]),
         lambda: model.predict_one(x),
         lambda: model.predict_many(X),
-        lambda: model.forecast_one("id", x),
+        lambda: model.predict_one(x, id="id"),
         lambda: pickle.dumps(model),
         lambda: copy.deepcopy(model),
     ]
@@ -108,7 +108,9 @@ def test_one_that_learns_in_another_thread_says_so_and_is_not_spoilt():
 
     in_the_middle(model, meanwhile)
 
-    np.testing.assert_array_equal(model.learn_many(X, y), alone.learn_many(X, y))
+    np.testing.assert_array_equal(
+        model.predict_then_learn_many(X, y), alone.predict_then_learn_many(X, y)
+    )
     assert len(refused) == len(use_of(model))
     assert pickle.dumps(model) == pickle.dumps(alone)
 
@@ -137,13 +139,13 @@ def test_of_many_streams_one_is_half_learned():
     in_the_middle(models["b"], interrupt)
 
     with pytest.raises(KeyboardInterrupt):
-        learn_many(models, {key: stream() for key in models})
+        learn_streams(models, {key: stream() for key in models})
 
     assert [models[key].examples for key in "ac"] == [2 * ROUND, ROUND]
     with pytest.raises(UsageError, match="in the middle of learning"):
         models["b"].predict_one({0: 1.0})
     with pytest.raises(UsageError, match="stream 'b': this model is in the middle of learning"):
-        learn_many(models, {key: stream() for key in models})
+        learn_streams(models, {key: stream() for key in models})
     assert [models[key].examples for key in "ac"] == [2 * ROUND, ROUND]
 
 
@@ -172,11 +174,11 @@ def test_one_whose_oracle_fails_when_it_has_grown_says_so(algorithm):
 
 def test_one_whose_answer_was_interrupted_says_so():
     model = learned()
-    model.forecast_one("id", {0: 1.0})
-    model._with_waited().settle = lambda *_: interrupt()
+    model.predict_one({0: 1.0}, id="id")
+    model._with_waited().update = lambda *_: interrupt()
 
     with pytest.raises(KeyboardInterrupt):
-        model.answer_one("id", 1.0)
+        model.learn_label("id", 1.0)
 
     with pytest.raises(UsageError, match="in the middle of learning"):
         model.predict_one({0: 1.0})

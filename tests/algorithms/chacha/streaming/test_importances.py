@@ -8,7 +8,7 @@ from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegre
 
 
 def two_truths(n=3000):
-    """Every fourth example says y = 2 x, the others y = -5 x."""
+    """Draw examples of which every fourth says y = 2 x, the others y = -5 x."""
     rng = np.random.default_rng(0)
     x = rng.normal(size=(n, 2)).astype(np.float32)
     trusted = np.arange(n) % 4 == 0
@@ -16,7 +16,7 @@ def two_truths(n=3000):
 
 
 @pytest.mark.parametrize("light", [0.0, 1e-6, 1e-3])
-def test_the_forecast_is_that_of_the_examples_with_weight(light):
+def test_the_prediction_is_that_of_the_examples_with_weight(light):
     x, y, trusted = two_truths()
     model = ChaChaRegressor(b=10)
     model.learn_many(x, y, np.where(trusted, 1.0, light))
@@ -27,8 +27,8 @@ def test_the_forecast_is_that_of_the_examples_with_weight(light):
 def test_of_importance_0_nothing_is_learned():
     x, y, trusted = two_truths(800)
     some, all_of_them, single = (ChaChaRegressor(b=5) for _ in range(3))
-    expected = some.learn_many(x[trusted], y[trusted])
-    found = all_of_them.learn_many(x, y, trusted.astype(float))
+    expected = some.predict_then_learn_many(x[trusted], y[trusted])
+    found = all_of_them.predict_then_learn_many(x, y, trusted.astype(float))
     for row, label, one in zip(x.tolist(), y.tolist(), trusted.tolist(), strict=True):
         single.learn_one(dict(enumerate(row)), label, float(one))
 
@@ -50,12 +50,12 @@ def test_rare_and_important_is_as_likely_as_common():
     asked = [dict(enumerate(row)) for row in x[:50].tolist()]
 
     assert np.mean([regressor.predict_one(one) for one in asked]) == pytest.approx(0.5, abs=0.12)
-    chances = [classifier.predict_proba_one(one)[True] for one in asked]
-    assert np.mean(chances) == pytest.approx(0.5, abs=0.12)
+    probabilities = [classifier.predict_proba_one(one)[True] for one in asked]
+    assert np.mean(probabilities) == pytest.approx(0.5, abs=0.12)
 
 
 def uneven(n=90):
-    """Rows with gaps, texts and a date; every third has importance 0 and what others have not."""
+    """Return rows with gaps, texts and a date; every third has importance 0 and own values."""
     rng = np.random.default_rng(2)
     weighs = np.arange(n) % 3 > 0
     x = pd.DataFrame(rng.normal(size=(n, 5)), columns=list("abcde"))

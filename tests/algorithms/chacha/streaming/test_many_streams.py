@@ -1,4 +1,4 @@
-"""Many streams at once: each as if it were alone, whoever else fails."""
+"""Many streams at once: each as if it were alone, even if others fail."""
 
 import pickle
 from collections import defaultdict
@@ -14,7 +14,7 @@ from leaseboard.algorithms.chacha.scikit import StreamRegressor
 from leaseboard.algorithms.chacha.streaming import (
     ChaChaClassifier,
     ChaChaRegressor,
-    learn_many,
+    learn_streams,
     many_streams,
 )
 from leaseboard.algorithms.chacha.streaming.many_streams import StreamsError
@@ -51,8 +51,10 @@ def test_each_is_learned_as_if_it_were_alone(algorithm, nodes, tmp_path):
     many = [ChaChaRegressor(algorithm=algorithm, seed=k) for k in range(6)]
 
     for block in blocks:
-        expected = [model.learn_many(*each) for model, each in zip(alone, block, strict=True)]
-        found = learn_many(many, block, nodes=nodes)
+        expected = [
+            model.predict_then_learn_many(*each) for model, each in zip(alone, block, strict=True)
+        ]
+        found = learn_streams(many, block, nodes=nodes)
 
         assert list(found) == list(range(6))
         for k in range(6):
@@ -71,13 +73,13 @@ def test_of_very_many_each_message_has_several(monkeypatch):
     nodes = Counting()
 
     with pytest.raises(StreamsError, match=r"1 of 11 streams .* 7: ") as caught:
-        learn_many(models, blocks, nodes=nodes)
+        learn_streams(models, blocks, nodes=nodes)
 
     assert nodes.messages == [4, 4, 3]
     assert [model.examples for model in models.values()] == [50] * 7 + [0] + [50] * 3
-    for key, found in caught.value.forecasts.items():
+    for key, found in caught.value.predictions.items():
         alone = ChaChaRegressor(**settings)
-        np.testing.assert_array_equal(found, alone.learn_many(*blocks[key]))
+        np.testing.assert_array_equal(found, alone.predict_then_learn_many(*blocks[key]))
         assert models[key].history == alone.history
 
 
@@ -90,7 +92,7 @@ class Counting(Pickled):
 def test_models_that_came_back_are_not_built_to_go_again(tmp_path):
     models = {key: ChaChaRegressor(seed=key) for key in range(3)}
     for turn in range(2):
-        learn_many(models, {key: stream(10 * turn + key) for key in models}, nodes=Pickled())
+        learn_streams(models, {key: stream(10 * turn + key) for key in models}, nodes=Pickled())
         assert [list(vars(model)) for model in models.values()] == [["_asleep", "_lock"]] * 3
 
     for key, model in models.items():
@@ -108,7 +110,7 @@ def test_groups_of_a_table_with_weights_and_keys_that_are_new():
     table["w"] = 2.0
     models = defaultdict(ChaChaRegressor, east=ChaChaRegressor())
 
-    found = learn_many(
+    found = learn_streams(
         models,
         {
             shop: (rows[["price"]], rows["rain"], rows["w"])
@@ -120,15 +122,15 @@ def test_groups_of_a_table_with_weights_and_keys_that_are_new():
     assert [models[shop].examples for shop in ("east", *found)] == [0, 30, 30, 30]
     alone, rows = ChaChaRegressor(), table[30:60]
     np.testing.assert_array_equal(
-        alone.learn_many(rows[["price"]], rows["rain"], rows["w"]), found["south"]
+        alone.predict_then_learn_many(rows[["price"]], rows["rain"], rows["w"]), found["south"]
     )
 
 
-def test_classifiers_have_no_forecasts():
+def test_classifiers_have_no_predictions():
     models = {"a": ChaChaClassifier(b=2), "b": ChaChaClassifier(b=2)}
     blocks = {key: (stream(1, 20)[0], ["up", "down"] * 10) for key in models}
 
-    assert learn_many(models, blocks, nodes=Pickled()) == {"a": None, "b": None}
+    assert learn_streams(models, blocks, nodes=Pickled()) == {"a": None, "b": None}
     assert [model.classes for model in models.values()] == [["up", "down"]] * 2
 
 
@@ -140,28 +142,30 @@ def test_one_that_fails_spoils_no_other(nodes):
     blocks = {"a": stream(1), "b": (stream(2)[0], bad), "c": stream(3)}
 
     with pytest.raises(StreamsError, match=r"1 of 3 streams .* 'b': .*nan") as caught:
-        learn_many(models, blocks, nodes=nodes)
+        learn_streams(models, blocks, nodes=nodes)
 
     assert "\n" not in str(caught.value)
     assert list(caught.value.failed) == ["b"]
     assert caught.value.__cause__ is caught.value.failed["b"]
     assert [model.examples for model in models.values()] == [250, 0, 250]
     np.testing.assert_array_equal(
-        caught.value.forecasts["c"], ChaChaRegressor().learn_many(*stream(3))
+        caught.value.predictions["c"], ChaChaRegressor().predict_then_learn_many(*stream(3))
     )
-    found = learn_many(models, {"b": stream(2)})  # mended
-    np.testing.assert_array_equal(found["b"], ChaChaRegressor().learn_many(*stream(2)))
+    found = learn_streams(models, {"b": stream(2)})  # fixed
+    np.testing.assert_array_equal(
+        found["b"], ChaChaRegressor().predict_then_learn_many(*stream(2))
+    )
 
 
-def test_an_error_tells_of_few_and_has_all():
+def test_an_error_reports_few_and_has_all():
     with pytest.raises(StreamsError, match=r"^5 of 6 .*; and 2 more, see \.failed$") as caught:
-        learn_many(
+        learn_streams(
             [ChaChaRegressor() for _ in range(6)],
             [(stream(1)[0], [1.0])] * 5 + [(np.zeros((0, 3)), [])],
         )
 
     assert list(caught.value.failed) == [0, 1, 2, 3, 4]
-    assert list(caught.value.forecasts) == [5]
+    assert list(caught.value.predictions) == [5]
 
 
 def test_an_error_goes_to_other_processes_and_back():
@@ -172,7 +176,7 @@ def test_an_error_goes_to_other_processes_and_back():
 
     assert str(again) == str(error)
     assert str(again.failed["b"]) == "wrong"
-    np.testing.assert_array_equal(again.forecasts["a"], np.ones(2))
+    np.testing.assert_array_equal(again.predictions["a"], np.ones(2))
 
 
 class InterruptedInCompiledCode:
@@ -184,7 +188,7 @@ def test_an_interrupt_in_compiled_code_is_one():
     models = [InterruptedInCompiledCode(), ChaChaRegressor()]
 
     with pytest.raises(KeyboardInterrupt):
-        learn_many(models, [stream(0), stream(1)])
+        learn_streams(models, [stream(0), stream(1)])
 
     assert models[1].examples == 0
 
@@ -199,26 +203,27 @@ def test_where_processes_break_nothing_is_learned():
     models = [ChaChaRegressor(), ChaChaRegressor()]
 
     with pytest.raises(BrokenProcessPool):
-        learn_many(models, [stream(1), stream(2)], nodes=Broken())
+        learn_streams(models, [stream(1), stream(2)], nodes=Broken())
 
     assert [model.examples for model in models] == [0, 0]
 
 
+@pytest.mark.slow
 def test_processes_learn_as_we_do():
     models = [ChaChaRegressor(seed=k) for k in range(3)]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        found = learn_many(models, [stream(k) for k in range(3)], nodes=pool)
+        found = learn_streams(models, [stream(k) for k in range(3)], nodes=pool)
 
     for k, model in enumerate(models):
         alone = ChaChaRegressor(seed=k)
-        np.testing.assert_array_equal(found[k], alone.learn_many(*stream(k)))
+        np.testing.assert_array_equal(found[k], alone.predict_then_learn_many(*stream(k)))
         assert model.predict_one({0: 1.0, 1: 2.0}) == alone.predict_one({0: 1.0, 1: 2.0})
 
 
 def test_a_group_without_a_name_is_a_stream():
     nan = float("nan")  # of `groupby(..., dropna=False)`
 
-    assert list(learn_many({nan: ChaChaRegressor()}, {nan: stream(1, 20)})) == [nan]
+    assert list(learn_streams({nan: ChaChaRegressor()}, {nan: stream(1, 20)})) == [nan]
 
 
 def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
@@ -237,7 +242,7 @@ def test_what_is_wrong_with_the_call_is_refused_before_anything_is_learned():
         (iter([one]), [stream(1)], "two mappings of the same keys, or two lists"),
     ):
         with pytest.raises(UsageError, match=said):
-            learn_many(models, blocks)
+            learn_streams(models, blocks)
 
     assert one.examples == 0
-    assert learn_many([], []) == {}
+    assert learn_streams([], []) == {}

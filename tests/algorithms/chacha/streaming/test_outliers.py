@@ -9,7 +9,7 @@ N, AT = 1400, 900
 
 
 def errors(X, y):
-    return (ChaChaRegressor().learn_many(X, y).astype(float) - y) ** 2
+    return (ChaChaRegressor().predict_then_learn_many(X, y).astype(float) - y) ** 2
 
 
 def autoregressive(seed):
@@ -44,3 +44,13 @@ def test_a_level_that_stays_is_followed_within_ten_rows():
     assert (followed[AT : AT + 3] > 5e3**2).all()  # no label has shown yet that the level stays
     assert (followed[AT + 10 : AT + 100] < 1e2**2).all()
     assert followed[AT + 200 :].mean() < 2 * clean[AT + 200 :].mean()
+
+
+def test_a_new_model_has_no_weight_before_it_has_learned():
+    """No prediction is far off where a round begins and a model starts from nothing."""
+    for seed in (1, 5):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(3600, 3)).astype(np.float32), np.zeros(3600)
+        for t in range(1, len(y)):
+            y[t] = 0.999 * y[t - 1] + rng.normal() + X[t, 0]
+        assert errors(X, y)[200:].max() < 7.0**2

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, pickles
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, files
 from leaseboard.algorithms.errors import UsageError
 
 
@@ -26,14 +26,14 @@ def learned(kind=ChaChaRegressor, **settings):
     model = kind(**settings)
     model.learn_many(X, y if kind is ChaChaRegressor else np.digitize(y, [-1, 1]).tolist())
     if kind is ChaChaRegressor:
-        model.forecast_one("waits", {0: 1.0})
+        model.predict_one({0: 1.0}, id="waits")
     return model
 
 
 def unpickled(model):
-    twin = pickle.loads(pickle.dumps(model))
-    assert list(vars(twin)) == ["_asleep", "_lock"]
-    return twin
+    double = pickle.loads(pickle.dumps(model))
+    assert list(vars(double)) == ["_asleep", "_lock"]
+    return double
 
 
 def saved(model, path):
@@ -44,9 +44,9 @@ def saved(model, path):
 USES = {
     "predict_one": lambda model: model.predict_one({0: 1.0, 1: 2.0}),
     "predict_many": lambda model: model.predict_many(stream(5)[0]).tolist(),
-    "forecast_one": lambda model: model.forecast_one(7, {0: 1.0}),
+    "predict_one with an id": lambda model: model.predict_one({0: 1.0}, id=7),
     "examples": lambda model: model.examples,
-    "waiting": lambda model: (model.waiting, model.dropped),
+    "n_pending": lambda model: (model.n_pending, model.n_dropped),
     "champion": lambda model: model.champion,
     "live": lambda model: model.live,
     "groups": lambda model: model.groups,
@@ -58,17 +58,17 @@ USES = {
 
 @pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
 @pytest.mark.parametrize("use", [None, *USES])
-def test_whatever_it_is_asked_first_it_is_the_same_model(use, kind, tmp_path):
+def test_any_first_call_finds_the_same_model(use, kind, tmp_path):
     model = learned(kind)
-    twin = unpickled(unpickled(model))  # twice, never built
+    double = unpickled(unpickled(model))  # twice, never built
 
     if use is not None:
-        assert USES[use](twin) == USES[use](model)
-    assert saved(twin, tmp_path / "twin") == saved(model, tmp_path / "model")
+        assert USES[use](double) == USES[use](model)
+    assert saved(double, tmp_path / "double") == saved(model, tmp_path / "model")
     X, y = stream()
-    for one in (model, twin):
+    for one in (model, double):
         one.learn_many(X, y if kind is ChaChaRegressor else (y > 0).tolist())
-    assert saved(twin, tmp_path / "twin") == saved(model, tmp_path / "model")
+    assert saved(double, tmp_path / "double") == saved(model, tmp_path / "model")
 
 
 @pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
@@ -107,7 +107,7 @@ def test_a_fork_builds_models_while_a_thread_does(monkeypatch):
                 forked.wait(timeout=240)
             return pickle.loads(state)
 
-    monkeypatch.setattr(pickles, "pickle", Slow)
+    monkeypatch.setattr(files, "pickle", Slow)
     with ThreadPoolExecutor(1) as other:
         busy = other.submit(lambda: pickle.loads(content).examples)
         assert builds.wait(timeout=240)
@@ -130,15 +130,15 @@ def test_what_no_model_has_it_has_not_either():
             _ = one.x
 
 
-def test_one_that_is_interrupted_when_it_is_built_is_as_it_was(monkeypatch):
+def test_an_interrupt_while_a_learner_is_built_leaves_it_unchanged(monkeypatch):
     model = learned()
-    twin = unpickled(model)
+    double = unpickled(model)
     with monkeypatch.context() as patched:
-        patched.setattr(pickles, "pickle", Interrupted)
+        patched.setattr(files, "pickle", Interrupted)
         with pytest.raises(KeyboardInterrupt):
-            twin.predict_one({0: 1.0})
+            double.predict_one({0: 1.0})
 
-    assert twin.predict_one({0: 1.0}) == model.predict_one({0: 1.0})
+    assert double.predict_one({0: 1.0}) == model.predict_one({0: 1.0})
 
 
 class Interrupted:
@@ -156,9 +156,11 @@ def test_threads_that_ask_at_once_find_one_model():
 
 
 def test_one_of_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr(pickles, "FORMAT", "leaseboard-chacha-0")
+    monkeypatch.setattr(files.plain, "VERSION", 0)
     content = pickle.dumps(learned(algorithm="chacha-icml-eval"))
     monkeypatch.undo()
 
-    with pytest.raises(UsageError, match=r"pickled by another version \(leaseboard-chacha-0, not"):
+    with pytest.raises(
+        UsageError, match=r"pickled by another version \(leaseboard-model 0, not 3\)"
+    ):
         pickle.load(io.BytesIO(content))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pandas as pd
@@ -22,10 +24,36 @@ def mae(model, rows=300, **options):
     ).get()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
 def test_rivers_own_checks_pass_whole(kind):
     assert kind()._unit_test_skips() == set()
     checks.check_estimator(kind())
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", "chacha-icml-eval"])
+@pytest.mark.parametrize("kind", [ChaChaRegressor, ChaChaClassifier])
+def test_the_measured_memory_is_of_the_model_alone(kind, algorithm):
+    model = kind(algorithm=algorithm)
+    for i in range(100):
+        model.learn_one({"a": i % 7, "b": None if i % 5 == 0 else i % 3}, i % 2)
+        model.predict_one({"a": i % 7, "b": i % 3})
+
+    reached = {type(value).__module__ for value in reachable(model)}
+    assert not {name for name in reached if name.split(".")[0] in ("numba", "llvmlite", "pandas")}
+    assert model._raw_memory_usage < 3_200_000
+
+
+def reachable(start):
+    """Yield what `start` refers to, as far as River's measure of memory follows it."""
+    seen, waiting = set(), [start]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, type | types.ModuleType | types.FunctionType):
+            continue
+        seen.add(id(value))
+        yield value
+        waiting += gc.get_referents(value)
 
 
 def test_river_takes_the_models_for_its_own():
@@ -51,10 +79,14 @@ def test_a_clone_has_the_settings_and_nothing_else():
 
     model = ChaChaRegressor({"n": ["ordinal_date"]}, Counting(), 3, **FEW)
     mae(model, 50)
-    twin = model.clone({"b": 4})
+    double = model.clone({"b": 4})
 
-    assert (twin.examples, twin.oracle.calls) == (0, 0)
-    assert (twin.namespaces, twin.seed, twin.settings) == ({"n": ["ordinal_date"]}, 3, {"b": 4})
+    assert (double.examples, double.oracle.calls) == (0, 0)
+    assert (double.namespaces, double.seed, double.settings) == (
+        {"n": ["ordinal_date"]},
+        3,
+        {"b": 4},
+    )
     assert model.settings == {"b": 2}
 
 
@@ -62,10 +94,10 @@ def test_a_loaded_model_is_cloned_with_its_namespaces(tmp_path):
     model = ChaChaRegressor({"poll": ["gallup", "ipsos"]}, **FEW)
     mae(model, 20)
     model.save(tmp_path / "model")
-    twin = ChaChaRegressor.load(tmp_path / "model").clone()
+    double = ChaChaRegressor.load(tmp_path / "model").clone()
 
-    assert twin.namespaces == {"poll": ["gallup", "ipsos"]}
-    assert mae(twin, 20) == mae(model.clone(), 20)
+    assert double.namespaces == {"poll": ["gallup", "ipsos"]}
+    assert mae(double, 20) == mae(model.clone(), 20)
 
 
 def test_pipelines_and_bags_hold_the_models():
@@ -114,7 +146,7 @@ def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(ki
 CODE = """
 import os, sys
 import numpy
-from numba.core.registry import cpu_target  # what takes longest asks nobody for River
+from numba.core.registry import cpu_target  # what takes longest asks no one for River
 cpu_target.typing_context.refresh()
 cpu_target.target_context.refresh()
 for first in {firsts}:
@@ -131,8 +163,8 @@ for first in {firsts}:
 """
 
 
-def told_after(*firsts, rows=0):
-    """What new processes say of a model: a forecast, whether it is River's and River is there."""
+def reported_after(*firsts, rows=0):
+    """Return a model's prediction in new processes, whether it is River's, and River there."""
     code = CODE.format(firsts=firsts, rows=rows)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return [line.split() for line in done.stdout.splitlines()]
@@ -150,12 +182,13 @@ m.distribution = without_river
 
 
 def test_without_river_the_models_work_the_same():
-    with_river, without = told_after("", HIDE, rows=50)
+    with_river, without = reported_after("", HIDE, rows=50)
 
     assert with_river[0] == without[0]
     assert [with_river[1:], without[1:]] == [["True", "True"], ["False", "False"]]
 
 
+@pytest.mark.slow
 def test_a_module_of_ones_own_called_river_is_left_alone(tmp_path):
     firsts, right = [], []
     for name in ("river.py", "river/__init__.py", "river/base.py"):
@@ -167,13 +200,13 @@ def test_a_module_of_ones_own_called_river_is_left_alone(tmp_path):
         is_river = str(name == "river/base.py")  # no package without __init__.py
         right += [[is_river, is_river], ["False", "False"]]
 
-    assert [told[1:] for told in told_after(*firsts)] == right
+    assert [reported[1:] for reported in reported_after(*firsts)] == right
 
 
 def test_river_is_taken_from_a_source_tree_where_its_developers_installed_it(tmp_path):
     about = tmp_path / "river-99.0.dist-info" / "METADATA"
     about.parent.mkdir()
     about.write_text("Metadata-Version: 2.1\nName: river\nVersion: 99.0\n")
-    (told,) = told_after(f"sys.path.insert(0, {str(tmp_path)!r})")
+    (reported,) = reported_after(f"sys.path.insert(0, {str(tmp_path)!r})")
 
-    assert told[1:] == ["True", "True"]
+    assert reported[1:] == ["True", "True"]

@@ -1,4 +1,4 @@
-"""The quick way of single calls changes nothing: not a forecast, not an event, not the state."""
+"""The quick way of single calls changes nothing: not a prediction, not an event, not the state."""
 
 import datetime as dt
 import math
@@ -6,9 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming import (
+    ChaChaClassifier,
+    ChaChaRegressor,
+    learn_streams,
+)
 from leaseboard.algorithms.tables.features import FeatureMap
 
+SLOW = pytest.mark.slow
 KINDS = {"chacha-icml-eval": {"b": 5}, "chacha": {"b": 6}}
 NAMES = [f"x{k}" for k in range(5)]
 
@@ -48,17 +53,17 @@ def examples(n=160):
 
 
 def run(algorithm, change):
-    """Forecasts, and all that is known in the end; every seventh example is `change`d."""
-    model, told = ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]), []
+    """Return predictions, and the final state; every seventh example is `change`d."""
+    model, reported = ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]), []
     for t, (given, y) in enumerate(examples()):
-        told.append(model.predict_one(given))
+        reported.append(model.predict_one(given))
         x = change(given, t) if t % 7 == 5 else given
-        told.append(model.predict_one(x))
+        reported.append(model.predict_one(x))
         model.learn_one(x, y)
-    return told, repr(model.history), repr(model._state())
+    return reported, repr(model.history), repr(model.state())
 
 
-@pytest.mark.parametrize("algorithm", KINDS)
+@pytest.mark.parametrize("algorithm", ["chacha-icml-eval", pytest.param("chacha", marks=SLOW)])
 @pytest.mark.parametrize("what", OTHERS)
 def test_all_is_as_if_every_example_were_looked_at_closely(monkeypatch, algorithm, what):
     with np.printoptions(threshold=10**6, precision=17):
@@ -81,7 +86,7 @@ def test_what_is_refused_changes_nothing(algorithm, what):
             with pytest.raises(error, match="feature 'x1' is"):
                 call(x | {"x1": value})
         assert model.predict_one(x) == untouched.predict_one(x)
-    assert repr(model._state()) == repr(untouched._state())
+    assert repr(model.state()) == repr(untouched.state())
 
 
 REFUSED_CALLS = {
@@ -89,7 +94,7 @@ REFUSED_CALLS = {
     "an array": (np.ones(len(NAMES)), 1.0, 1.0, TypeError, "mapping of features, not ndarray"),
     "a text for an example": ("x0", 1.0, 1.0, TypeError, "mapping of features, not str"),
     "a label that is a text": (None, "1.0", 1.0, TypeError, "label '1.0' is a str"),
-    "a label that is none": (None, None, 1.0, TypeError, "label None is a NoneType"),
+    "a missing label": (None, None, 1.0, TypeError, "label None is a NoneType"),
     "a boolean label": (None, True, 1.0, TypeError, "label True is a bool"),
     "a label that is NaN": (None, math.nan, 1.0, ValueError, "label nan must be finite"),
     "a label too large": (None, 1e39, 1.0, ValueError, r"label 1e\+39 must be finite"),
@@ -115,7 +120,7 @@ def test_a_call_that_is_refused_changes_nothing(what):
             with pytest.raises(error, match=message):
                 model.predict_one(wrong)
     with np.printoptions(threshold=10**6, precision=17):
-        assert repr(model._state()) == repr(untouched._state())
+        assert repr(model.state()) == repr(untouched.state())
 
 
 @pytest.mark.parametrize("algorithm", KINDS)
@@ -125,7 +130,7 @@ def test_one_at_a_time_is_a_block(algorithm):
     block, single, named = (
         ChaChaRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "abc"
     )
-    told = block.learn_many(X, y).tolist()
+    reported = block.predict_then_learn_many(X, y).tolist()
 
     alone = []
     for row, label in zip(X, y, strict=True):
@@ -134,6 +139,50 @@ def test_one_at_a_time_is_a_block(algorithm):
         named.learn_one(x, label)
         single.learn_many(row[None], [label])
 
-    assert alone == [(forecast, forecast) for forecast in told]
+    assert alone == [(prediction, prediction) for prediction in reported]
     with np.printoptions(threshold=10**6, precision=17):
-        assert repr(single._state()) == repr(block._state()) == repr(named._state())
+        assert repr(single.state()) == repr(block.state()) == repr(named.state())
+
+
+def stream(kind, classes, d):
+    """Return rows and labels, numbers or so many classes that come one after the other."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, d)).astype(np.float32)
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X))
+    if kind is ChaChaRegressor:
+        return X, y
+    return X, np.minimum(np.digitize(y, np.linspace(-0.5, 0.5, classes - 1)), np.arange(400) // 9)
+
+
+@pytest.mark.parametrize(
+    "looks", [pytest.param(0.0, marks=SLOW), 0.7, pytest.param(1.0, marks=SLOW)]
+)
+@pytest.mark.parametrize(
+    ("kind", "classes", "d"),
+    [
+        (ChaChaRegressor, 0, 5),
+        (ChaChaRegressor, 0, 70),  # of which features are selected
+        (ChaChaClassifier, 2, 5),
+        pytest.param(ChaChaClassifier, 3, 5, marks=SLOW),
+    ],
+)
+def test_one_call_at_a_time_blocks_and_many_streams_learn_the_same(kind, classes, d, looks):
+    X, y = stream(kind, classes, d)
+    one, blocks, streamed = (kind(b=8) for _ in range(3))
+    said = np.full(len(y), np.nan)
+    for t, (row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        x = dict(enumerate(row))
+        if (t * 0.618) % 1 < looks:
+            said[t] = one.predict_one(x) if kind is ChaChaRegressor else np.nan
+        if t % 50 == 7:  # which must leave no trace in what is learned next
+            one.predict_one(dict.fromkeys(x, 1.0))
+        one.learn_one(x, label)
+    for part in np.array_split(np.arange(len(y)), [1, 30, 31, 200, 333]):
+        blocks.learn_many(X[part], y[part].tolist())
+    predictions = learn_streams([streamed], [(X, y.tolist())])[0]
+    with np.printoptions(threshold=10**6, precision=17):
+        states = [repr((model.state(), model.history)) for model in (one, blocks, streamed)]
+    assert states[0] == states[1] == states[2]
+    if kind is ChaChaRegressor:
+        seen = ~np.isnan(said)
+        assert said[seen].astype(np.float32).tolist() == predictions[seen].tolist()

@@ -14,7 +14,7 @@ def test_memory_is_in_the_unit_of_the_machine(monkeypatch, tmp_path):
     for platform, status, own, children, millions in (
         ("linux", STATUS, 5_000_000, 100_000, 204.8),  # its parent had the five million
         ("linux", STATUS, 5_000_000, 300_000, 307.2),
-        ("linux", None, 250_000, 100_000, 256.0),  # where there is no /proc
+        ("linux", None, 250_000, 100_000, 256.0),  # on a system without /proc
         ("darwin", None, 250_000_000, 100_000_000, 250.0),
         ("darwin", None, 250_000_000, 300_000_000, 300.0),
         ("freebsd14", None, 250_000, 300_000, 307.2),
@@ -34,9 +34,11 @@ def test_memory_is_in_the_unit_of_the_machine(monkeypatch, tmp_path):
             assert inside.peak_memory_mb() == pytest.approx(millions)
 
 
-@pytest.mark.parametrize(
-    ("system", "name"),
-    [("river", "linear"), ("samlb", "chacha"), ("autovw", "stock"), ("capymoa", "hat")],
-)
-def test_a_systems_learners_are_in_a_file_beside_the_program(system, name):
-    assert name in inside.beside(f"stream_{system}").LEARNERS
+def test_a_systems_learners_are_in_a_file_next_to_the_program():
+    for system, name in (
+        ("river", "linear"),
+        ("samlb", "chacha"),
+        ("autovw", "stock"),
+        ("capymoa", "hat"),
+    ):
+        assert name in inside.sibling(f"stream_{system}").LEARNERS

@@ -8,7 +8,7 @@ import pytest
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.frameworks import inside, process
 from leaseboard.tasks.evaluate.frameworks.process import FrameworkProcess, GoneError, run_once
-from leaseboard.tasks.processes.companion import kept_pids
+from leaseboard.tasks.processes.subprocesses import reusable_pids
 from tests.played import STAND_IN
 
 OURS = Path(sys.executable)
@@ -17,14 +17,16 @@ BUSY = "import time\nwhile time.process_time() < 0.3: pass"
 
 @pytest.fixture
 def start(tmp_path, monkeypatch):
-    """Starts a script in the place of `inside`, in our environment; ends it after the test."""
+    """Start a script in the place of `inside`, in our environment; end it after the test."""
     started = []
 
     def one(script, patience=60.0):
         file = tmp_path / "stand_in.py"
         file.write_text(STAND_IN + script)
         monkeypatch.setattr(inside, "__file__", str(file))
-        started.append(FrameworkProcess(OURS, "program", "more", who="it", patience=patience))
+        fix = ": lower the budget"
+        made = FrameworkProcess(OURS, "program", "more", who="it", patience=patience, fix=fix)
+        started.append(made)
         return started[-1]
 
     yield one
@@ -32,7 +34,7 @@ def start(tmp_path, monkeypatch):
         each.close()
 
 
-def test_it_is_told_and_answers_in_turn_and_what_it_prints_is_no_answer(start):
+def test_it_answers_in_turn_and_what_it_prints_is_not_an_answer(start):
     echo = start("print('loud'); os.write(1, b'louder')\nwhile True: wire.send(wire.receive())")
     for message in (b"\n", b"", b"x" * 300_000):
         echo.send(message)
@@ -50,13 +52,12 @@ def test_a_piece_now_and_then_does_not_lengthen_its_patience(start):
     drips = start("os.write(int(sys.argv[1]), b'\\0' * 7 + b'x')\nwhile True:\n"
                   " os.write(int(sys.argv[1]), b'.'); time.sleep(.02)", 0.3)  # fmt: skip
 
-    with pytest.raises(LeaseboardError, match=r"it at row 3: over the limit of 0.3 s of wall"):
+    with pytest.raises(LeaseboardError, match=r"at row 3: over the limit of 0.3 s.*: lower the"):
         drips.receive(" at row 3")
 
 
-@pytest.mark.parametrize(
-    ("script", "message"),
-    [
+def test_a_program_that_ended_leaves_its_last_message(start):
+    for script, message in (
         ("raise ValueError('no')", "it ended with exit code 1: ValueError: no"),
         ("print('ValueError: no rows'); print('Generation: 1it'); raise SystemExit(3)",
          "exit code 3: ValueError: no rows"),
@@ -64,11 +65,9 @@ def test_a_piece_now_and_then_does_not_lengthen_its_patience(start):
          "code 1: Exception: none fits"),
         ("raise SystemExit(4)", "exit code 4: no word"),
         ("os.kill(os.getpid(), 9)", "killed by SIGKILL"),
-    ],
-)  # fmt: skip
-def test_who_has_gone_leaves_its_last_word(start, script, message):
-    with pytest.raises(GoneError, match=message):
-        start(script).receive()
+    ):  # fmt: skip
+        with pytest.raises(GoneError, match=message):
+            start(script).receive()
 
 
 def test_nothing_that_steers_python_reaches_it_and_hashes_are_the_same(
@@ -84,17 +83,17 @@ def test_nothing_that_steers_python_reaches_it_and_hashes_are_the_same(
     assert first.endswith(b'["PYTHONHASHSEED"], ["program", "more"]]')
 
 
-def test_who_is_closed_is_gone_with_its_children_and_its_folder(start):
+def test_closing_ends_its_children_and_removes_its_folder(start):
     made = start("import subprocess\n"
                  "child = subprocess.Popen(['sleep', '60'], start_new_session=True)\n"
                  "wire.write([child.pid, os.getcwd()]); time.sleep(60)")  # fmt: skip
     child, folder = json.loads(made.receive())
-    assert made.pid not in kept_pids()
+    assert made.pid not in reusable_pids()
     made.close()
 
     assert made.pid is None
     assert not Path(folder).exists()
-    while Path(f"/proc/{child}").exists():  # killed, and waited for by whoever adopted it
+    while Path(f"/proc/{child}").exists():  # killed, and waited for by the process that adopted it
         if "Z" in Path(f"/proc/{child}/stat").read_text().split():
             break
         time.sleep(0.01)
@@ -122,12 +121,11 @@ def test_one_that_answers_and_does_not_end_is_ended(start, monkeypatch):
         stays.finish()
 
 
-@pytest.mark.parametrize("name", ["stream_program", "table_program", "select_program"])
-def test_every_program_is_started_by_its_path_and_hides_no_library(name):
-    """With no arguments it ends at once, with a word on what is missing."""
-    made = FrameworkProcess(OURS, name, who="it")
-    try:
-        with pytest.raises(GoneError, match=r"TypeError: main\(\) missing"):
+def test_every_program_is_started_by_its_path_and_hides_no_library():
+    """With no arguments it ends at once, and says what is missing."""
+    for name in ("stream_program", "table_program", "select_program"):
+        with (
+            FrameworkProcess(OURS, name, who="it") as made,
+            pytest.raises(GoneError, match=r"TypeError: main\(\) missing"),
+        ):
             made.receive()
-    finally:
-        made.close()

@@ -1,20 +1,23 @@
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench
-from leaseboard.algorithms.errors import LeaseboardError, SkipError, UsageError
+from leaseboard.algorithms.environments.pulls import PullsEnvironment
+from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Finished, TrialFinished
-from leaseboard.tasks import fetch
-from leaseboard.tasks.evaluate.frameworks import inside, venv
+from leaseboard.tasks.evaluate.frameworks import inside, runs, venv
 from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials, SystemFits, as_trials, truth
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
-from leaseboard.tasks.fetch import Dataset
+from leaseboard.tasks.evaluate.trials.spaces import SUITED, load_space
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.splits import split
 from leaseboard.tasks.store.recorded import Store
 from tests.played import STAND_IN
@@ -22,7 +25,7 @@ from tests.played import STAND_IN
 
 @pytest.fixture
 def fits(tmp_path):
-    """Makes the fits of systems to four fifths of a data set."""
+    """Make the fits of systems to four fifths of a dataset."""
 
     def make(data, seed=0):
         rows = split(data, (0.8, 0.2), seed)
@@ -33,7 +36,7 @@ def fits(tmp_path):
 
 
 def mixed(n=200):
-    """Numbers with gaps, a nominal column with gaps, a boolean; the label is the nominal one."""
+    """Return numbers and a nominal column with gaps, and a boolean; the label is nominal."""
     kinds = np.arange(n) % 3
     features = pd.DataFrame(
         {
@@ -46,35 +49,57 @@ def mixed(n=200):
     return Dataset("file:mixed", "mixed", features, target, "classification", "digest")
 
 
-@pytest.mark.parametrize("system", ["lightgbm", "forest"])
-def test_gaps_and_nominal_columns_are_learned_as_the_library_advises(fits, system):
-    found, rows = fits(mixed())
+def test_gaps_and_nominal_columns_are_learned_as_the_library_advises(fits):
+    for system in ("lightgbm", "forest"):
+        found, rows = fits(mixed())
+        fit = found.fit(system, 0, 30.0)
 
-    fit = found.fit(system, 0, 30.0)
-
-    assert np.mean(fit.forecasts == truth(mixed())[rows.test]) > 0.9
-    assert 0 < fit.cpu_seconds < 30
-    assert fit.spent_cpu_seconds == fit.cpu_seconds
-    assert 50 < fit.peak_memory_mb < 2000
+        assert np.mean(fit.predictions == truth(mixed())[rows.test]) > 0.9
+        assert 0 < fit.cost.cpu_seconds < 30
+        assert fit.cost.spent_cpu_seconds == fit.cost.cpu_seconds
+        assert 50 < fit.cost.peak_memory_mb < 2000
 
 
 def test_a_regression_is_learned(fits):
-    data = fetch.load("sklearn:diabetes")
+    data = loading.load("sklearn:diabetes")
     found, rows = fits(data)
 
-    errors = found.fit("forest", 0, 30.0).forecasts - truth(data)[rows.test]
+    errors = found.fit("forest", 0, 30.0).predictions - truth(data)[rows.test]
 
     assert np.mean(errors**2) < 0.8 * truth(data)[rows.test].var()
+
+
+def test_a_fit_of_ours_is_run_again_when_its_space_changes(fits, monkeypatch, tmp_path):
+    once = Mock(side_effect=SkipError("not run"))
+    monkeypatch.setattr(runs, "_once", once)
+
+    def key():
+        with pytest.raises(SkipError):
+            fits(mixed())[0].fit("leaseboard", 0, 30.0)
+        return once.call_args.args[1]
+
+    shipped, repeated = key(), key()
+    monkeypatch.chdir(tmp_path)
+    space = load_space(SUITED["classification"]).model_dump(exclude_none=True)
+    (tmp_path / "conf" / "spaces").mkdir(parents=True)
+    space["arms"].pop(next(iter(space["arms"])))
+    name = f"{SUITED['classification']}.yaml"
+    (tmp_path / "conf" / "spaces" / name).write_text(yaml.safe_dump(space, sort_keys=False))
+
+    assert shipped == repeated != key()
 
 
 def test_a_fit_is_run_once_and_replayed(fits):
     first = fits(mixed())[0].fit("lightgbm", 0, 30.0)
     again = fits(mixed())[0].fit("lightgbm", 0, 30.0)
 
-    assert again.spent_cpu_seconds == 0
-    assert (again.cpu_seconds, *again.forecasts) == (first.cpu_seconds, *first.forecasts)
-    assert again.peak_memory_mb == first.peak_memory_mb
-    assert fits(mixed())[0].fit("lightgbm", 1, 30.0).spent_cpu_seconds > 0
+    assert again.cost.spent_cpu_seconds == 0
+    assert (again.cost.cpu_seconds, *again.predictions) == (
+        first.cost.cpu_seconds,
+        *first.predictions,
+    )
+    assert again.cost.peak_memory_mb == first.cost.peak_memory_mb
+    assert fits(mixed())[0].fit("lightgbm", 1, 30.0).cost.spent_cpu_seconds > 0
 
 
 def test_no_label_of_a_test_row_leaves_this_process(fits):
@@ -86,11 +111,17 @@ def test_no_label_of_a_test_row_leaves_this_process(fits):
     assert {name.partition("_")[0] for name in arrays} == {"labels", "train", "test"}
 
 
-def test_a_system_that_is_not_installed_is_skipped_with_the_mend(fits, monkeypatch, tmp_path):
+def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatch, tmp_path):
     monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
 
-    with pytest.raises(SkipError, match="leaseboard peers install flaml"):
+    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
         fits(mixed())[0].fit("flaml", 0, 30.0)
+    with pytest.raises(SkipError, match="leaseboard frameworks install tpot"):
+        FrameworkTrials(
+            "tpot", DATA, budget=1, unit="trials", seed=0,
+            store=Store(tmp_path / "store.sqlite"),
+            trial_seconds=5.0, patience=1.0,
+        )  # fmt: skip
 
 
 def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
@@ -125,8 +156,8 @@ DATA = TrialData(identity={}, code=(), arrays=arrays)
 
 
 @pytest.fixture
-def peer(tmp_path, monkeypatch):
-    """Makes the trials of a stand-in for FLAML, and counts its runs."""
+def framework(tmp_path, monkeypatch):
+    """Make the trials of a fake of FLAML, and count its runs."""
     monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
 
     def make(misbehave="", *, budget=10.0, unit="trials", seed=1, patience=60.0):
@@ -146,31 +177,33 @@ def peer(tmp_path, monkeypatch):
 
 
 def play_on(trials, budget=10.0, unit="trials"):
-    bench = PullsBench(trials, budget, unit, 0)
-    return list(play("flaml", registry.build("flaml"), bench, 0))
+    environment = PullsEnvironment(trials, budget, unit, 0)
+    return list(play("flaml", registry.build("flaml"), environment, 0))
 
 
-def test_a_peer_runs_once_and_is_replayed(peer):
-    first = play_on(peer())
-    again = play_on(peer())
+def test_a_framework_runs_once_and_is_replayed(framework):
+    first = play_on(framework())
+    again = play_on(framework())
 
     assert again == first
-    assert peer.runs() == 1
-    play_on(peer(seed=2))
-    assert peer.runs() == 2
+    assert framework.runs() == 1
+    play_on(framework(seed=2))
+    assert framework.runs() == 2
 
 
-def test_a_peer_ends_by_itself_and_its_best_trial_is_the_score(peer):
-    *_, finished = play_on(peer())
+def test_a_framework_ends_by_itself_and_its_best_trial_is_the_score(framework):
+    *_, finished = play_on(framework())
 
     assert isinstance(finished, Finished)
     assert finished.reason == "algorithm stopped"
     assert (finished.score, finished.metrics["test"]) == (0.75, 0.7)
     assert finished.metrics["failed_trials"] == 1
+    nothing = {"tried": [], "test": 0.5, "wall_seconds": 0.0, "cpu_seconds": 0.0}
+    assert as_trials(nothing) == []
 
 
-def test_the_cpu_time_is_shared_by_wall_time(peer):
-    fits = [e for e in play_on(peer()) if isinstance(e, TrialFinished)]
+def test_the_cpu_time_is_shared_by_wall_time(framework):
+    fits = [e for e in play_on(framework()) if isinstance(e, TrialFinished)]
     assert [t.wall_seconds for t in fits] == [1.0, 1.0, 2.0]
     assert [(t.status, t.reason) for t in fits] == [("ok", ""), ("crash", "INVALID"), ("ok", "")]
     assert [t.test for t in fits] == [None, None, 0.7]
@@ -180,8 +213,8 @@ def test_the_cpu_time_is_shared_by_wall_time(peer):
     assert [t.cpu_seconds for t in trials] == [0.25, 0.5]
 
 
-def test_a_budget_in_seconds_cuts_what_came_too_late(peer):
-    trials = peer(budget=0.4, unit="cpu_seconds")
+def test_a_budget_in_seconds_cuts_what_came_too_late(framework):
+    trials = framework(budget=0.4, unit="cpu_seconds")
     found = [{"reward": 0.5, "end": 1.0}, {"reward": 0.75, "end": 4.0}]
     tried = [{**each, "parameters": {}} for each in found]
     cost = {"wall_seconds": 8.0, "cpu_seconds": 2.0}
@@ -189,25 +222,3 @@ def test_a_budget_in_seconds_cuts_what_came_too_late(peer):
     *_, finished = play_on(trials, 0.4, "cpu_seconds")
 
     assert finished.score == 0.5
-
-
-def test_a_peer_that_hangs_is_ended(peer):
-    with pytest.raises(
-        LeaseboardError, match=r"flaml: over the limit of 0\.5 s of wall time: lower the budget"
-    ):
-        play_on(peer("time.sleep(60)", patience=0.5))
-
-
-def test_where_it_is_not_installed_a_job_is_skipped(monkeypatch, tmp_path):
-    monkeypatch.setattr(venv, "cache_dir", lambda: tmp_path)
-
-    with pytest.raises(SkipError, match="leaseboard peers install tpot"):
-        FrameworkTrials(
-            "tpot", DATA, budget=1, unit="trials", seed=0,
-            store=Store(tmp_path / "store.sqlite"),
-            trial_seconds=5.0, patience=1.0,
-        )  # fmt: skip
-
-
-def test_a_peer_may_have_tried_nothing():
-    assert as_trials({"tried": [], "test": 0.5, "wall_seconds": 0.0, "cpu_seconds": 0.0}) == []

@@ -1,4 +1,4 @@
-"""What Optuna is asked to do, against a stand-in that keeps to what is asked; and scikit-learn."""
+"""The study of Optuna, with a stand-in for Optuna, and the halving of scikit-learn."""
 
 import math
 import sys
@@ -11,7 +11,6 @@ import pytest
 from leaseboard.tasks.evaluate.frameworks import select_program
 from leaseboard.tasks.evaluate.frameworks.select_program import (
     optuna_study,
-    samples,
     sklearn_halving,
 )
 
@@ -48,7 +47,7 @@ class StandInTrial:
 
 
 class StandInStudy:
-    """Tries the configurations in their order."""
+    """Fake study that tries the configurations in their order."""
 
     def __init__(self, prune_below):
         self.prune_below = prune_below
@@ -74,7 +73,7 @@ class StandInStudy:
 
 @pytest.fixture
 def study(monkeypatch):
-    """Runs a study on a curve; what it came to, what it asked for, and what Optuna was given."""
+    """Run a study on a curve; return its outcome, its requests, and the arguments of Optuna."""
 
     def run(curve, n=4, rows=20_000, prune_below=0.0, **settings):
         given = {}
@@ -115,11 +114,6 @@ def study(monkeypatch):
     return run
 
 
-def test_samples_grow_to_all_rows_and_are_all_of_them_where_there_are_few():
-    assert samples(1000, 16_000, 4) == [1000, 4000, 16_000]
-    assert samples(1000, 300, 4) == [300]
-
-
 def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
     found, asked, given = study(lambda c, _: [0.6, 0.9, 0.8, 0.3][c], prune_below=0.5)
 
@@ -136,7 +130,7 @@ def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
     assert given["study"]["study_name"] == "selection-5"
 
 
-def test_who_was_pruned_is_not_chosen_however_good_it_was(study):
+def test_a_pruned_one_is_never_chosen(study):
     found, _, _ = study(lambda c, rows: 0.4 if (c, rows) == (0, 4000) else 0.9 - c / 10,
                         prune_below=0.5)  # fmt: skip
 
@@ -151,14 +145,13 @@ def test_a_crash_is_a_failed_trial(study):
     assert found["chosen"] == 3
 
 
-@pytest.mark.parametrize("curve", [lambda *_: None, lambda *_: 0.1])
-def test_without_a_complete_trial_nothing_is_chosen(study, curve):
-    assert study(curve, prune_below=0.5)[0]["chosen"] is None
+def test_without_a_complete_trial_nothing_is_chosen(study):
+    for accuracy in (None, 0.1):
+        assert study(lambda *_, a=accuracy: a, prune_below=0.5)[0]["chosen"] is None
 
 
-@pytest.mark.parametrize(
-    ("rows", "settings", "pruner", "options", "second"),
-    [
+def test_a_pruner_has_a_sample_at_each_of_its_rungs(study):
+    for rows, settings, pruner, options, second in (
         (20_000, {}, "median", {"n_startup_trials": 5}, 4000),
         (20_000, {"startup_trials": 1}, "median", {"n_startup_trials": 1}, 4000),
         (20_000, {"pruner": "halving"}, "halving", {"min_resource": "auto"}, 4000),
@@ -166,18 +159,16 @@ def test_without_a_complete_trial_nothing_is_chosen(study, curve):
          {"max_resource": 20, "reduction_factor": 3}, 3000),
         (2_400_000, {"pruner": "hyperband"}, "hyperband",
          {"max_resource": 2400, "reduction_factor": 4}, 4000),
-    ],
-)  # fmt: skip
-def test_a_pruner_has_a_sample_at_each_of_its_rungs(
-    study, rows, settings, pruner, options, second
-):
-    _, asked, given = study(lambda *_: 0.5, rows=rows, **settings)
+    ):  # fmt: skip
+        _, asked, given = study(lambda *_: 0.5, rows=rows, **settings)
 
-    assert given[pruner] == ((), options)
-    assert asked[1] == (0, second)
-    if pruner == "hyperband":
-        brackets = 1 + math.floor(math.log(options["max_resource"], options["reduction_factor"]))
-        assert brackets <= select_program.MOST_BRACKETS
+        assert given[pruner] == ((), options)
+        assert asked[1] == (0, second)
+        if pruner == "hyperband":
+            brackets = 1 + math.floor(
+                math.log(options["max_resource"], options["reduction_factor"])
+            )
+            assert brackets <= select_program.MOST_BRACKETS
 
 
 def test_its_default_sampler_is_tpe(study):
@@ -190,7 +181,7 @@ def test_its_default_sampler_is_tpe(study):
 
 @pytest.fixture
 def halved():
-    """Halves three configurations in scikit-learn, of which each has an accuracy or fails."""
+    """Halve three configurations in scikit-learn, of which each has an accuracy or fails."""
 
     def run(accuracy, folds):
         def ask(configuration, rows, **fold):
@@ -205,16 +196,16 @@ def halved():
     return run
 
 
-@pytest.mark.parametrize("folds", [1, 5])
-@pytest.mark.parametrize(("failing", "chosen"), [((), 2), ((2,), 1), ((0, 1, 2), None)])
-def test_who_cannot_be_trained_is_dropped_without_a_warning(halved, folds, failing, chosen):
-    found = halved(lambda c: None if c in failing else 0.5 + c / 10, folds)
+def test_what_cannot_be_trained_is_dropped_without_a_warning(halved):
+    for folds in (1, 5):
+        for failing, chosen in (((), 2), ((2,), 1), ((0, 1, 2), None)):
+            found = halved(lambda c, f=failing: None if c in f else 0.5 + c / 10, folds)
 
-    assert found["chosen"] == chosen
-    assert all(found["dropped"][str(each)] == "it failed" for each in failing)
+            assert found["chosen"] == chosen
+            assert all(found["dropped"][str(each)] == "it failed" for each in failing)
 
 
-def test_any_other_warning_of_a_search_is_told(halved):
+def test_any_other_warning_of_a_search_is_shown(halved):
     def warns(configuration):
         warnings.warn("the labels are odd", stacklevel=1)
         return 0.5

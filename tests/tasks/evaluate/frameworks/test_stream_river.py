@@ -6,7 +6,7 @@ from tests.played import CLASSES, asked_for, played
 
 
 def learnable(task, n=600):
-    """Rows of two numbers and a category, and labels that they tell."""
+    """Return rows of two numbers and a category, and labels that follow from them."""
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.normal(5, 3, (n, 2)), rng.integers(0, 3, n)])
     wanted = rows[:, 0] - rows[:, 1] + 6 * (rows[:, 2] == 1)
@@ -25,16 +25,16 @@ ABLE = [
 def test_every_learner_learns_numbers_and_categories(task, learner):
     asked = asked_for(task, ("x2",))
     rows, labels = learnable(task)
-    _, told = played(asked, LEARNERS[learner](asked), rows, labels)
+    _, reported = played(asked, LEARNERS[learner](asked), rows, labels)
 
     late = slice(300, None)
     if task == "regression":
-        assert np.mean((told[late, 0] - labels[late]) ** 2) < labels[late].var()
+        assert np.mean((reported[late, 0] - labels[late]) ** 2) < labels[late].var()
     elif task == "binary":
-        assert np.mean((told[late, 0] > 0) == (labels[late] > 0)) > 0.7
+        assert np.mean((reported[late, 0] > 0) == (labels[late] > 0)) > 0.7
     else:
-        assert np.mean(told[late].argmax(axis=1) == labels[late]) > 0.5
-        assert told.sum(axis=1).max() <= 1 + 1e-9
+        assert np.mean(reported[late].argmax(axis=1) == labels[late]) > 0.5
+        assert reported.sum(axis=1).max() <= 1 + 1e-9
 
 
 def test_a_feature_that_begins_to_vary_throws_out_what_is_not_clipped():
@@ -45,21 +45,19 @@ def test_a_feature_that_begins_to_vary_throws_out_what_is_not_clipped():
     labels = rows[:, 0] + rng.normal(size=1300)
     losses = {}
     for name in ("linear", "linear-plain"):
-        _, told = played(asked, LEARNERS[name](asked), rows, labels)
-        losses[name] = np.mean((told[:, 0] - labels) ** 2)
+        _, reported = played(asked, LEARNERS[name](asked), rows, labels)
+        losses[name] = np.mean((reported[:, 0] - labels) ** 2)
 
     assert losses["linear"] < 5
     assert losses["linear-plain"] > 1000
 
 
-@pytest.mark.parametrize("nominal", [(), ("x0", "x1", "x2")])
-@pytest.mark.parametrize("sparse", [True, False])
-def test_there_may_be_numbers_alone_or_categories_alone(nominal, sparse):
-    asked = asked_for("regression", nominal)
-    model = scaled(asked, sparse=sparse)
-    model.learn_one({"x0": 1, "x1": 2, "x2": 3})
-
-    told = model.transform_one({"x0": 1, "x1": 2, "x2": 3})
-
-    expected = {"x0_1", "x1_2", "x2_3"} if nominal else {"x0", "x1", "x2"}
-    assert set(told) == expected
+def test_there_may_be_numbers_alone_or_categories_alone():
+    for nominal, expected in (
+        ((), {"x0", "x1", "x2"}),
+        (("x0", "x1", "x2"), {"x0_1", "x1_2", "x2_3"}),
+    ):
+        for sparse in (True, False):
+            model = scaled(asked_for("regression", nominal), sparse=sparse)
+            model.learn_one({"x0": 1, "x1": 2, "x2": 3})
+            assert set(model.transform_one({"x0": 1, "x1": 2, "x2": 3})) == expected

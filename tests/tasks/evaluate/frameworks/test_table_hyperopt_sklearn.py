@@ -18,7 +18,7 @@ from leaseboard.tasks.evaluate.frameworks.table_hyperopt_sklearn import TrialsIn
 class StandInSearch:
     """A stand-in for the search of hyperopt-sklearn: what each trial does is given."""
 
-    def __init__(self, *does, seconds=0.5):
+    def __init__(self, *does, seconds=0.25):
         self.does = list(does)
         self.seconds = seconds
         self.seeds = []
@@ -58,7 +58,7 @@ class StandInSearch:
 
 @pytest.fixture
 def search(monkeypatch):
-    """Searches a frame of a number and a category with gaps, and a boolean."""
+    """Search a frame of a number and a category with gaps, and a boolean."""
     monkeypatch.setenv("HYPEROPT_FMIN_SEED", "")
     n = np.arange(30)
     frame = pd.DataFrame(
@@ -69,7 +69,7 @@ def search(monkeypatch):
         }
     )
 
-    def run(trials, seconds=0.4):
+    def run(trials, seconds=0.2):
         made = TrialsInTime(trials, SimpleNamespace(), inside.spent_seconds, seconds, seed=7)
         made.fit(frame, n % 3)
         return made, frame, n % 3
@@ -79,13 +79,13 @@ def search(monkeypatch):
 
 @pytest.fixture
 def trials(monkeypatch):
-    """Searches arrays for four trials that do as they are told."""
+    """Return a search of arrays with four trials that do what is given."""
     monkeypatch.setenv("HYPEROPT_FMIN_SEED", "")
     monkeypatch.setattr(np, "bincount", np.bincount)  # given back after the test
-    peer, hyperopt = ModuleType("hpsklearn"), ModuleType("hyperopt")
-    peer.any_classifier = str
+    sklearn, hyperopt = ModuleType("hpsklearn"), ModuleType("hyperopt")
+    sklearn.any_classifier = str
     hyperopt.tpe = SimpleNamespace(suggest=None)
-    monkeypatch.setitem(sys.modules, "hpsklearn", peer)
+    monkeypatch.setitem(sys.modules, "hpsklearn", sklearn)
     monkeypatch.setitem(sys.modules, "hyperopt", hyperopt)
     rows, labels = np.arange(12.0).reshape(-1, 1), np.arange(12) % 2
     data = {"train_x": rows[:8], "train_y": labels[:8],
@@ -94,7 +94,7 @@ def trials(monkeypatch):
 
     def run(*does):
         made = StandInSearch(*does)
-        peer.HyperoptEstimator = lambda **_: made
+        sklearn.HyperoptEstimator = lambda **_: made
         return *table_hyperopt_sklearn.search(order, data), made
 
     return run
@@ -152,7 +152,7 @@ def test_a_search_without_a_trial_that_ended_says_the_last_word(search):
         search(StandInSearch())
 
 
-def test_an_error_of_the_search_itself_is_no_failed_trial(search):
+def test_an_error_of_the_search_itself_is_not_a_failed_trial(search):
     with pytest.raises(ValueError, match="three classes"):
         search(StandInSearch("fit", "fault"))
 

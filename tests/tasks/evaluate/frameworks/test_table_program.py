@@ -6,7 +6,6 @@ from typing import get_args, get_type_hints
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from leaseboard.algorithms.reference import frameworks
 from leaseboard.tasks.evaluate.frameworks import inside, runs, table_program, venv
@@ -15,7 +14,7 @@ FOLDER = Path(table_program.__file__).parent
 
 
 class WireAlone:
-    """Gives one order, and keeps the answer."""
+    """Sender that gives one order, and keeps the answer."""
 
     def __init__(self, **order):
         self.order = order
@@ -49,7 +48,7 @@ def test_a_fit_predicts_and_says_what_is_not_the_fits(tmp_path, monkeypatch):
 
     assert wire.answer.pop("predictions").tolist() == [2.0, 2.0, 2.0]
     assert wire.answer.pop("peak_memory_mb") > 10
-    assert min(wire.answer.pop(name) for name in ("cpu_besides", "wall_besides")) >= 0
+    assert min(wire.answer.pop(name) for name in ("other_cpu_seconds", "other_wall_seconds")) >= 0
     assert wire.answer == {}
 
 
@@ -74,23 +73,15 @@ def test_a_search_answers_what_was_tried_and_the_test_score_of_the_best(tmp_path
     assert wire.answer == {"tried": [{"reward": 0.5}], "test": 0.75}
 
 
-@pytest.mark.parametrize(
-    ("task", "labels", "kind", "metric"),
-    [
-        ("classification", [0, 1, 0], "binary", "accuracy"),
-        ("classification", [0, 1, 5], "multiclass", "accuracy"),
-        ("regression", [0, 1, 0], "regression", "r2"),
-    ],
-)
-def test_autogluon_is_told_the_kind_of_labels_and_one_cpu(monkeypatch, task, labels, kind, metric):
-    told = []
+def test_autogluon_gets_the_kind_of_labels_and_one_cpu(monkeypatch):
+    calls = []
 
     class TabularPredictor:
         def __init__(self, *given, **options):
-            told.append((given, options))
+            calls.append((given, options))
 
         def fit(self, frame, **options):
-            told.append((frame["label"].tolist(), options))
+            calls.append((frame["label"].tolist(), options))
             return self
 
         def predict(self, frame):
@@ -101,19 +92,24 @@ def test_autogluon_is_told_the_kind_of_labels_and_one_cpu(monkeypatch, task, lab
     for name in (*parents, "autogluon.tabular", "fastai.tabular.all"):
         monkeypatch.setitem(sys.modules, name, ModuleType(name))
     sys.modules["autogluon.tabular"].TabularPredictor = TabularPredictor
-    model, options = table_program.autogluon({"task": task, "seconds": 9})
     frame = pd.DataFrame({"x": [1, 2, 3]})
+    for task, labels, kind, metric in (
+        ("classification", [0, 1, 0], "binary", "accuracy"),
+        ("classification", [0, 1, 5], "multiclass", "accuracy"),
+        ("regression", [0, 1, 0], "regression", "r2"),
+    ):
+        calls.clear()
+        model, options = table_program.autogluon({"task": task, "seconds": 9})
+        model.fit(frame, np.array(labels), **options)
 
-    model.fit(frame, np.array(labels), **options)
-
-    (given, made), (seen, fitted) = told
-    assert (given, made["problem_type"], made["eval_metric"]) == (("label",), kind, metric)
-    assert (seen, fitted) == (labels, {"time_limit": 9, "num_cpus": 1, "num_gpus": 0})
-    assert model.predict(frame).tolist() == [1, 2, 3]
-    assert list(frame) == ["x"]
+        (given, made), (seen, fitted) = calls
+        assert (given, made["problem_type"], made["eval_metric"]) == (("label",), kind, metric)
+        assert (seen, fitted) == (labels, {"time_limit": 9, "num_cpus": 1, "num_gpus": 0})
+        assert model.predict(frame).tolist() == [1, 2, 3]
+        assert list(frame) == ["x"]
 
 
-def test_a_clock_of_cpu_time_stands_still_while_a_system_waits(monkeypatch):
+def test_a_clock_of_cpu_time_stops_while_a_system_waits(monkeypatch):
     monkeypatch.setattr(time, "time", time.time)
     table_program._count_cpu_time()
 
@@ -123,23 +119,24 @@ def test_a_clock_of_cpu_time_stands_still_while_a_system_waits(monkeypatch):
     assert time.time() - began <= time.process_time() - cpu + 1e-6  # what a float leaves of it
 
 
-@pytest.mark.parametrize("system", ["lightgbm", "forest"])
-@pytest.mark.parametrize("task", ["classification", "regression"])
-def test_systems_are_made_for_their_task_with_the_seed(system, task):
-    model, options = table_program.SYSTEMS[system]({"task": task, "seed": 7, "seconds": 1})
+def test_systems_are_made_for_their_task_with_the_seed():
+    for system in ("lightgbm", "forest"):
+        for task in ("classification", "regression"):
+            order = {"task": task, "seed": 7, "seconds": 1}
+            model, options = table_program.SYSTEMS[system](order)
 
-    last = model.steps[-1][1] if hasattr(model, "steps") else model
-    assert (last.random_state, last.n_jobs, options) == (7, 1, {})
-    assert hasattr(last, "predict_proba") == (task == "classification")
+            last = model.steps[-1][1] if hasattr(model, "steps") else model
+            assert (last.random_state, last.n_jobs, options) == (7, 1, {})
+            assert hasattr(last, "predict_proba") == (task == "classification")
 
 
 def test_every_system_is_an_algorithm_and_has_pins_or_runs_in_our_environment():
-    told = [frameworks.TableSystem, frameworks.TableBaseline]
-    names = {name for cls in told for name in get_args(get_type_hints(cls)["system"])}
+    reported = [frameworks.TableSystem, frameworks.TableBaseline]
+    names = {name for cls in reported for name in get_args(get_type_hints(cls)["system"])}
 
-    beside = {name for name in names if table_program.module_of(name)}
-    assert names == {*table_program.SYSTEMS, *beside}
-    assert all((FOLDER / f"{table_program.module_of(name)}.py").is_file() for name in beside)
+    next_to = {name for name in names if table_program.module_of(name)}
+    assert names == {*table_program.SYSTEMS, *next_to}
+    assert all((FOLDER / f"{table_program.module_of(name)}.py").is_file() for name in next_to)
     assert names.issuperset(table_program.COUNTING_WALL_SECONDS)
     libraries = {runs.library(name) for name in names}
     assert libraries - set(venv.names()) == {"leaseboard", "lightgbm", "forest"}

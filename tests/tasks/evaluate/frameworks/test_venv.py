@@ -17,8 +17,8 @@ esac
 
 @pytest.fixture
 def pins(tmp_path, monkeypatch):
-    """A configuration with one peer, a cache of its own, and a Python that installs nothing."""
-    folder = tmp_path / "conf" / "peers"
+    """Return pins of one framework, a cache of its own, and a Python that installs nothing."""
+    folder = tmp_path / "conf" / "frameworks"
     folder.mkdir(parents=True)
     (folder / "ours.txt").write_text("library==1.0\n")
     python = tmp_path / "python"
@@ -30,14 +30,13 @@ def pins(tmp_path, monkeypatch):
     return folder / "ours.txt"
 
 
-@pytest.mark.usefixtures("pins")
-def test_a_peer_that_is_not_installed_says_how_to_install_it():
-    with pytest.raises(SkipError, match=r"ours is not installed.*leaseboard peers install ours"):
+def test_install_makes_the_environment_once_for_its_pins_and_remove_deletes_it(pins):
+    with pytest.raises(
+        SkipError, match=r"ours is not installed.*leaseboard frameworks install ours"
+    ):
         venv.python("ours")
-
-
-@pytest.mark.usefixtures("pins")
-def test_install_makes_the_environment_once_and_remove_deletes_it():
+    with pytest.raises(UsageError, match=r"framework.*'your'"):
+        venv.install("your")
     folder = venv.install("ours")
 
     assert venv.python("ours") == folder / "bin" / "python"
@@ -47,27 +46,17 @@ def test_install_makes_the_environment_once_and_remove_deletes_it():
     assert venv.remove("ours")
     assert not venv.remove("ours")
     assert not venv.is_installed("ours")
+    venv.install("ours")
+    pins.write_text("library==1.1\n")
+    assert not venv.is_installed("ours")
 
 
-def test_a_failed_installation_tells_the_installers_error_and_does_not_count(pins):
+def test_a_failed_installation_shows_the_installers_error_and_does_not_count(pins):
     pins.write_text("nonsense\n")
 
     with pytest.raises(LeaseboardError, match=r"installing ours failed.*ERROR: no such version"):
         venv.install("ours")
     assert not venv.is_installed("ours")
-
-
-def test_other_pins_are_another_environment(pins):
-    venv.install("ours")
-    pins.write_text("library==1.1\n")
-
-    assert not venv.is_installed("ours")
-
-
-@pytest.mark.usefixtures("pins")
-def test_an_unknown_peer_names_those_that_are_known():
-    with pytest.raises(UsageError, match=r"peer.*'your'.*ours"):
-        venv.install("your")
 
 
 def test_every_pin_that_is_shipped_is_exact():

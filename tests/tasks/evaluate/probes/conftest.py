@@ -6,7 +6,7 @@ from leaseboard.tasks.evaluate.probes.sample_rows import Samples
 
 @pytest.fixture
 def samples():
-    """Labels that one feature tells."""
+    """Return rows whose labels follow from one feature."""
     rng = np.random.default_rng(0)
     features = rng.random((600, 3), dtype=np.float32)
     labels = (features[:, 0] > 0.5).astype(np.int32)

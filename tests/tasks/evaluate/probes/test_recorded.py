@@ -12,7 +12,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from leaseboard.algorithms.benches.selecting import Probe
+from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.tasks.evaluate.learners import candidates, classifiers
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.evaluate.probes.recorded import (
@@ -53,7 +53,7 @@ def probes(samples, tmp_path, **kwargs):
         CONFIGURATIONS,
         lambda parameters: Tree(parameters.get("behaviour", "")),
         Store(tmp_path / "probes.sqlite"),
-        code="leaseboard.tasks.jobs.benches.samples",
+        code="leaseboard.tasks.jobs.environments.samples",
         **kwargs,
     )
 
@@ -62,31 +62,21 @@ def never(*_):
     raise AssertionError("a stored probe was run again")
 
 
-def test_samples_are_views(samples):
+def test_samples_are_nested_views_and_never_meet_the_test_rows(samples):
     for features, labels in (samples.train(100), samples.test(50)):
         assert features.base is samples.features
         assert labels.base is samples.labels
         assert features.flags.c_contiguous
-
-
-def test_training_samples_are_nested_and_never_meet_the_test_rows(samples):
     small, large = samples.train(50)[0], samples.train(400)[0]
     assert np.shares_memory(small, large)
     assert not np.shares_memory(large, samples.test(200)[0])
 
 
-def test_a_probe_is_replayed_exactly(samples, tmp_path):
+def test_a_probe_is_replayed_exactly_without_making_the_array(samples, tmp_path):
     first = probes(samples, tmp_path).measure(0, 100, 200)
     assert first.status == "ok"
     again = probes(samples, tmp_path)
-    again.build = never
-    assert again.measure(0, 100, 200) == first
-
-
-def test_a_replay_does_not_make_the_array(samples, tmp_path):
-    first = probes(samples, tmp_path).measure(0, 100, 200)
-    again = probes(samples, tmp_path)
-    again.split = split(never)
+    again.build, again.split = never, split(never)
     assert again.measure(0, 100, 200) == first
 
 
@@ -107,6 +97,8 @@ def test_a_crash_is_recorded_with_its_reason(samples, tmp_path):
     again.build = never
     assert again.measure(1, 200, 200) == probe
     assert probes(samples, tmp_path).measure(1, 50, 100).status == "ok"
+    fold = probes(samples, tmp_path).measure_fold(1, 200, 0, 5)
+    assert (fold.status, fold.test_correct, fold.reason) == ("crash", 0, probe.reason)
 
 
 def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_path):
@@ -125,7 +117,7 @@ def test_a_fit_without_end_times_out_and_a_longer_limit_asks_again(samples, tmp_
 def test_a_new_success_beyond_the_limit_is_what_its_replay_is(samples, tmp_path, monkeypatch):
     """The kernel ends a process after whole seconds, so a shorter limit needs a second look."""
     clock = itertools.count()
-    monkeypatch.setattr(recorded, "process_time", lambda: next(clock))  # a busy host's may stand
+    monkeypatch.setattr(recorded, "process_time", lambda: next(clock))  # a busy host's may stop
     new = probes(samples, tmp_path, probe_seconds=0.5).measure(0, 100, 200)
     assert new.status == "timeout"
     assert new.cpu() == pytest.approx(0.5)
@@ -166,7 +158,7 @@ def test_folds_of_a_sample_hold_its_rows_and_no_others(samples, tmp_path):
     assert {each.right for each in found} == {""}
 
 
-def test_a_fold_of_a_sample_is_replayed_and_is_no_probe_of_the_sample(samples, tmp_path):
+def test_a_fold_of_a_sample_is_replayed_and_is_not_a_probe_of_the_sample(samples, tmp_path):
     first = probes(samples, tmp_path).measure_fold(0, 100, 1, 5)
     again = probes(samples, tmp_path)
     again.build = never
@@ -176,18 +168,13 @@ def test_a_fold_of_a_sample_is_replayed_and_is_no_probe_of_the_sample(samples, t
     assert all("was run again" in each.reason for each in others)
 
 
-def test_a_fold_that_crashes_says_so(samples, tmp_path):
-    found = probes(samples, tmp_path).measure_fold(1, 200, 0, 5)
-    assert (found.status, found.test_correct) == ("crash", 0)
-    assert "more rows than I can take" in found.reason
-
-
 def test_a_probe_counts_what_the_model_gets_right(samples):
     probe = fit_and_test(DecisionTreeClassifier(max_depth=1), samples, 200, 100)
     model = DecisionTreeClassifier(max_depth=1).fit(*samples.train(200))
     assert probe.train_accuracy == model.score(*samples.train(200))
     assert probe.test_accuracy == model.score(*samples.test(100))
     assert probe.fit_cpu > 0
+    assert fit_and_test(model, samples, 400, 200).train_correct is None  # not asked for
 
 
 def test_predictions_of_another_shape_are_refused(samples):
@@ -195,12 +182,8 @@ def test_predictions_of_another_shape_are_refused(samples):
         def predict(self, X):
             return super().predict(X)[:, np.newaxis]  # would be compared with every label
 
-    with pytest.raises(ValueError, match=r"\(200, 1\) is predicted for labels \(200,\)"):
+    with pytest.raises(ValueError, match=r"\(100, 1\) is predicted for labels \(100,\)"):
         fit_and_test(Column(), samples, 200, 100)
-
-
-def test_at_full_size_the_training_accuracy_is_not_asked_for(samples):
-    assert fit_and_test(DecisionTreeClassifier(), samples, 400, 200).train_correct is None
 
 
 def test_a_sample_of_one_class_trains_the_constant(samples):
@@ -242,7 +225,7 @@ def folds(rows, test_fraction=0.0, store=None, build=DecisionTreeClassifier, **o
     )
     return RecordedFolds(
         split, DEPTHS, lambda given: build(**given, random_state=0), store,
-        folds=5, code="leaseboard.tasks.jobs.benches.folds", **options,
+        folds=5, code="leaseboard.tasks.jobs.environments.folds", **options,
     )  # fmt: skip
 
 
@@ -274,22 +257,20 @@ def test_verdicts_are_of_the_same_rows_for_everyone(rows):
     )
 
 
-def test_rows_held_out_are_in_no_fold(rows):
-    environment = folds(rows, test_fraction=0.2, probe_seconds=None)
-    assert sum(environment.measure(0, fold).test_rows for fold in range(5)) == 162
-    assert environment.held_out(1).test_rows == 41
-
-
-def test_a_probe_is_recorded_once(rows, tmp_path):
+def test_rows_held_out_are_in_no_fold_and_a_probe_is_recorded_once(rows, tmp_path):
     store = Store(tmp_path / "folds.sqlite")
-    first = folds(rows, store=store).measure(1, 3)
-    assert folds(rows, store=store, build=never).measure(1, 3) == first
+    environment = folds(rows, test_fraction=0.2, probe_seconds=None, store=store)
+    found = [environment.measure(0, fold) for fold in range(5)]
+    assert sum(each.test_rows for each in found) == 162
+    assert environment.held_out(1).test_rows == 41
+    again = folds(rows, test_fraction=0.2, probe_seconds=None, store=store, build=never)
+    assert again.measure(0, 3) == found[3]
 
 
 def test_in_parallel_it_answers_alike(rows):
     serial, parallel = folds(rows, probe_seconds=None), folds(rows, n_jobs=2)
     wanted = [(configuration, fold) for configuration in (0, 1) for fold in (0, 1)]
-    parallel.foresee(wanted)
+    parallel.prefetch(wanted)
     assert {(c, asked.fold) for c, asked in parallel._seen} == set(wanted)
     for asked in wanted:
         assert parallel.measure(*asked).right == serial.measure(*asked).right

@@ -1,4 +1,4 @@
-"""From a data set to one shuffled, scaled array."""
+"""From a dataset to one shuffled, scaled array."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.evaluate.probes.sample_rows import Shuffled, split
-from leaseboard.tasks.fetch import Dataset, load
+from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.loading import load
 
 
 def dataset(features, target, task="classification"):
@@ -36,20 +40,17 @@ def test_rows_are_shuffled_split_and_kept_together():
     assert np.allclose(np.diff(x) * np.diff(y) < 0, True)  # y falls as x rises, in every row
 
 
-def test_columns_are_scaled_by_the_training_rows():
-    made = dataset({"x": np.arange(100.0), "constant": np.full(100, 3.0)}, CLASSES)
+def test_columns_are_scaled_and_filled_by_the_training_rows():
+    values = np.arange(100.0)
+    gaps = np.where(values % 10, values, np.nan)
+    kinds = pd.Series(["u", "v"] * 50, dtype="category")
+    made = dataset({"x": values, "constant": np.full(100, 3.0), "n": kinds, "g": gaps}, CLASSES)
     samples = split(made, seed=1, test_fraction=0.5).samples
     train = samples.features[:50]
+
     assert (train[:, 0].min(), train[:, 0].max()) == (0.0, 1.0)
     assert (samples.features[:, 1] == 0).all()
-
-
-def test_nominal_columns_become_codes_and_missing_numbers_the_mean():
-    values = np.arange(100.0)
-    values[::10] = np.nan
-    made = dataset({"n": pd.Series(["u", "v"] * 50, dtype="category"), "x": values}, CLASSES)
-    samples = split(made, seed=1, test_fraction=0.2).samples
-    assert set(samples.features[:, 0]) == {0.0, 1.0}
+    assert set(samples.features[:, 2]) == {0.0, 1.0}
     assert not np.isnan(samples.features).any()
 
 
@@ -72,20 +73,17 @@ def test_the_order_belongs_to_the_seed():
     assert first.identity == again.identity != other.identity
 
 
-@pytest.mark.parametrize(
-    ("features", "target", "task", "message"),
-    [
+def test_what_cannot_be_sampled_is_refused():
+    for features, target, task, message in (
         ({"x": [1.0, 2.0, 3.0]}, [1.0, 2.0, 3.0], "regression", "threshold"),
         ({"x": [1.0, 2.0, 3.0]}, ["a", "a", "a"], "classification", "one class"),
         ({"x": [1.0, np.inf, 3.0]}, ["a", "b", "a"], "classification", "infinite"),
         ({"x": ["long", "text", "here"]}, ["a", "b", "a"], "classification", "free text"),
         ({"x": [1.0, 2.0]}, ["a", "b"], "classification", "too few"),
         ({"x": [1.0, 2.0, 3.0]}, ["a", None, "b"], "classification", "missing"),
-    ],
-)
-def test_what_cannot_be_sampled_is_refused(features, target, task, message):
-    with pytest.raises(DataError, match=message):
-        _ = split(dataset(features, target, task), seed=0, test_fraction=0.2).samples
+    ):
+        with pytest.raises(DataError, match=message):
+            _ = split(dataset(features, target, task), seed=0, test_fraction=0.2).samples
 
 
 DATA = "synthetic:waveform?rows=300"
@@ -95,14 +93,14 @@ def of(n_rows, seed, make=None):
     return Shuffled(digest="d", n_rows=n_rows, seed=seed, test_fraction=0.2, make=make)
 
 
-@pytest.mark.parametrize(("n_rows", "n_test"), [(3, 1), (10, 2), (17, 3)])
-def test_every_row_is_trained_or_tested_on_once(n_rows, n_test):
-    divided = of(n_rows, 0)
-    train, test = divided.rows()
+def test_every_row_is_trained_or_tested_on_once():
+    for n_rows, n_test in ((3, 1), (10, 2), (17, 3)):
+        divided = of(n_rows, 0)
+        train, test = divided.rows()
 
-    assert (len(train), len(test)) == (divided.train_rows, divided.test_rows)
-    assert len(test) == n_test
-    assert sorted([*train, *test]) == list(range(n_rows))
+        assert (len(train), len(test)) == (divided.train_rows, divided.test_rows)
+        assert len(test) == n_test
+        assert sorted([*train, *test]) == list(range(n_rows))
 
 
 def test_the_order_is_that_of_the_stored_probes():
@@ -120,3 +118,36 @@ def test_the_array_holds_the_rows_that_are_named():
 
     assert divided.samples.train(1000)[1][: len(train)].tolist() == codes[train].tolist()
     assert divided.samples.test(1000)[1].tolist() == codes[test].tolist()
+
+
+@given(
+    counts=st.lists(st.integers(1, 30), min_size=2, max_size=6),
+    rows=st.integers(1, 40),
+    seed=st.integers(0, 10),
+    kind=st.sampled_from(("array", "frame", "sparse")),
+)
+def test_every_sample_is_fitted_with_every_class_and_counted_without(counts, rows, seed, kind):
+    """As many classes as training rows have, however rare; samples with these rows are nested."""
+    labels = np.repeat(np.arange(len(counts)), counts)
+    np.random.default_rng(seed).shuffle(labels)
+    numbers = np.arange(len(labels), dtype=float)[:, None]
+    features = {"array": np.array, "frame": pd.DataFrame, "sparse": sparse.csr_matrix}[kind](
+        numbers
+    )
+    train_rows = max(1, len(labels) - 3)
+    samples = Samples(features=features, labels=labels, train_rows=train_rows)
+    rows = min(rows, train_rows)
+
+    def fitted(rows):
+        X, y = samples.fitted_on(rows)
+        X = X.toarray() if kind == "sparse" else np.asarray(X)
+        assert np.array_equal(labels[X[:, 0].astype(int)], y)  # rows keep their labels
+        return X[:, 0].astype(int).tolist()
+
+    chosen = fitted(rows)
+    assert chosen[:rows] == list(range(rows))
+    assert set(labels[chosen]) == set(labels[:train_rows])
+    assert len(chosen) - rows == len(set(labels[:train_rows]) - set(labels[:rows]))
+    assert len(samples.train(rows)[1]) == rows  # what is counted
+    assert set(chosen) <= set(fitted(min(2 * rows, train_rows)))
+    assert fitted(train_rows) == list(range(train_rows))

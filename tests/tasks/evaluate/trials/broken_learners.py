@@ -21,7 +21,7 @@ class Sleeps(Spins):
 
 
 class Hoards(Spins):
-    """Wants more memory than there is."""
+    """Learner that needs more memory than the machine has."""
 
     def fit(self, *_):
         self.hoard = np.ones((20_000, 20_000))
@@ -36,7 +36,7 @@ class Raises(Spins):
 
 
 class Dies(Spins):
-    """Takes its process with it."""
+    """Learner that ends its process."""
 
     def fit(self, *_):
         import os
@@ -45,7 +45,7 @@ class Dies(Spins):
 
 
 class Prints(Spins):
-    """Talks on standard output, and predicts class 1."""
+    """Learner that writes to standard output, and predicts class 1."""
 
     def fit(self, *_):
         print("talking", flush=True)
@@ -56,7 +56,7 @@ class Prints(Spins):
 
 
 class NotANumber(Prints):
-    """Predicts NaN."""
+    """Learner that predicts NaN."""
 
     def predict(self, X):
         return np.full(len(X), np.nan)

@@ -9,7 +9,7 @@ while time.process_time() < 1.0:
 
 
 class Quick:
-    """Says 0."""
+    """Learner that predicts 0."""
 
     def fit(self, *_):
         return self

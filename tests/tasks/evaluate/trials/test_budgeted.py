@@ -3,7 +3,7 @@ import time
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.benches.pulls import UNAFFORDABLE
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData, fitted_in
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
@@ -48,20 +48,20 @@ def trials(folder, space=None, *, limits=None, clock="cpu", store="store", **giv
     )
 
 
-def test_a_trial_leaves_its_forecasts_and_the_very_models_that_made_them(tmp_path):
+def test_a_trial_leaves_its_predictions_and_the_very_models_that_made_them(tmp_path):
     search = trials(tmp_path)
     trial = search.trial(0, 0)
     judged = search.judged(trial.seed)
     models, outcome = search.fit_again(judged)
 
     assert judged.file.is_file()
-    assert judged.forecasts.shape == (90, 2)
+    assert judged.predictions.shape == (90, 2)
     assert judged.score == pytest.approx(trial.reward)
     assert len(models) == 3
-    np.testing.assert_array_equal(outcome.forecasts, judged.forecasts)
+    np.testing.assert_array_equal(outcome.predictions, judged.predictions)
 
 
-def test_another_process_reads_the_forecasts_and_fits_the_models_again(tmp_path):
+def test_another_process_reads_the_predictions_and_fits_the_models_again(tmp_path):
     trial = trials(tmp_path).trial(1, 0)
     later = trials(tmp_path)
     later.keep = tmp_path / "elsewhere"
@@ -69,7 +69,7 @@ def test_another_process_reads_the_forecasts_and_fits_the_models_again(tmp_path)
     judged = later.judged(trial.seed)
 
     assert judged.file is None
-    np.testing.assert_array_equal(later.fit_again(judged)[1].forecasts, judged.forecasts)
+    np.testing.assert_array_equal(later.fit_again(judged)[1].predictions, judged.predictions)
 
 
 @pytest.fixture
@@ -95,22 +95,22 @@ def test_a_trial_that_is_stopped_between_folds_keeps_them_and_goes_on_after_them
     slow.arms["slow"].constants["seconds"] = 0.2
     search = trials(tmp_path, slow, limits=TrialLimits(cpu_seconds=63.0))
     search.warm()
-    begun = search.trial_within(0, 0, 0.5)
+    begun = search.trial(0, 0, 0.55)
     kept = search.judged(begun.seed)
 
     assert (begun.ended, begun.status, begun.reason) == (False, "ok", "2 of 3 folds")
     assert (
         begun.reward
         < kept.score
-        == Judge("accuracy", arrays().judge.targets[:60], np.array([0, 1])).score(kept.forecasts)
+        == Judge("accuracy", arrays().judge.targets[:60], np.array([0, 1])).score(kept.predictions)
     )
     assert len(fitted_in(kept.file)) == 2
-    assert search.trial_within(0, 0, 0.1).reason == UNAFFORDABLE  # one more fold takes .2
-    whole = search.trial_within(0, 0, 0.4)
+    assert search.trial(0, 0, 0.1).reason == UNAFFORDABLE  # one more fold takes .2
+    whole = search.trial(0, 0, 0.4)
     assert whole.ended
     assert whole.cpu_seconds < 0.4
     assert begun.cpu_seconds + whole.cpu_seconds > 0.5
-    assert search.judged(whole.seed).forecasts.shape == (90, 2)
+    assert search.judged(whole.seed).predictions.shape == (90, 2)
     assert len(fitted_in(kept.file)) == 3
     search.close()
 
@@ -135,10 +135,10 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
     search.warm()
     begin = time.process_time()
     for seconds in (0.2, 0.4):
-        trial = search.trial_within(0, 0, seconds)
+        trial = search.trial(0, 0, seconds)
         assert not trial.ended
     assert trial.cpu_seconds < 30.0  # which it would take to its end
-    assert search.trial_within(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
+    assert search.trial(0, 0, 0.3).reason == UNAFFORDABLE  # it took .4 without an end
     assert Store(tmp_path / "store.sqlite").table.counted()[1] == 0  # nothing is on record
     assert time.process_time() - begin < 5
     search.close()
@@ -146,11 +146,11 @@ def test_a_trial_is_stopped_when_its_seconds_are_over_and_can_be_asked_for_again
 
 def test_a_trial_that_would_take_longer_than_is_left_is_not_begun(tmp_path):
     search = trials(tmp_path)
-    first = search.trial_within(0, 0, 60.0)
-    second = search.trial_within(0, 1, first.cpu_seconds / 100)
+    first = search.trial(0, 0, 60.0)
+    second = search.trial(0, 1, first.cpu_seconds / 100)
 
     assert (second.ended, second.reason, second.cpu_seconds) == (False, UNAFFORDABLE, 0.0)
-    assert search.trial_within(0, 1, 60.0).ended
+    assert search.trial(0, 1, 60.0).ended
 
 
 def test_a_trial_is_charged_with_what_was_done_between(tmp_path):

@@ -7,7 +7,7 @@ SPACE = load_space("tables-classification")
 
 
 def played(optimiser, rewards):
-    """The suggestions of an optimiser that is told `rewards` one after the other."""
+    """Return the suggestions of an optimiser that gets `rewards` one after the other."""
     made = []
     for n, reward in enumerate(rewards):
         made.append(optimiser.suggest(n))

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.trials.optimisers import STARTUP, make
+from leaseboard.tasks.evaluate.trials.optimisers import make
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 FAST = load_space("fast")
@@ -10,7 +10,7 @@ SIXTEEN = load_space("classifiers16")
 
 
 def played(kind, space, seed, n_trials, known=()):
-    """The suggestions of an optimiser that is told `known` and asked for the rest."""
+    """Return the suggestions of an optimiser that learns `known` and is asked for the rest."""
     optimiser, made = make(kind, space, seed), list(known)
     for n in range(n_trials):
         if n >= len(made):
@@ -20,23 +20,23 @@ def played(kind, space, seed, n_trials, known=()):
 
 
 def reward(suggestion):
-    """Best at C = 1; other arms and parameters hardly matter."""
+    """Return a reward that is best at C = 1; other arms and parameters hardly matter."""
     C = suggestion.parameters.get("C", 1e-4)
     return 1 / (1 + abs(np.log10(C)))
 
 
-@pytest.mark.parametrize("kind", ["tpe", "random"])
-@pytest.mark.parametrize("space", [FAST.restricted(["sgd"]), FAST], ids=["arm", "joint"])
-def test_another_process_continues_where_the_record_ends(kind, space):
-    whole = played(kind, space, 7, 10)
+def test_another_process_continues_where_the_record_ends():
+    for kind in ("tpe", "random"):
+        for space in (FAST.restricted(["sgd"]), FAST):
+            whole = played(kind, space, 7, 10)
 
-    assert played(kind, space, 7, 10, known=whole[:7]) == whole
-    assert played(kind, space, 8, 10) != whole
+            assert played(kind, space, 7, 10, known=whole[:7]) == whole
+            assert played(kind, space, 8, 10) != whole
 
 
 @pytest.mark.parametrize("kind", ["tpe", "random"])
 def test_suggestions_are_legal_and_only_active_hyperparameters(kind):
-    for suggestion in played(kind, SIXTEEN, 0, 16):
+    for suggestion in played(kind, SIXTEEN, 0, 10):
         arm = SIXTEEN.arms[suggestion.arm]
         for name, value in suggestion.parameters.items():
             spec = arm.hyperparameters[name]
@@ -63,10 +63,6 @@ def test_an_arm_without_hyperparameters_has_nothing_to_suggest():
     space = FAST.restricted(["gaussian_nb"])
 
     assert [s.parameters for s in played("tpe", space, 0, 3)] == [{}] * 3
-
-
-def test_tpe_starts_with_few_random_trials():
-    assert STARTUP == 5
 
 
 def test_unknown_optimiser():

@@ -86,7 +86,7 @@ def test_passive_aggressive_is_sgd_with_its_rates():
     assert pa2.learning_rate == "pa2"
 
 
-def test_what_is_no_estimator_is_refused():
+def test_what_is_not_an_estimator_is_refused():
     with pytest.raises(UsageError, match="unknown recipe 'forest'"):
         build("forest", {}, 3, 0)
     with pytest.raises(UsageError, match="can be imported"):

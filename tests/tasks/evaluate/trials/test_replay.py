@@ -7,7 +7,7 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench
+from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
@@ -47,13 +47,13 @@ def nothing_to_run():
 
 
 def played(trials, name, budget):
-    bench = PullsBench(trials, budget)
-    return list(play(name, registry.build(name), bench, 0)), bench
+    environment = PullsEnvironment(trials, budget)
+    return list(play(name, registry.build(name), environment, 0)), environment
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A store that holds what `average` pulled in 48 trials, and tpe-joint in 12."""
+    """Return a store that holds what `average` pulled in 48 trials, and tpe-joint in 12."""
     folder = tmp_path_factory.mktemp("store")
     trials = stored(folder)
     played(trials, "average", 48)
@@ -65,32 +65,32 @@ def folder(tmp_path_factory):
 def test_the_first_run_spends_what_it_is_charged(tmp_path):
     limits = TrialLimits(cpu_seconds=20.0)
     trials = stored(tmp_path, arms=["gaussian_nb", "bernoulli_nb"], limits=limits)
-    _, bench = played(trials, "average", 6)
+    _, environment = played(trials, "average", 6)
     trials.close()
 
-    assert 0 < trials.spent_cpu_seconds == pytest.approx(bench.cost.cpu_seconds)
+    assert 0 < trials.spent_cpu_seconds == pytest.approx(environment.cost.cpu_seconds)
 
 
 def test_a_replay_spends_nothing_and_is_charged_the_same(folder):
     replay = stored(folder, arrays=nothing_to_run)
-    log, bench = played(replay, "average", 48)
+    log, environment = played(replay, "average", 48)
     again, other = played(stored(folder, arrays=nothing_to_run), "average", 48)
 
     assert replay.spent_cpu_seconds == 0
-    assert bench.cost.cpu_seconds == other.cost.cpu_seconds > 0
+    assert environment.cost.cpu_seconds == other.cost.cpu_seconds > 0
     assert log == again
 
 
 def test_every_policy_replays_the_same_trials(folder):
     for name in ("rising-bandits", "random-arm", "ucb"):
-        _, bench = played(stored(folder, arrays=nothing_to_run), name, 12)
-        assert sum(bench.pulls) == 12
+        _, environment = played(stored(folder, arrays=nothing_to_run), name, 12)
+        assert sum(environment.pulls) == 12
 
 
 def test_a_joint_optimiser_has_trials_of_its_own(folder):
-    _, bench = played(stored(folder, arrays=nothing_to_run), "tpe-joint", 12)
+    _, environment = played(stored(folder, arrays=nothing_to_run), "tpe-joint", 12)
 
-    assert sum(bench.pulls) == 12
+    assert sum(environment.pulls) == 12
 
 
 def test_another_seed_or_optimiser_is_not_replayed(folder):
@@ -128,8 +128,8 @@ def test_an_interrupted_arm_is_continued_as_if_it_had_not_been(folder, tmp_path)
     ]
 
 
-def test_a_search_goes_on_over_trials_that_were_made_anew(folder, tmp_path):
-    """What one process set aside and another had read already."""
+def test_a_search_goes_on_over_trials_that_were_made_again(folder, tmp_path):
+    """One process moved away what another had read already."""
     first = stored(tmp_path)
     first.trial(3, 6)
     with closing(sqlite3.connect(tmp_path / "store.sqlite")) as database, database:

@@ -1,6 +1,7 @@
 import os
 import pickle
 import signal
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -16,8 +17,7 @@ from leaseboard.tasks.evaluate.trials.worker import (
     close_resting,
     resting,
 )
-from leaseboard.tasks.processes.channel import Silence
-from leaseboard.tasks.processes.companion import kept_pids
+from leaseboard.tasks.processes.subprocesses import Silence, reusable_pids
 
 HERE = Path(__file__).parent
 
@@ -70,8 +70,8 @@ def test_the_limit_counts_the_trial_and_not_the_import_of_its_learner(worker):
 
 
 def test_what_is_imported_before_any_trial_has_a_price_and_is_not_imported_again(worker):
-    spent = worker.warm([("slow_import:Quick", {})])
-    pid = worker.pid
+    worker.warm([("slow_import:Quick", {})])
+    pid, spent = worker.pid, worker.cpu_seconds
 
     assert spent > 0.3  # what `slow_import` takes
     assert worker.run(Order("slow_import:Quick", {}, 0), arrays()).status == "ok"
@@ -86,6 +86,7 @@ def test_an_import_without_end_is_a_crash_with_the_reason(learners, monkeypatch)
     assert (outcome.status, outcome.reason) == ("crash", "its import did not end in 0 seconds")
 
 
+@pytest.mark.slow
 def test_a_trial_that_sleeps_is_ended_by_the_wall(learners):
     limits = TrialLimits(cpu_seconds=0.3, memory_mb=1500, wall_factor=10)
     with closing(TrialWorker(limits)) as worker:
@@ -105,7 +106,7 @@ class Waiting:
 
     def answer(self, _):
         self.looks += 1
-        return pickle.dumps("done") if self.looks == len(self.used) else Silence.LATE
+        return pickle.dumps(("done", 0.0)) if self.looks == len(self.used) else Silence.LATE
 
     def cpu_times(self):
         return self.used[self.looks], 0.0
@@ -132,7 +133,7 @@ def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_die
     try:
         with resting(limits) as worker:
             first, pid = worker.run(order("Prints"), arrays()), worker.pid
-        assert pid in kept_pids()
+        assert pid in reusable_pids()
         with resting(limits) as worker:
             second = worker.run(order("Prints"), other)
             assert worker.pid == pid
@@ -146,10 +147,10 @@ def test_a_resting_worker_takes_the_next_jobs_arrays_and_is_replaced_when_it_die
         assert (third.status, third.reward) == ("ok", second.reward)
     finally:
         close_resting()
-    assert pid not in kept_pids()
+    assert pid not in reusable_pids()
 
 
-def test_predictions_that_are_no_numbers_diverge(learners):
+def test_predictions_that_are_not_numbers_diverge(learners):
     assert run(order("NotANumber"), arrays("regression")).status == "diverged"
 
 
@@ -170,3 +171,14 @@ def test_fidelity_is_a_share_of_the_training_rows():
     assert run(share, arrays()).status == "ok"
     starved = Order(full.estimator, full.values, 0, fidelity=1 / 3)
     assert run(starved, arrays()).status == "crash"  # three neighbours of two rows
+
+
+def test_a_worker_ends_in_silence_with_the_process_that_started_it():
+    program = (
+        "import sys; from leaseboard.tasks.evaluate.trials import worker as w\n"
+        "sys.kept = w.TrialWorker(w.TrialLimits()); sys.kept.warm([]); print(sys.kept.pid)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+
+    assert done.stderr == b""
+    assert not psutil.pid_exists(int(done.stdout))

@@ -29,13 +29,16 @@ def test_a_measure_of_the_other_task_is_refused_where_the_tasks_are_known():
         require_measure("kappa", jobs, tasks)
     require_measure("mae", jobs, tasks)
     require_measure("kappa", jobs, {**tasks, "b": "classification"})
-    require_measure("kappa", jobs, {"a": "regression"})  # of the other nobody knows
+    require_measure("kappa", jobs, {"a": "regression"})  # the other is unknown
 
 
-def test_measures_are_of_streams():
-    with pytest.raises(UsageError, match="metric 'mae' is of streams, and no job is on one"):
-        require_measure("mae", [job("apple"), job("rising-bandits")], {})
-    require_measure("mae", [job("apple"), job("chacha")], {})
+def test_measures_are_of_streams_and_of_tables():
+    with pytest.raises(UsageError, match="metric 'mae' is of streams and tables to learn"):
+        require_measure("mae", [job("abc")], {})
+    with pytest.raises(UsageError, match="no job can have the metric 'kappa' on these data: take"):
+        require_measure("kappa", [job("apple"), job("rising-bandits")], {})
+    for algorithm in ("apple", "rising-bandits", "leaseboard-default"):
+        require_measure("balanced_accuracy", [job(algorithm)], {"d": "classification"})
 
 
 def test_a_file_of_the_users_that_cannot_be_used_has_no_measure(tmp_path):
@@ -44,7 +47,7 @@ def test_a_file_of_the_users_that_cannot_be_used_has_no_measure(tmp_path):
         require_measure("mae", [job(f"{tmp_path}/mine.py:Mine")], {})
 
 
-def test_skill_asks_for_a_baseline_beside():
+def test_skill_needs_a_baseline_in_the_suite():
     with pytest.raises(UsageError, match="'skill' is over a baseline, and no job is one"):
         require_ranking("skill", [job("chacha")], {})
     require_ranking("skill", [job("chacha"), job("last-label")], {})
@@ -58,9 +61,11 @@ def test_tasks_are_those_of_the_data_that_can_be_had(monkeypatch):
     assert tasks_of(references) == {references[0]: "regression", references[1]: "classification"}
 
 
-def test_a_suite_is_refused_as_it_is_opened():
-    suite = Suite(title="t", data=["synthetic:fried?rows=50"], algorithms=["apple"], metric="mae")
-    with pytest.raises(UsageError, match="is of streams"):
+def test_a_suite_is_refused_on_opening():
+    suite = Suite(
+        title="t", data=["synthetic:fried?rows=50"], algorithms=["apple"], metric="kappa"
+    )
+    with pytest.raises(UsageError, match="no job can have the metric 'kappa'"):
         check_suite(suite)
 
 
@@ -70,7 +75,7 @@ def of(*algorithms, **keys):
 
 
 def names(suite):
-    return [one.name for one in suite.algorithms]
+    return [one.algorithm for one in suite.algorithms]
 
 
 NAIVE = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
@@ -78,7 +83,7 @@ NAIVE = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
 
 def test_a_suite_on_streams_runs_the_naive_baselines_that_it_does_not_name():
     assert names(with_baselines(of("chacha", "vanilla"))) == ["chacha", "vanilla", *NAIVE]
-    season = {"name": "seasonal-last", "label": "a day", "settings": {"period": 24}}
+    season = {"algorithm": "seasonal-last", "name": "a day", "settings": {"period": 24}}
     assert names(with_baselines(of(season, "online-ridge"))) == [
         "seasonal-last", "online-ridge", "running-mean", "last-label",
     ]  # fmt: skip
@@ -88,14 +93,16 @@ def test_a_suite_on_streams_runs_the_naive_baselines_that_it_does_not_name():
 
 def test_other_jobs_keep_their_seeds_and_keys():
     suite = of("chacha", "vanilla", repetitions=2)
-    mine = [job for job in with_baselines(suite).jobs() if job.label not in NAIVE]
+    mine = [job for job in with_baselines(suite).jobs() if job.name not in NAIVE]
     assert mine == suite.jobs()
 
 
 def test_baselines_see_the_rows_and_the_target_that_the_algorithms_see():
-    bench = {"log_target": False, "max_rows": 50}
-    added = with_baselines(of("apple", {"name": "chacha", "bench": bench})).algorithms[2:]
-    assert [one.bench for one in added] == [bench] * 4
+    environment = {"log_target": False, "max_rows": 50}
+    added = with_baselines(
+        of("apple", {"algorithm": "chacha", "environment": environment})
+    ).algorithms[2:]
+    assert [one.environment for one in added] == [environment] * 4
 
 
 @pytest.mark.parametrize(
@@ -109,8 +116,8 @@ def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys)
 
 
 def test_another_algorithm_cannot_be_taken_for_a_baseline():
-    with pytest.raises(UsageError, match="label 'last-label' of vanilla is the name of a naive"):
-        with_baselines(of({"name": "vanilla", "label": "last-label"}))
+    with pytest.raises(UsageError, match="name 'last-label' of vanilla is that of a naive"):
+        with_baselines(of({"algorithm": "vanilla", "name": "last-label"}))
 
 
 def test_the_shipped_suites_name_what_they_run():

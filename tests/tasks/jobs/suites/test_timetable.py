@@ -40,38 +40,37 @@ def test_everything_that_can_be_said(conf):
     assert only.limits.wall_seconds == 5
 
 
-def test_a_keep_stands_where_a_suite_does(conf):
-    text = entry(suite=None, keep="sales.yaml", out="x")
+def test_a_live_model_has_the_place_of_a_suite(conf):
+    text = entry(suite=None, live="sales.yaml", out="x")
     (only,) = load_schedule(conf(f"schedules:\n{text}")).schedules
 
-    assert (only.keep, only.suite, only.out) == ("sales.yaml", None, "x")
-    assert only.what == "keep sales.yaml"
+    assert (only.live, only.suite, only.out) == ("sales.yaml", None, "x")
+    assert only.what == "live model sales.yaml"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (entry(suite=None), "schedule 'nightly' says nothing to run: add a suite or a keep"),
-        (entry(keep="sales.yaml"), "suite 'tiny' and keep 'sales.yaml': each schedule runs one"),
-        (entry(suite=None, keep="s.yaml", workers=2), "has workers or limits, which are of a"),
-        (entry(suite=None, keep="s.yaml", limits="{wall_seconds: 5}"), "remove them"),
-        (entry(suite=None, keep='""'), "keep"),
-        (entry(cron='"every day"'), "'every day' is no cron expression"),
-        (entry(cron='"61 * * * *"'), "is no cron expression"),
-        (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
-        (entry(suite="tinny"), "did you mean 'tiny'"),
-        (entry(name='"a b"'), "name"),
-        (entry(workers=0), "greater than or equal to 1"),
-        (entry(hours=3), "hours"),
-        (entry() + entry(), "schedule 'nightly' stands twice"),
-    ],
-)
-def test_a_mistake_is_named(conf, text, words):
-    with pytest.raises(UsageError) as caught:
-        load_schedule(conf(f"schedules:\n{text}"))
+MISTAKES = [
+    (entry(suite=None), "schedule 'nightly' has nothing to run: add suite or live"),
+    (entry(live="sales.yaml"), "suite 'tiny' and live 'sales.yaml': each schedule runs one"),
+    (entry(suite=None, live="s.yaml", workers=2), "has workers or limits, which are of a"),
+    (entry(suite=None, live="s.yaml", limits="{wall_seconds: 5}"), "remove them"),
+    (entry(suite=None, live='""'), "live"),
+    (entry(cron='"every day"'), "'every day' is not a cron expression"),
+    (entry(cron='"61 * * * *"'), "is not a cron expression"),
+    (entry(timezone="Europe/Berln"), "did you mean 'Europe/Berlin'"),
+    (entry(suite="tinny"), "did you mean 'tiny'"),
+    (entry(name='"a b"'), "name"),
+    (entry(workers=0), "must be at least 1"),
+    (entry(hours=3), "hours"),
+    (entry() + entry(), "schedule 'nightly' occurs twice"),
+]
 
-    assert words in str(caught.value)
-    assert "\n" not in str(caught.value)
+
+def test_a_mistake_is_named_in_one_line(conf):
+    for text, words in MISTAKES:
+        with pytest.raises(UsageError) as caught:
+            load_schedule(conf(f"schedules:\n{text}"))
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_no_schedule_at_all(tmp_path):

@@ -31,6 +31,7 @@ def test_one_candidate_is_an_ensemble_of_one():
     assert (members, score) == ([0], pytest.approx(2 / 3))
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.sampled_from(["accuracy", "f1_macro"]))
 def test_no_single_candidate_is_better_on_the_rows_that_chose(seed, n_candidates, scoring):
     rng = np.random.default_rng(seed)
@@ -120,13 +121,13 @@ def test_a_member_is_the_mean_of_its_models_and_the_ensemble_that_of_its_members
         [EnsembleMember("a", 0.75, [Says(1.0), Says(3.0)]), EnsembleMember("b", 0.25, [Says(6.0)])]
     )
 
-    assert model.forecast(np.zeros((2, 1), dtype=np.float32)).tolist() == [3.0, 3.0]
+    assert model.predict(np.zeros((2, 1), dtype=np.float32)).tolist() == [3.0, 3.0]
 
 
-def test_a_wild_forecast_goes_no_further_than_targets_did():
+def test_a_wild_prediction_goes_no_further_than_targets_did():
     members = [EnsembleMember("a", 0.5, [Says(7.0)]), EnsembleMember("b", 0.5, [Says(-1e6)])]
     rows = np.zeros((1, 1), dtype=np.float32)
 
-    told = EnsembleModel(members, span=span_of([2.0, 12.0])).forecast(rows)
+    reported = EnsembleModel(members, span=span_of([2.0, 12.0])).predict(rows)
 
-    assert told.tolist() == [0.5 * 7.0 + 0.5 * 1.0]
+    assert reported.tolist() == [0.5 * 7.0 + 0.5 * 1.0]

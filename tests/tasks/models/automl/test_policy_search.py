@@ -16,23 +16,23 @@ def judge(weights=None):
 
 
 def candidate(name, *shares, weights=None):
-    """A trial with a fold of 30 rows for each share, in which it is right on that share."""
+    """Return a trial with a fold of 30 rows for each share, in which it is right on that share."""
     codes = TARGETS[: 30 * len(shares)].copy()
     for fold, share in enumerate(shares):
         wrong = slice(30 * fold, 30 * fold + 30 - round(30 * share))
         codes[wrong] = 1 - codes[wrong]
-    forecasts = np.eye(2)[codes]
-    score = judge(weights).first(len(codes)).score(forecasts)
+    predictions = np.eye(2)[codes]
+    score = judge(weights).first(len(codes)).score(predictions)
     order = Order(name, {}, seed=len(shares))
-    return _Candidate(None, Judged(order=order, score=score, forecasts=forecasts,
+    return _Candidate(None, Judged(order=order, score=score, predictions=predictions,
                                    cpu_seconds=0.0, wall_seconds=0.0, file=None))  # fmt: skip
 
 
 def compared(*candidates, weights=None):
-    """Names and scores, the best first, and the number of rows that they are scores of."""
+    """Return names and scores, the best first, and the number of rows that they are scores of."""
     found, of_rows = _comparable(list(candidates), judge(weights))
     names = [(each.judged.order.estimator, round(each.judged.score, 3)) for each in found]
-    assert {len(each.judged.forecasts) for each in found} == {len(of_rows.targets)}
+    assert {len(each.judged.predictions) for each in found} == {len(of_rows.targets)}
     return names, len(of_rows.targets)
 
 
@@ -56,7 +56,7 @@ def test_a_trial_that_is_clearly_better_on_its_rows_makes_them_the_judges_of_all
     assert found == ([("part", 0.5), ("other", 0.4), ("whole", 0.3)], 60)
 
 
-def test_a_lead_within_the_standard_error_is_none():
+def test_a_lead_within_the_standard_error_does_not_count():
     whole = candidate("whole", 0.8, 0.8, 0.8)
 
     assert compared(whole, candidate("part", 0.8, 0.8))[1] == 90

@@ -32,15 +32,15 @@ for mine in (Written(), Imported()):
 
 
 def test_a_class_that_changed_is_probed_again(tmp_path, zygote):
-    """One class stands in the script, one in a module that takes its code from beside it."""
+    """Write one class in the script, one in a module that takes its code from next to it."""
     path = os.pathsep.join(filter(None, [str(tmp_path), *sys.path]))
     imported = MINE.format(
-        imported="from beside import answer", name="Imported", answer="answer(X)"
+        imported="from next_to import answer", name="Imported", answer="answer(X)"
     )
     (tmp_path / "mine.py").write_text(imported)
 
     def chosen(answer):
-        (tmp_path / "beside.py").write_text(f"def answer(X):\n    return {answer}\n")
+        (tmp_path / "next_to.py").write_text(f"def answer(X):\n    return {answer}\n")
         written = MINE.format(imported="", name="Written", answer=answer)
         (tmp_path / "script.py").write_text(written + SELECT)
         ended = zygote.run(["script.py"], cwd=tmp_path, env=os.environ | {"PYTHONPATH": path})

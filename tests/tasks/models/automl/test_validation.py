@@ -65,7 +65,7 @@ def test_what_cannot_be_split_says_why():
         ([([0, 1, 2], [2, 3])], [0, 1] * 5, "rows both to train and to validate"),
         ([([0, 1, 2], [10])], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
         ([([True] * 4, [False] * 4)], [0, 1] * 5, "rows that X, with 10 samples, does not have"),
-        ([(["a"], ["b"])], [0, 1] * 5, "rows that are no numbers"),
+        ([(["a"], ["b"])], [0, 1] * 5, "rows that are not numbers"),
     ):
         with pytest.raises(ValueError, match=message):
             made(cv, labels)

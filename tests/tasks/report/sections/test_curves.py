@@ -44,7 +44,7 @@ def test_ranks_over_time_follow_the_direction(direction, best):
     }
     frame = as_frame(
         to_frame(
-            Result(key=label, algorithm=label, label=label, data="x", digest="", seed=0,
+            Result(key=label, algorithm=label, name=label, data="x", digest="", seed=0,
                    environment_seed=0, repetition=0, status="ok", score=1.0)
             for label in "abc"
         )

@@ -2,156 +2,127 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pandas as pd
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.benches.pulls import PullsBench, Trial
-from leaseboard.algorithms.testing import tiny_bench
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
+from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.report.sections.policies import (
     job_progress,
     job_retired,
+    regret,
     retired,
     shares_of,
     speed_up,
 )
 
 
-def pulls(label, score, champion, *, data="d", repetition=0, bench="pulls", status="ok", **shares):
+def pulls(label, score, champion, *, data="d", environment="pulls", status="ok", **shares):
     return {
-        "label": label, "data": data, "repetition": repetition, "bench": bench, "status": status,
+        "name": label, "data": data, "repetition": 0, "environment": environment,
+        "status": status,
         "score": score, "direction": "max", "champion": {"arm": champion},
         "metrics": {"test": 0.5, **{f"exploitation.{arm}": s for arm, s in shares.items()}},
     }  # fmt: skip
 
 
-def texts(rows, labels):
+def texts(labels, *rows):
     found = shares_of(pd.DataFrame(rows), labels)
-    return found.columns, [[cell.text for cell in line] for line in found.rows]
+    return [found.columns, *([cell.text for cell in line] for line in found.rows)]
 
 
 def test_shares_are_means_and_the_best_arm_is_that_of_the_winning_trial():
-    columns, lines = texts(
-        [
-            pulls("ucb", 0.9, "tree", tree=0.8, line=0.2),
-            pulls("average", 0.8, "line", tree=0.5, line=0.5),
-            pulls("ucb", 0.7, "tree", data="e", tree=0.6, line=0.4),
-            pulls("average", 0.8, "line", data="e", tree=0.5, line=0.5),
-        ],
+    assert texts(
         ["ucb", "average"],
-    )
-
-    assert columns == ["Algorithm", "Runs", "Best arm", "tree", "line"]
-    assert lines == [
+        pulls("ucb", 0.9, "tree", tree=0.8, line=0.2),
+        pulls("average", 0.8, "line", tree=0.5, line=0.5),
+        pulls("ucb", 0.7, "tree", data="e", tree=0.6, line=0.4),
+        pulls("average", 0.8, "line", data="e", tree=0.5, line=0.5),
+    ) == [
+        ["Algorithm", "Runs", "Best arm", "tree", "line"],
         ["ucb", "2", "60.0 %", "70.0 %", "30.0 %"],
         ["average", "2", "50.0 %", "50.0 %", "50.0 %"],
     ]
-
-
-def test_of_a_tie_all_winning_arms_count():
-    _, lines = texts(
-        [
-            pulls("ucb", 0.9, "tree", tree=0.6, line=0.1, bayes=0.3),
-            pulls("average", 0.9, "line", tree=0.4, line=0.4, bayes=0.2),
-        ],
+    _, *tied = texts(
         ["ucb", "average"],
+        pulls("ucb", 0.9, "tree", tree=0.6, line=0.1, bayes=0.3),
+        pulls("average", 0.9, "line", tree=0.4, line=0.4, bayes=0.2),
     )
+    assert [line[2] for line in tied] == ["70.0 %", "80.0 %"]
 
-    assert [line[2] for line in lines] == ["70.0 %", "80.0 %"]
 
-
-def test_a_peer_has_one_arm_and_names_no_winner():
-    _, lines = texts(
-        [
-            pulls("flaml", 0.95, "flaml", flaml=1.0),
-            pulls("ucb", 0.9, "tree", tree=0.75, line=0.25),
-        ],
+def test_a_framework_has_one_arm_and_names_no_winner_and_other_jobs_have_no_shares():
+    _, *lines = texts(
         ["flaml", "ucb"],
+        pulls("flaml", 0.95, "flaml", flaml=1.0),
+        pulls("ucb", 0.9, "tree", tree=0.75, line=0.25),
     )
-
     assert lines[0] == ["flaml", "1", "–", "100.0 %", "–", "–"]
     assert lines[1] == ["ucb", "1", "75.0 %", "–", "75.0 %", "25.0 %"]
+    others = [pulls("chacha", 0.1, "x", environment="stream"),
+              pulls("ucb", 0.9, "a", status="crash", a=1.0)]  # fmt: skip
+    assert shares_of(pd.DataFrame(others), ["chacha", "ucb"]) is None
 
 
-def test_other_benches_and_failed_jobs_have_no_section():
-    rows = [
-        pulls("chacha", 0.1, "x", bench="stream"),
-        pulls("ucb", 0.9, "a", status="crash", a=1.0),
-    ]
+class TwoArms(Trials):
+    arms, tunable = ("good", "bad"), (True, True)
 
-    assert shares_of(pd.DataFrame(rows), ["chacha", "ucb"]) is None
+    def __init__(self, *, fails):
+        self.fails = fails
 
-
-class Trials:
-    arms, tunable, spent_cpu_seconds = ("good", "broken"), (True, True), 0.0
-
-    def trial(self, arm, n):
-        if arm:
+    def trial(self, arm, n, seconds=math.inf):
+        if arm and self.fails:
             return Trial(arm, {}, 0.0, None, 0.1, 0.1, "crash", "one class only")
-        return Trial(arm, {}, 0.5 + n / 100, 0.5, 0.1, 0.1)
+        return Trial(arm, {}, 0.9 - 0.5 * arm, 0.5, 0.1, 0.1)
 
 
-def retired_row(bench="pulls"):
-    return SimpleNamespace(label="average", data="d", repetition=1, bench=bench)
+def row(label="average", environment="pulls", status="ok", data="d"):
+    return SimpleNamespace(name=label, data=data, repetition=1, environment=environment,
+                           status=status,
+                           unit="trials")  # fmt: skip
 
 
-LOG = list(play("average", registry.build("average"), PullsBench(Trials(), 20), seed=1))
+def test_a_retired_arm_is_there_with_its_reason_and_an_eliminated_one_is_not(made_of):
+    def log(name, fails):
+        environment = PullsEnvironment(TwoArms(fails=fails), 30)
+        return list(play(name, registry.build(name), environment, seed=1))
 
-
-def test_a_retired_arm_stands_with_its_reason(made_of):
-    (table,) = retired(made_of(job_retired, [(retired_row(), LOG)], {"d": "the data"})).tables
-
+    failed = log("average", True)
+    (table,) = retired(made_of(job_retired, [(row(), failed)], {"d": "the data"})).tables
     (line,) = table.rows
     assert [cell.text for cell in line][:5] == [
-        "average", "the data", "broken",
-        "failed 3 times in a row: crash: one class only", "1",
+        "average", "the data", "bad", "failed 3 times in a row: crash: one class only", "1",
     ]  # fmt: skip
     assert line[-1].text == "3"
-
-
-def test_where_none_was_retired_there_is_no_retired(made_of):
-    assert job_retired(retired_row(bench="stream"), LOG) is None
-    eliminated = list(play("r", registry.build("rising-bandits"), PullsBench(Good(), 30), seed=1))
-    assert retired(made_of(job_retired, [(retired_row(), eliminated)])) is None
-
-
-class Good(Trials):
-    def trial(self, arm, n):
-        return Trial(arm, {}, 0.9 - 0.5 * arm, 0.5, 0.1, 0.1)
+    assert job_retired(row(environment="stream"), failed) is None
+    assert retired(made_of(job_retired, [(row(), log("rising-bandits", False))])) is None
 
 
 NAMES = ("tpe-joint", "rising-bandits", "random-arm")
 
 
-def row(label, bench="pulls", status="ok", data="d"):
-    return SimpleNamespace(label=label, data=data, repetition=0, bench=bench, status=status,
-                           unit="trials")  # fmt: skip
-
-
 def log(name):
-    return list(play(name, registry.build(name), tiny_bench("pulls"), seed=1))
+    return list(play(name, registry.build(name), tiny_environment("pulls"), seed=1))
 
 
-def test_only_finished_runs_of_trials_are_read():
-    assert job_progress(row("chacha", bench="stream"), log("average")) is None
+def test_only_finished_runs_of_trials_next_to_a_reference_have_a_speed_up(made_of):
+    assert job_progress(row("chacha", environment="stream"), log("average")) is None
     assert job_progress(row("average", status="crash"), log("average")) is None
-    assert job_progress(row("average"), log("average")) is not None
-
-
-def test_without_anything_beside_the_reference_there_is_no_speed_up(made_of):
     assert speed_up(made_of(job_progress, [])) is None
     assert speed_up(made_of(job_progress, [(row("tpe-joint"), log("tpe-joint"))])) is None
 
 
-def test_every_algorithm_stands_beside_the_joint_optimiser(made_of):
+def test_every_algorithm_is_compared_with_the_joint_optimiser(made_of):
     logs = [(row(name), log(name)) for name in NAMES]
     found = speed_up(made_of(job_progress, logs, {"d": "the data"}))
     (table,) = found.tables
-
     assert "at least the one with which tpe-joint ended" in found.text[0]
-    assert "over all data sets and repetitions" not in found.text[0]
+    assert "over all datasets" not in found.text[0]
     assert "Times fewer trials" in table.columns
     assert [[cell.text for cell in line][:4] for line in table.rows] == [
         ["the data", "rising-bandits", "1", "1"],
@@ -159,14 +130,43 @@ def test_every_algorithm_stands_beside_the_joint_optimiser(made_of):
     ]
     assert [cell.text for cell in table.rows[1]][4:6] == ["never", "never"]
 
-
-def test_over_several_data_sets_there_is_a_line_over_all(made_of):
     logs = [(row(name, data=data), log(name)) for data in ("d", "e") for name in NAMES[:2]]
     found = speed_up(made_of(job_progress, logs))
-
-    assert "over all data sets and repetitions" in found.text[0]
+    assert "over all datasets and repetitions" in found.text[0]
     assert [[cell.text for cell in line][:4] for line in found.tables[0].rows] == [
-        ["All data sets", "rising-bandits", "2", "2"],
+        ["All datasets", "rising-bandits", "2", "2"],
         ["d", "rising-bandits", "1", "1"],
         ["e", "rising-bandits", "1", "1"],
     ]
+
+
+def test_the_least_regret_is_first_and_the_trials_on_record_are_counted(made_of):
+    def played(name):
+        environment = PullsEnvironment(TwoArms(fails=False), 10)
+        events = list(play(name, registry.build(name), environment, seed=1))
+        return events, environment.score().metrics
+
+    found = {name: played(name) for name in ("average", "max-ucb")}
+    logs = [(row(name), events) for name, (events, _) in found.items()]
+    made = made_of(job_progress, logs)
+    joint = {"trials": 10.0, "exploitation.good": 1.0, "exploitation.bad": 0.0}
+    frame = pd.DataFrame(
+        {**vars(row(name)), "algorithm": name, "metrics": metrics}
+        for name, (_, metrics) in [*found.items(), ("tpe-joint", ([], joint))]
+    )
+    crashed = {"algorithm": "average", "metrics": {}}
+    other = pd.DataFrame([vars(row(data="e", status="crash")) | crashed])
+    made = replace(made, frame=pd.concat([frame, other]))
+    section = regret(made)
+    (table,) = section.tables
+
+    assert {line[0].text for line in table.rows} == {"average", "max-ucb"}
+    assert table.rows[0][3].text.startswith("1.00")
+    pulls = [
+        [round(metrics[f"exploitation.{arm}"] * 10) for arm in TwoArms.arms]
+        for _, metrics in found.values()
+    ]
+    asked = sum(map(max, zip(*pulls, strict=True)))
+    assert f"of 1 of 2 datasets and repetitions, asked for {asked} different" in section.text[1]
+    assert f"at most {20 - asked} more" in section.text[1]
+    assert regret(replace(made, read={job_progress: []})) is None

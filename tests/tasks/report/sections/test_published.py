@@ -24,10 +24,10 @@ def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure(made_of):
     ]
     drawn = figures(found)
     assert [figure.title for figure in drawn] == [
-        "Relative error on 2 data sets",
-        "Relative time on 2 data sets",
-        "Relative error on 1 data set where quadratic takes twice the time",
-        "Relative time on 1 data set where quadratic takes twice the time",
+        "Relative error on 2 datasets",
+        "Relative time on 2 datasets",
+        "Relative error on 1 dataset where quadratic takes twice the time",
+        "Relative time on 1 dataset where quadratic takes twice the time",
     ]
     assert [(trace["name"], trace["visible"]) for trace in drawn[0].data] == [
         *((name, True) for name in (*BASELINES, "apple-best")),
@@ -38,7 +38,7 @@ def test_the_page_shows_a_row_an_algorithm_and_a_curve_a_figure(made_of):
     assert drawn[1].data[0]["y"] == [0, 1, 2, 2]
 
 
-def test_without_a_data_set_of_all_baselines_there_is_no_section(made_of):
+def test_without_a_dataset_of_all_baselines_the_page_has_no_section(made_of):
     made = made_of(None, [])
     suite = SimpleNamespace(relative_to=["linear", "quartic"])
 

@@ -3,12 +3,12 @@
 from leaseboard.tasks.folder.results import shown_at
 from leaseboard.tasks.report.material import Material, read_logs
 from leaseboard.tasks.report.sections import READERS, SECTIONS
-from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.summary import compared
 
 
 def test_a_section_of_a_run_without_logs_is_made_all_the_same(run_folder, suite, tmp_path):
-    """What a section asks of the logs, a reader gives; none that is forgotten goes unseen."""
+    """A reader gives each section what it asks of the logs; a forgotten one fails here."""
     frame = as_frame(shown_at(run_folder))
     read, damaged = read_logs(tmp_path, frame, READERS)
     made = Material("", frame, suite, compared(frame, suite), read, damaged)

@@ -11,8 +11,8 @@ from leaseboard.tasks.report.sections.selections import ranks
 def made(*rows):
     frame = pd.DataFrame(
         {
-            "label": name, "algorithm": name, "data": "d", "repetition": 0, "status": "ok",
-            "complete": True, "score": score, "bench": "samples",
+            "name": name, "algorithm": name, "data": "d", "repetition": 0, "status": "ok",
+            "complete": True, "score": score, "environment": "samples",
             "metrics": {"configurations": 4.0, "selection_cpu_seconds": seconds,
                         "selection_wall_seconds": seconds},
         }

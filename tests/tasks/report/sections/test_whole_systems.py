@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.report.sections.whole_systems import own_processes, systems
-from leaseboard.tasks.score.compared import compared
 from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.summary import compared
 
 SCORES = {
     "ours": {"x": [0.90, 0.92], "y": [0.80, 0.79]},
@@ -14,12 +14,12 @@ SCORES = {
 }
 
 
-def made(scores=SCORES, bench="systems"):
+def made(scores=SCORES, environment="systems"):
     frame = as_frame(
         [
             Result(
-                key=f"{label}{data}{i}", algorithm=label, label=label, data=data, digest="d",
-                seed=i, environment_seed=i, repetition=i, bench=bench,
+                key=f"{label}{data}{i}", algorithm=label, name=label, data=data, digest="d",
+                seed=i, environment_seed=i, repetition=i, environment=environment,
                 status="skipped" if score is None else "ok", score=score, direction="max",
                 metric="test_accuracy", metrics={"overrun": i / 10}, cpu_seconds=30.0,
             )
@@ -29,7 +29,7 @@ def made(scores=SCORES, bench="systems"):
         ]
     )  # fmt: skip
     found = compared(frame)
-    labels = [row.label for row in found.board.rows]
+    labels = [row.name for row in found.board.rows]
     return SimpleNamespace(frame=frame, found=found, labels=labels, names={"y": "Why"},
                            name=lambda data: {"y": "Why"}.get(data, data))  # fmt: skip
 
@@ -49,8 +49,8 @@ def test_the_page_says_where_a_system_is_worst():
     assert [line[0].text for line in by_table.rows] == ["x", "Why"]
 
 
-def test_without_the_reference_or_on_another_bench_there_is_no_section():
-    assert systems(made(bench="samples")) is None
+def test_without_the_reference_or_on_another_environment_the_page_has_no_section():
+    assert systems(made(environment="samples")) is None
     assert systems(made({name: SCORES[name] for name in ("ours", "flaml-default")})) is None
 
 
@@ -67,12 +67,13 @@ SYSTEMS = {
 }
 
 
-def processes(jobs=JOBS, bench="stream"):
+def processes(jobs=JOBS, environment="stream"):
     frame = as_frame(
         [
             Result(
-                key=f"{label}{i}", algorithm=label, label=label, data="x", digest="d",
-                seed=i, environment_seed=i, repetition=i, bench=bench if memory else "",
+                key=f"{label}{i}", algorithm=label, name=label, data="x", digest="d",
+                seed=i, environment_seed=i, repetition=i,
+                environment=environment if memory else "",
                 direction="min", status=status, score=0.5 if status == "ok" else None,
                 metric="progressive_mse",
                 metrics={} if memory is None else {"peak_memory_mb": memory},
@@ -83,7 +84,7 @@ def processes(jobs=JOBS, bench="stream"):
             for i, (status, memory) in enumerate(ended)
         ]
     )  # fmt: skip
-    labels = [row.label for row in compared(frame).board.rows]
+    labels = [row.name for row in compared(frame).board.rows]
     return SimpleNamespace(frame=frame, labels=sorted(labels))
 
 
@@ -101,7 +102,7 @@ def test_what_other_libraries_took_and_how_they_failed():
         "river-alma": ["1", "3", "4", "118", "118", "0", "0", "1"],
         "flaml-autovw": ["0", "–", "–", "–", "–", "0", "1", "0"],
     }
-    assert [text[:28] for text in found.text] == ["Learners of other libraries,"]
+    assert [text[:28] for text in found.text] == ["Learners of other libraries:"]
 
 
 def test_a_system_that_never_finished_is_there_with_its_last_word():
@@ -123,9 +124,5 @@ def test_a_system_that_never_finished_is_there_with_its_last_word():
 def test_a_long_last_word_is_cut_and_whole_in_its_hint():
     jobs = {"flaml-default": [("crash", None)] * 3, "river-hat": [("ok", 1.0)]}
     word = own_processes(processes(jobs)).tables[0].rows[0][-1]
-
     assert (len(word.text), len(word.hint)) == (120, len("crash 2: ") + 2 * 80)
-
-
-def test_without_them_there_is_no_section():
     assert own_processes(processes({"chacha": JOBS["chacha"]})) is None

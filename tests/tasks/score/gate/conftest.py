@@ -14,7 +14,7 @@ from leaseboard.tasks.jobs.suites.suite import load_suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.gate.baseline import read_baseline
-from leaseboard.tasks.score.gate.promises import Evidence, measure
+from leaseboard.tasks.score.gate.requirements import Evidence, measure
 
 ROOT = Path(__file__).resolve().parents[4]
 ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"
@@ -22,7 +22,7 @@ ACCEPTED = ROOT / "conf" / "baselines" / "ci.json"
 
 @dataclasses.dataclass
 class Run:
-    """A part of a suite, run here: its results, and its promises measured."""
+    """A part of a suite, run here: its results, and its requirements measured."""
 
     suite: object
     out: Path
@@ -41,29 +41,29 @@ class Run:
 
     @property
     def quantities(self):
-        """The suite's promises, measured."""
+        """Return the suite's requirements, measured."""
         run = Evidence(
             self.frame,
             lambda key: read_partial_log(results.job_folder(self.out, key) / "events.jsonl.gz"),
             self.logged,
         )
-        return [measure(promise, run) for promise in self.suite.promised()]
+        return [measure(requirement, run) for requirement in self.suite.all_requirements()]
 
     def accepted(self):
-        """Of what is accepted of ci, what this part can be compared with."""
+        """Return the accepted scores of ci with which this part can be compared."""
         baseline = read_baseline(ACCEPTED)
-        ran = {(row.label, row.data) for row in self.frame.itertuples()}
-        promised = {promise.identity for promise in self.suite.promised()}
+        ran = {(row.name, row.data) for row in self.frame.itertuples()}
+        required = {each.identity for each in self.suite.all_requirements()}
         return dataclasses.replace(
             baseline,
-            scenarios=tuple(s for s in baseline.scenarios if (s.label, s.data) in ran),
-            promises=tuple(p for p in baseline.promises if p.identity in promised),
+            scenarios=tuple(s for s in baseline.scenarios if (s.name, s.data) in ran),
+            requirements=tuple(p for p in baseline.requirements if p.identity in required),
         )
 
 
 @pytest.fixture
 def part(tmp_path):
-    """Runs a part of a shipped suite: some data and algorithms, and what is promised of them."""
+    """Run a part of a shipped suite: some data and algorithms, and what is required of them."""
 
     def run(name, data=(), algorithms=(), metrics=(), folder="run", repetitions=None):
         suite = load_suite(name, paths.shipped_conf())
@@ -71,14 +71,16 @@ def part(tmp_path):
         contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
         titles = {one.title for one in contenders}
         kept = [
-            promise
-            for promise in suite.promises
-            if (promise.algorithm in titles and promise.over in titles | {None})
-            and (not promise.data or promise.data in {entry.name for entry in entries})
-            and (promise.metric in metrics if metrics else "recorded" not in promise.metric)
+            requirement
+            for requirement in suite.requirements
+            if (requirement.algorithm in titles and requirement.over in titles | {None})
+            and (not requirement.data or requirement.data in {entry.name for entry in entries})
+            and (
+                requirement.metric in metrics if metrics else "recorded" not in requirement.metric
+            )
         ]
         (tmp_path / folder / "jobs").mkdir(parents=True)
-        update = {"data": entries, "algorithms": contenders, "promises": kept}
+        update = {"data": entries, "algorithms": contenders, "requirements": kept}
         update["repetitions"] = repetitions or suite.repetitions
         return Run(suite.model_copy(update=update), tmp_path / folder)
 
@@ -87,12 +89,12 @@ def part(tmp_path):
 
 @pytest.fixture
 def plant(monkeypatch, tmp_path):
-    """Changes a line of a module for the rest of the test, wherever the module is in use."""
+    """Change a line of a module for the rest of the test, wherever the module is in use."""
 
     def change(name, old, new):
         module = sys.modules[name]
         source = Path(module.__file__).read_text()
-        assert source.count(old) == 1, f"{old!r} does not stand once in {name}"
+        assert source.count(old) == 1, f"{old!r} is not there once in {name}"
         copy = tmp_path / f"{name.rpartition('.')[2]}.py"  # numba keeps kernels by file
         copy.write_text(source.replace(old, new))
         planted = ModuleType(name)

@@ -4,18 +4,24 @@ import dataclasses
 import importlib
 import shutil
 
-import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha.safe import aggregate, bayes, ensemble, mixture, odds
-from leaseboard.algorithms.online.live import KernelModels
+from leaseboard.algorithms.chacha.safe import (
+    aggregate,
+    ensemble,
+    log_odds,
+)
+from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import accept
 from leaseboard.tasks.score.gate.verdict import gate
-from leaseboard.tasks.track import Tracker, records
+from leaseboard.tasks.track import records
 from leaseboard.tasks.track.publish import Logged
+from leaseboard.tasks.track.tracker import Tracker
+
+pytestmark = pytest.mark.slow
 
 DATA = (
     {"data": "synthetic:fried?rows=2000&seed=0"},
@@ -32,7 +38,7 @@ def races(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ran(races):
-    """Before anything is planted: read it, or copy it."""
+    """Return a run before anything is planted: read it, or copy it."""
     return races()
 
 
@@ -42,7 +48,7 @@ def baseline(ran):
 
 
 def faster(monkeypatch, factor):
-    """Every model learns with `factor` times the step size that it should have."""
+    """Let every model learn with `factor` times the step size that it should have."""
     start = KernelModels.start
 
     def planted(self, slot, configuration, parent=None):
@@ -79,11 +85,13 @@ def test_a_planted_crash_is_a_failed_run(ran, baseline):
 
 
 def broken(run, baseline=None):
-    """The promises that a run breaks though nothing is wrong with its scores; the gate fails."""
+    """Return the requirements that a run breaks while its scores are as accepted."""
     accepted = accept(run.frame, "ci", date="", versions={})
-    accepted = dataclasses.replace(accepted, promises=tuple(run.suite.promised()))
+    accepted = dataclasses.replace(accepted, requirements=tuple(run.suite.all_requirements()))
     verdict = gate(run.frame, accepted, quantities=run.quantities)
-    found = [kept.promise.name.partition(" on ")[0] for kept in verdict.promises if kept.fails]
+    found = [
+        each.requirement.name.partition(" on ")[0] for each in verdict.requirements if each.fails
+    ]
     assert verdict.exit_code == (1 if found else 0)
     assert {check.verdict for check in verdict.checks} == {"same"}
     return found
@@ -131,26 +139,35 @@ def test_a_broken_guarantee_fails_even_where_no_score_is_worse(fault, part, plan
     assert broken(part(*which)) == expected
 
 
-def test_an_aggregate_that_follows_the_worst_breaks_its_promise(part, monkeypatch):
+def follow_the_worst(monkeypatch, experts):
+    """Let each block begin with all weight on the expert that lost most."""
+    learn = ensemble.Ensemble.learn
+
+    def wrong(self, *given):
+        weights, lost = experts(self)
+        weights[:] = 1e-12
+        weights[len(weights) - len(lost) + lost.argmax()] = 1.0
+        learn(self, *given)
+
+    monkeypatch.setattr(ensemble.Ensemble, "learn", wrong)
+
+
+def test_an_aggregate_that_follows_the_worst_breaks_its_requirement(part, monkeypatch):
     which = ("ci-streams", ["2dplanes"], ["vanilla", "chacha"])
-    monkeypatch.setattr(ensemble, "mix", mixture.mix.py_func)
     assert broken(part(*which, folder="before")) == []
-
-    def wrong(experts, label, shown, width, state, importance):
-        """The nearer a forecast was to the label, the farther it is said to be."""
-        away = np.abs(experts - shown)
-        turned = shown + away.max() + away.min() - away
-        aggregate.weigh(turned, label, shown, width, state, importance)
-
-    monkeypatch.setattr(mixture, "weigh", wrong)
+    follow_the_worst(
+        monkeypatch,
+        lambda it: (it.known.aggregated[aggregate.FIELDS :], it.known.scores[it.baselines]),
+    )
     assert "share_of_bound of chacha" in broken(part(*which))
 
 
-def test_odds_that_follow_the_worst_break_their_promise(part, monkeypatch):
+def test_odds_that_follow_the_worst_break_their_requirement(part, monkeypatch):
     which = ("ci-streams", ["classes"], ["vanilla", "chacha"])
-    monkeypatch.setattr(ensemble, "tell_odds", odds.tell_odds.py_func)
     assert broken(part(*which, folder="before")) == []
-    monkeypatch.setattr(odds, "update", lambda chances, state: bayes.update(1 - chances, state))
+    follow_the_worst(
+        monkeypatch, lambda it: (it.log_odds.bayes[1:], it.log_odds.lost[: log_odds.N_EXPERTS])
+    )
     assert broken(part(*which)) == ["nats_over_best of chacha"]
 
 
@@ -158,13 +175,12 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
     run = part(*which, folder="before", repetitions=12)
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
-    plant(
-        "leaseboard.algorithms.chacha.chacha", "memory=self.memory,", "memory=self.memory / 500,"
-    )
+    name = "leaseboard.algorithms.chacha.chacha"
+    plant(name, "gamma=1.0 - 1.0 / self.memory,", "gamma=1.0 - 500.0 / self.memory,")
     run = part(*which, repetitions=12)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1
-    assert [check.name for check in verdict.checks if check.fails] == [
+    assert [check.title for check in verdict.checks if check.fails] == [
         "chacha on synthetic:fried?rows=3000&seed=0"
     ]
 
@@ -181,11 +197,11 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
 )
 def test_what_tracking_drops_is_missed(lost, metrics, part, tmp_path, empty_store, monkeypatch):
     """The log says it, MLflow does not."""
-    told = records.Metric
+    metric = records.Metric
 
     def drop(points):
         return [
-            told(key, value, round(at))
+            metric(key, value, round(at))
             for key, value, at in points
             if key not in lost and value is not None
         ]

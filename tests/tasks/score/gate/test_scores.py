@@ -1,4 +1,4 @@
-"""The gate's promises: what fails it, what does not, and what its exit code says."""
+"""The gate's requirements: what fails it, what does not, and what its exit code says."""
 
 import dataclasses
 import json
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.gate import simulate
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import accept, dropped
@@ -30,7 +30,7 @@ def frame_of(scores, direction="min", **fields):
             results.append(
                 Result(
                     key=f"{zlib.crc32(f'{label} {data}'.encode())}-{repetition}",
-                    algorithm=label, label=label, data=data,
+                    algorithm=label, name=label, data=data,
                     seed=2345 + repetition, environment_seed=0, repetition=repetition,
                     status="ok" if ok else cell, reason="" if ok else f"why <{cell}>",
                     score=cell if ok else None, direction=direction, **values,
@@ -49,13 +49,13 @@ def scaled(factor, key=CHACHA):
 
 
 def tolerant(baseline, tolerance):
-    """Each scenario with a tolerance of its own."""
+    """Give each scenario a tolerance of its own."""
     own = [dataclasses.replace(one, tolerance=tolerance) for one in baseline.scenarios]
     return dataclasses.replace(baseline, scenarios=tuple(own))
 
 
 def verdicts(verdict):
-    return {(check.label, check.data): check.verdict for check in verdict.checks}
+    return {(check.name, check.data): check.verdict for check in verdict.checks}
 
 
 NEW = ("apple", "x")
@@ -97,13 +97,13 @@ def test_other_data_or_another_metric_cannot_be_compared():
         verdict = gate(frame_of(SCORES, **field), accepted())
         assert (set(verdicts(verdict).values()), verdict.exit_code) == ({"changed"}, 1)
     frame = frame_of(SCORES)
-    frame.loc[frame["label"] == "vanilla", "digest"] = "other"
+    frame.loc[frame["name"] == "vanilla", "digest"] = "other"
     assert gate(frame, accepted()).exit_code == 1
 
 
 def test_a_large_mean_drop_that_may_be_chance_passes():
     noisy = {**SCORES, CHACHA: [4.9, *(score - 0.01 for score in SCORES[CHACHA][1:])]}
-    (check,) = [c for c in gate(frame_of(noisy), accepted()).checks if c.label == "chacha"]
+    (check,) = [c for c in gate(frame_of(noisy), accepted()).checks if c.name == "chacha"]
     assert check.drop.value > 0.05
     assert (check.verdict, check.wanted) == ("passed", 0)
     assert "chance explains it" in check.explanation
@@ -123,7 +123,7 @@ def test_a_scenario_with_its_own_tolerance():
     assert gate(frame_of(scaled(1.2)), baseline).exit_code == 1
 
 
-def test_what_is_accepted_anew_keeps_its_tolerance_and_names_what_is_lost():
+def test_what_is_accepted_again_keeps_its_tolerance_and_names_what_is_lost():
     before = tolerant(accepted(), 0.1)
     frame = frame_of({CHACHA: SCORES[CHACHA]})
     after = accept(frame, "ci", date="", versions={}, before=before)
@@ -169,36 +169,15 @@ def test_one_that_was_exact_and_now_varies_regresses_where_it_is_worse():
     assert one([1.0] * 12, [0.9, *varies[:5], *([0.8] * 6)]).verdict == "passed"
 
 
-@pytest.mark.parametrize(("changed", "verdict"), [(40, "regressed"), (41, "passed")])
-def test_the_level_is_shared_among_the_scenarios_that_changed(changed, verdict):
+def test_the_level_is_shared_among_the_scenarios_that_changed():
     """All of 12 pairs worse happens by chance once in 4,096: ALPHA / (2 m) down to m = 40."""
     old = list(np.linspace(1.0, 1.2, 12))
-    before = {("a", f"d{i}"): old for i in range(changed)}
-    after = {key: [*(score * 0.99 for score in old[:6]), *old[6:]] for key in before}
-    after["a", "d0"] = [1.1 * score for score in old]
-    checks = gate(frame_of(after), accepted(before)).checks
-    assert next(check for check in checks if check.data == "d0").verdict == verdict
-
-
-def play(rng, scenarios, first, draw, worse=0.0, sd=0.01):
-    """Run one gate to its end; returns its verdict and the repetitions that it added.
-
-    The new scores are drawn again; those of the first scenario are worse by `worse`.
-    """
-    old = {("a", f"d{i}"): 1 + sd * draw(rng, 24) for i in range(scenarios)}
-    new = {key: 1 + sd * draw(rng, 24) for key in old}
-    new["a", "d0"] = new["a", "d0"] + worse
-    baseline = accepted({key: list(scores) for key, scores in old.items()})
-    pairs = dict.fromkeys(old, first)
-    while True:
-        frame = frame_of({key: list(new[key][:n]) for key, n in pairs.items()})
-        verdict = gate(frame, baseline)
-        more = {
-            (check.label, check.data): check.wanted for check in verdict.checks if check.wanted
-        }
-        if not more:
-            return verdict, sum(pairs.values()) - first * scenarios
-        pairs |= more
+    for changed, verdict in ((40, "regressed"), (41, "passed")):
+        before = {("a", f"d{i}"): old for i in range(changed)}
+        after = {key: [*(score * 0.99 for score in old[:6]), *old[6:]] for key in before}
+        after["a", "d0"] = [1.1 * score for score in old]
+        checks = gate(frame_of(after), accepted(before)).checks
+        assert next(check for check in checks if check.data == "d0").verdict == verdict
 
 
 DRAWS = {
@@ -209,21 +188,19 @@ DRAWS = {
 }
 
 
-@pytest.mark.parametrize("first", [1, 2, 3, 5])
-@pytest.mark.parametrize("draw", DRAWS)
-def test_gates_of_neutral_changes_pass(draw, first):
+@pytest.mark.slow
+def test_gates_of_neutral_changes_pass_and_a_worse_scenario_is_found():
     """The simulation of benchmarks.gate, of many gates, is as strict as the theorem."""
-    alarms, added, *_ = simulate(DRAWS[draw], first, gates=150, scenarios=2, seed=first)
-    assert alarms <= 0.05  # of 150 gates at .02, eight are beyond chance (p .01)
-    assert added <= max(2, 6 / first)
-
-
-@pytest.mark.parametrize("first", [2, 3, 5])
-@pytest.mark.parametrize("draw", DRAWS)
-def test_a_scenario_that_is_worse_by_five_times_the_noise_is_found(draw, first):
-    rng = np.random.default_rng(first)
-    played = [play(rng, 3, first, DRAWS[draw], worse=0.05)[0] for _ in range(5)]
-    assert [verdict.checks[0].verdict for verdict in played] == ["regressed"] * 5
+    for first, draw in enumerate(DRAWS, start=1):
+        alarms, added, *_ = simulate(DRAWS[draw], first, gates=150, scenarios=2, seed=first)
+        assert alarms <= 0.05  # of 150 gates at .02, eight are beyond chance (p .01)
+        assert added <= max(2, 6 / first)
+        rng = np.random.default_rng(first)
+        old, new = 1 + 0.01 * DRAWS[draw](rng, (2, 24))
+        pairs = first
+        while (check := one(list(old), list(new[:pairs] + 0.05))).wanted:
+            pairs = check.wanted
+        assert check.verdict == "regressed", draw
 
 
 def test_nothing_compared_has_its_own_code():
@@ -241,19 +218,6 @@ def test_many_failures_do_not_wrap_around_to_success():
     assert dataclasses.replace(verdict, checks=verdict.checks * 256).exit_code == 1
 
 
-def test_reruns_with_noise_pass_and_a_planted_regression_is_caught():
-    """Of 20 noisy reruns without a change none fails; with 3 % worse scores all 20 do."""
-    random = np.random.default_rng(0)
-    scores = {CHACHA: list(random.normal(1.0, 0.05, 20))}
-    baseline = accepted(scores)
-    for _ in range(20):
-        noise = 1 + random.normal(0, 0.002, 20)
-        calm = {CHACHA: list(np.array(scores[CHACHA]) * noise)}
-        worse = {CHACHA: list(np.array(scores[CHACHA]) * noise * 1.03)}
-        assert gate(frame_of(calm), baseline).exit_code == 0
-        assert gate(frame_of(worse), baseline).exit_code == 1
-
-
 def test_what_failed_ended_early_or_never_ran_cannot_be_accepted():
     early = frame_of(SCORES)
     early.loc[0, ["complete", "reason"]] = [False, "ended early: 1 of 500 examples"]
@@ -262,12 +226,12 @@ def test_what_failed_ended_early_or_never_ran_cannot_be_accepted():
         (early, r"1 of 24 jobs .*: ended early: 1 of 500 examples"),
         (frame_of({CHACHA: ["skipped"]}), "nothing to accept"),
     ):
-        with pytest.raises(UsageError, match=words):
+        with pytest.raises(LeaseboardError, match=words):
             accept(frame, "ci", date="", versions={})
 
 
 def everything():
-    """A verdict with every kind of check, and names that hold markup."""
+    """Return a verdict with every kind of check, and names that hold markup."""
     hostile = {("<b>|x</b>", "d&d"): [1.0, 2.0], ("gone", "x"): [1.0]}
     now = {**scaled(1.03), ("<b>|x</b>", "d&d"): [1.0, "crash"], ("new", "x"): [1.0]}
     return gate(frame_of(now), accepted({**SCORES, **hostile}), names={"x": "the x"})
@@ -305,16 +269,13 @@ def test_json_holds_every_check():
     assert regressed["fails"] is True
 
 
-@pytest.mark.parametrize(
-    "trouble", [{"problems": ("the store is gone",)}, {"slower": ("a on x",)}]
-)
-def test_every_form_says_the_same_of_trouble_beyond_the_scores(trouble):
-    verdict = gate(frame_of(SCORES), accepted(), **trouble)
-    code = 2 if "problems" in trouble else 1
-    assert verdict.exit_code == json.loads(as_json(verdict))["exit_code"] == code
-    assert "Gate failed" in markdown(verdict)
-    root = ET.fromstring(junit(verdict))
-    assert int(root.get("errors")) + int(root.get("failures")) == 1
+def test_every_form_reports_trouble_beyond_the_scores():
+    for trouble, code in (({"problems": ("the store is gone",)}, 2), ({"slower": ("a on x",)}, 1)):
+        verdict = gate(frame_of(SCORES), accepted(), **trouble)
+        assert verdict.exit_code == json.loads(as_json(verdict))["exit_code"] == code
+        assert "Gate failed" in markdown(verdict)
+        root = ET.fromstring(junit(verdict))
+        assert int(root.get("errors")) + int(root.get("failures")) == 1
 
 
 def test_a_drop_and_its_explanation_have_one_sign():

@@ -1,0 +1,342 @@
+"""The hold-out environment: learn on the training rows, then be scored on the test rows, once.
+
+An algorithm may learn parts of the examples in parallel, at nodes that the environment has.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaseboard.algorithms import seeds
+from leaseboard.algorithms.base import Algorithm, Environment, Score
+from leaseboard.algorithms.environments.arrays import (
+    largest,
+    losses,
+    read_only,
+    squared_losses,
+    taken,
+)
+from leaseboard.algorithms.environments.stream import Progressive
+from leaseboard.algorithms.events import Measured
+from leaseboard.algorithms.measures import Measures, of_test
+
+Rows: TypeAlias = Any
+"""A float32 array in C order, or a ``scipy.sparse.csr_array`` of sorted rows (scipy has no types,
+so neither has this)."""
+
+Floats = NDArray[np.float32]
+
+ONE_CLASS = "one_class"
+"""The metric of a run that predicts one class for all test rows although they have more."""
+
+SAYS_NOTHING = "one class is predicted for all test rows, which have more"
+
+
+Learned = TypeVar("Learned")
+
+
+class Nodes(Protocol):
+    """Map over the shards of a dataset, as any ``concurrent.futures.Executor`` has it."""
+
+    def map(self, step: Callable[..., Learned], /, *shards: Iterable[Any]) -> Iterator[Learned]:
+        """Return `step` of each shard, in their order; where it runs must not matter."""
+
+
+Cluster = Callable[[int], AbstractContextManager[Nodes]]
+"""So many nodes, for as long as the context lasts."""
+
+
+@contextmanager
+def one_by_one(count: int) -> Iterator[Nodes]:
+    """Yield nodes that are calls, one after the other: a job's CPU time is that of all.
+
+    Examples
+    --------
+    >>> with one_by_one(2) as nodes:
+    ...     list(nodes.map(sum, [[1, 2], [3]]))
+    [3, 3]
+    """
+    del count
+    here: Any = SimpleNamespace(map=map)
+    yield here
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Examples in order.
+
+    Attributes
+    ----------
+    rows : ndarray of float32 or csr_array, shape (n_examples, n_features)
+    labels : ndarray of float32, shape (n_examples,)
+        A regression's target, -1 and 1 for two classes, or the number of one of more.
+    tokens : tuple of ndarray of int32, optional
+        For text: the column of each word of each example, in the order of the text; -1 for a
+        word unknown to training and between two text columns.
+    """
+
+    rows: Rows
+    labels: Floats
+    tokens: tuple[NDArray[np.int32], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """Rows and tokens of a `Part`: what an algorithm is shown of the test rows."""
+
+    rows: Rows
+    tokens: tuple[NDArray[np.int32], ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Holdout:
+    """Dataset divided into rows to learn from and rows to be tested on.
+
+    `names` are the features' names, `task` is ``regression`` or ``classification``, `classes` the
+    names of three and more classes by number, empty otherwise. `unit` is 1 in a regression's
+    target, in its own unit.
+    """
+
+    train: Part
+    test: Part
+    names: tuple[str, ...]
+    task: str = "regression"
+    classes: tuple[str, ...] = ()
+    unit: float = 1.0
+
+
+class HoldoutEnvironment(Environment):
+    """One or more passes over the training rows, then one look at the test rows.
+
+    The algorithm hands in, in order, the predictions it made before it learned each example
+    (`record`), and at the end its predictions of the test rows (`submit`). The score is the test
+    error: the mean squared error, or the error rate with the threshold 0. Of three and more
+    classes a prediction is a number for each, shape (n, n_classes), and the largest says which.
+    The anytime curve is the progressive validation loss of the first pass, an estimate of the same
+    quantity that costs nothing and never looks at the test rows. Where only the speed of learning
+    is asked for, the score is the progressive squared loss, and the test rows are not predicted.
+
+    A run that predicts one class for all test rows, although they have more, has the metric
+    `ONE_CLASS`: such an error rate says how common the class is, and nothing else.
+
+    All arrays are read-only, and through its window an algorithm sees no label of a test row.
+
+    Parameters
+    ----------
+    holdout : Holdout
+    seed : int
+        The environment's seed.
+    passes : int
+        How often the training rows may be learned.
+    budget : int, optional
+        Stop after so many examples, passes counted; all by default.
+    score_on : {"test", "progressive"}
+    nodes : callable
+        Where an algorithm that learns in parallel does so.
+    """
+
+    kind: ClassVar[str] = "holdout"
+    to_be_spent: ClassVar[bool] = True
+    actions: ClassVar[frozenset[str]] = frozenset(("record", "skip", "submit", "note"))
+    unit = "examples"
+
+    def __init__(
+        self,
+        holdout: Holdout,
+        seed: int = 0,
+        passes: int = 1,
+        budget: int | None = None,
+        score_on: Literal["test", "progressive"] = "test",
+        nodes: Cluster = one_by_one,
+    ) -> None:
+        super().__init__()
+        self.n_train: int = len(holdout.train.labels)
+        available = self.n_train * passes
+        self.budget: int = available if budget is None else min(budget, available)
+        train, test = (
+            Part(
+                read_only(part.rows),
+                read_only(part.labels),
+                None if part.tokens is None else tuple(map(read_only, part.tokens)),
+            )
+            for part in (holdout.train, holdout.test)
+        )
+        self.holdout = replace(holdout, train=train, test=test)
+        questions: Any = Unlabelled(test.rows, test.tokens)
+        self.shown = {"holdout": replace(holdout, train=train, test=questions)}
+        self.seed = seed
+        self.passes = passes
+        self.nodes = nodes
+        self.scores_test = score_on == "test"
+        self.at: int = 0
+        first_pass = min(self.n_train, self.budget)
+        self._task = "classes" if holdout.classes else holdout.task
+        self._progressive = Progressive(train.labels, self._task, first_pass)
+        self._squared_sum = 0.0
+        self._test_error = math.nan
+        self._given: Floats | None = None
+        self._warned: dict[str, float] = {}
+
+    @property
+    def metric(self) -> str:
+        """Name of the loss."""
+        if not self.scores_test:
+            return "progressive_squared"
+        return "test_mse" if self.holdout.task == "regression" else "test_error"
+
+    def record(self, predictions: Floats) -> Iterator[Measured]:
+        """Take the predictions of the next training examples, made before they were learned.
+
+        Parameters
+        ----------
+        predictions : ndarray of float32, shape (n,)
+            Finite, see `taken`. Of three and more classes a number for each, shape (n, n_classes).
+
+        Yields
+        ------
+        Measured
+            In the first pass: the progressive loss at the log-spaced points (1, 2, 5 times
+            powers of ten, and the end) that were passed.
+        """
+        given = taken(predictions, n_classes=len(self.holdout.classes), at=self.at)
+        stop = self.at + len(given)
+        if stop > self.budget:
+            raise ValueError(f"{stop} examples learned on a budget of {self.budget}")
+        left = max(0, min(self.n_train, self.budget) - self.at)  # of the first pass
+        known, labels = given[:left], self.holdout.train.labels[self.at :][: len(given[:left])]
+        self._squared_sum += self._squared(known, labels)
+        for measured in self._progressive.take(self._answers(known)):
+            self.at = self._progressive.at
+            yield measured
+        self.at = stop
+
+    def skip(self, n_examples: int, squared_loss: float) -> None:
+        """Count examples of a learner that reports only its mean squared loss on them."""
+        if self.at + n_examples > self.budget:
+            raise ValueError(f"{n_examples} more examples on a budget of {self.budget}")
+        self.at += n_examples
+        self._squared_sum += squared_loss * n_examples
+
+    def submit(self, predictions: Floats) -> None:
+        """Take the final predictions of the test rows, once; refused ones do not count."""
+        test = self.holdout.test
+        if self._given is not None:
+            raise ValueError("the test rows were predicted before: they are scored once")
+        n_classes = len(self.holdout.classes)
+        given = taken(predictions, len(test.labels), n_classes=n_classes)
+        known = self._answers(given)
+        self._test_error = float(losses(known, test.labels, self._task).mean())
+        if self.holdout.task == "classification":
+            said = known if self.holdout.classes else known > 0
+            if len(np.unique(said)) == 1 < len(np.unique(test.labels)):
+                self._warned[ONE_CLASS] = 1.0
+        self._given = given.copy()
+
+    def score(self) -> Score:
+        """Return the test error, NaN before `submit`; or the progressive loss."""
+        squared = self._squared_sum / (min(self.at, self.n_train) or math.nan)
+        metrics = {"progressive_squared": squared, **self._notes, **self._warned}
+        if self._progressive.at:
+            metrics["progressive"] = self._progressive.mean
+        value = self._test_error if self.scores_test else squared
+        return Score(value, self.metric, "min", metrics)
+
+    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """See `Environment.answers`: of the test rows; None before `submit`."""
+        given, labels = self._given, self.holdout.test.labels
+        if given is None:
+            return None
+        if self.holdout.task == "regression":
+            unit = np.float64(self.holdout.unit)
+            return labels * unit, given * unit
+        many = bool(self.holdout.classes)
+        truth, said = (labels, self._answers(given)) if many else (labels > 0, given > 0)
+        return truth.astype(int), said.astype(int)
+
+    def measures(self) -> Measures:
+        """Return the measures of the test rows; none before `submit`."""
+        answers = self.answers()
+        if answers is None:
+            return {}
+        if self.holdout.task == "regression":
+            return of_test("regression", *answers)
+        n_classes = len(self.holdout.classes)
+        return of_test("classification", *answers, self._given, n_classes=n_classes)
+
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """See `Environment.bars`: many algorithms know two classes, by the sign of a number."""
+        n_classes = len(self.holdout.classes)
+        if not n_classes or algorithm.many_classes:
+            return ""
+        return (
+            f"separates two classes, and the data have {n_classes}: set positive to those that"
+            " are one of the two, or leave it out"
+        )
+
+    def _answers(self, known: Floats) -> Floats:
+        """Return which of three and more classes each prediction names."""
+        return largest(known) if self.holdout.classes else known
+
+    def _squared(self, known: Floats, labels: Floats) -> float:
+        """Return the sum of squared losses; of many classes those of -1 and 1 for each."""
+        if not self.holdout.classes:
+            return float(squared_losses(known, labels).sum())
+        own = np.arange(known.shape[1]) == labels[:, None]
+        return float(squared_losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
+
+    def fresh_copy(self) -> HoldoutEnvironment:
+        """Return a fresh environment with copies of the labels; it shows the same rows."""
+        train, test = (
+            replace(part, labels=part.labels.copy())
+            for part in (self.holdout.train, self.holdout.test)
+        )
+        holdout = replace(self.holdout, train=train, test=test)
+        score_on: Literal["test", "progressive"] = "test" if self.scores_test else "progressive"
+        return HoldoutEnvironment(holdout, self.seed, self.passes, self.budget, score_on)
+
+
+class HoldoutAlgorithm(Algorithm[HoldoutEnvironment]):
+    """Algorithm that runs on a hold-out environment."""
+
+    environment: ClassVar[str] = "holdout"
+    passes: ClassVar[int] = 1
+    """Passes over the training rows that it is made for."""
+
+    parallel: ClassVar[bool] = False
+    """Whether it learns at the environment's nodes."""
+
+
+def split(
+    n_rows: int, seed: int, *, test_share: float = 0.2, order: Literal["shuffled", "kept"]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return which rows to learn from, in which order, and which to test on.
+
+    Parameters
+    ----------
+    n_rows : int
+    seed : int
+        The environment's seed: all algorithms of a repetition meet the same split.
+    test_share : float
+        Share of the rows to test on; at least one row stays on each side.
+    order : {"shuffled", "kept"}
+        ``kept`` draws at random which rows are in which part, and leaves both in the order of
+        the data. Some of the paper's sets were learned so.
+
+    Examples
+    --------
+    >>> train, test = split(5, 0, order="kept")
+    >>> len(train), len(test), sorted([*train.tolist(), *test.tolist()])
+    (4, 1, [0, 1, 2, 3, 4])
+    """
+    n_test = min(max(1, round(n_rows * test_share)), n_rows - 1)
+    shuffled = seeds.generator(seed, "holdout").permutation(n_rows)
+    train, test = shuffled[: n_rows - n_test], shuffled[n_rows - n_test :]
+    return (train, test) if order == "shuffled" else (np.sort(train), np.sort(test))

@@ -1,0 +1,339 @@
+"""The pulls environment: one pull is one tuning trial of an arm, such as a learning algorithm."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
+
+from leaseboard.algorithms.base import Algorithm, Cost, Environment, Score
+from leaseboard.algorithms.errors import AuditError, LeaseboardError, UsageError
+from leaseboard.algorithms.events import Event, TrialFinished
+
+Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
+
+OVERRUN = "the budget ended during this trial"
+UNAFFORDABLE = "the arm's next trial would take longer than what is left of the budget"
+OVER_ITS_SHARE = "the trial's share of the budget ended"
+LEAST_TRIALS = 2
+"""What is left of a budget that is shared out shall be enough for so many trials."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Result of one tuning trial: a recorded value that every policy replays.
+
+    Attributes
+    ----------
+    arm : int
+        Whose hyperparameters `parameters` are.
+    parameters : mapping
+        Only those that are active.
+    reward : float
+        The validation score in [0, 1]; 0 if the trial failed.
+    test : float or None
+        For the record: policies always see None.
+    cpu_seconds, wall_seconds : float
+        What the trial cost when it was run, the optimiser's suggestion included.
+    status : str
+        ``ok``, ``crash``, ``timeout``, ``memout`` or ``diverged``.
+    reason : str
+        Why it failed.
+    fidelity : float
+        The share of the training rows it saw; what it is charged in units of trials.
+    seed : int, optional
+        Of the learner, with which its model is made again; None without a learner.
+    ended : bool
+        False if it was stopped after the seconds that it was given, or not begun because it would
+        take longer. Nothing is known of it, unless its status is ``ok``: then its reward is of a
+        part of it, its fidelity says of which, and asking for it again goes on with it.
+    measures : mapping of str to float
+        Of the test rows, for the record: policies see none.
+    """
+
+    arm: int
+    parameters: Mapping[str, Any]
+    reward: float
+    test: float | None
+    cpu_seconds: float
+    wall_seconds: float
+    status: str = "ok"
+    reason: str = ""
+    fidelity: float = 1.0
+    seed: int | None = None
+    ended: bool = True
+    measures: Mapping[str, float] = field(default_factory=dict)
+
+
+class Trials(ABC):
+    """Source of trials: the trial store, a table, another framework, or a synthetic problem.
+
+    Trial `n` of an arm is one fixed value: it does not depend on the policy that pulls it.
+
+    Attributes
+    ----------
+    arms : tuple of str
+        The arms' names.
+    tunable : tuple of bool
+        Whether an arm has any hyperparameter; if not, all its trials are alike.
+    spent_cpu_seconds : float
+        CPU seconds that were really spent on trials that were not recorded before.
+    """
+
+    arms: tuple[str, ...]
+    tunable: tuple[bool, ...]
+    spent_cpu_seconds: float = 0.0
+
+    @abstractmethod
+    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
+        """Return trial number `n`, from 0, of the optimiser that tunes `arm` alone.
+
+        Where trials can be stopped, one that does not end within `seconds` has not `ended`, and
+        can be asked for again.
+        """
+
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        """Return trial number `n`, from 0, of an `optimiser` of all arms' space at once.
+
+        Raises UsageError where arms have no hyperparameters of ours.
+        """
+        arms = ", ".join(self.arms[:3])
+        raise UsageError(f"{optimiser} cannot run: {arms} have no hyperparameters to tune jointly")
+
+    def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
+        """Run the trials (arm, n) in parallel, each within `seconds`, if that is possible."""
+
+    def n_trials(self, arm: int) -> float:
+        """Return how many trials `arm` has in all: where a framework stops by itself, some."""
+        return math.inf
+
+
+class NoTrialError(LeaseboardError):
+    """The budget ended before any trial."""
+
+
+class PullsEnvironment(Environment):
+    """Arms to pull until the budget is spent; the score is the best trial's validation score.
+
+    A trial that would end after the budget is cut off: it is charged what was left and its
+    reward is 0, because its score would not have been seen.
+
+    Policies see no test score; the log gets them in `completed`.
+
+    Parameters
+    ----------
+    trials : Trials
+    budget : float
+        In `unit`.
+    unit : {"trials", "cpu_seconds", "wall_seconds"}
+        Recorded seconds make a budget in time that is the same on every replay.
+    seed : int
+        The environment's seed.
+    metric : str
+        The name of the validation score.
+    shares : bool
+        Under a budget in seconds a trial may take half of what is left, and an arm's first
+        one its share: what is left, divided by the arms that were not pulled yet. One that takes
+        longer is cut off, and the arm's next pull is that trial again. And a trial on a share
+        of the rows can be the best until there is one on more of them. One that has ended counts
+        although it took more than it might, if that is left of the budget.
+    """
+
+    kind: ClassVar[str] = "pulls"
+    to_be_spent: ClassVar[bool] = True
+    paid: ClassVar[frozenset[str]] = frozenset(("pull", "pull_joint"))
+    actions: ClassVar[frozenset[str]] = paid | {"note"}
+
+    def __init__(
+        self,
+        trials: Trials,
+        budget: float,
+        unit: Unit = "trials",
+        seed: int = 0,
+        metric: str = "validation_accuracy",
+        *,
+        shares: bool = False,
+    ) -> None:
+        super().__init__()
+        if not budget >= 0:
+            raise UsageError(f"a budget of {budget} {unit} is negative: give some, or 0 for none")
+        self.unit: Unit = unit
+        self.budget = budget
+        self.seed = seed
+        self.metric = metric
+        self.at: float = 0
+        self.arms = trials.arms
+        self.tunable = trials.tunable
+        self.best: Trial | None = None
+        self.shares = shares
+        self._cost = Cost()
+        self._trials = trials
+        self._next = [0] * len(trials.arms)
+        self._pulls = [0] * len(trials.arms)
+        self._best: Trial | None = None
+        self._unreported: tuple[deque[Trial], ...] = tuple(deque() for _ in trials.arms)
+        self._joint_pulls: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+
+    @property
+    def pulls(self) -> list[int]:
+        """Number of trials of each arm."""
+        return list(self._pulls)
+
+    @property
+    def cost(self) -> Cost:
+        """Cost of all trials when they were run; replayed ones add nothing to what is spent."""
+        return replace(self._cost, spent_cpu_seconds=self._trials.spent_cpu_seconds)
+
+    def prefetch(self, arms: Sequence[int]) -> None:
+        """Announce the arms that will be pulled next, each once, for any rewards."""
+        if len(arms) > 1:
+            left = self.budget - self.at
+            some = arms if self.unit != "trials" else arms[: int(left)]
+            most = min(map(self._may_take, arms))
+            if self.unit == "cpu_seconds":  # which add up, where wall seconds pass for all
+                most = min(most, left / len(arms))
+            self._trials.prefetch([(arm, self._next[arm]) for arm in some], self._limit(most))
+
+    def exhausted(self, arm: int) -> bool:
+        """Return whether `arm` has no trial left."""
+        return self._pulls[arm] >= self._trials.n_trials(arm)
+
+    def pull(self, arm: int) -> Trial:
+        """Return the next trial of `arm`; the budget is charged its recorded cost."""
+        most = self._may_take(arm)
+        return self._charge(self._trials.trial(arm, self._next[arm], self._limit(most)), most)
+
+    def pull_joint(self, optimiser: str) -> Trial:
+        """Return the next trial of an optimiser that chooses the arm itself."""
+        n, left = self._joint_pulls[optimiser], self.budget - self.at
+        trial = self._trials.joint_trial(optimiser, n, self._limit(left))
+        self._joint_pulls[optimiser] += 1
+        return self._charge(trial, left)
+
+    def _limit(self, most: float) -> float:
+        """Return the seconds of a trial that may cost `most` units."""
+        return math.inf if self.unit == "trials" else most
+
+    def completed(self, event: Event) -> Event:
+        """Return the log's form of an event: a trial's with its test score.
+
+        Raises
+        ------
+        AuditError
+            If it is of a trial that was not run, or has another reward.
+        """
+        if not isinstance(event, TrialFinished):
+            return event
+        if not self._unreported[event.arm]:
+            raise AuditError(f"a trial of arm {event.arm} is reported that was not run")
+        trial = self._unreported[event.arm].popleft()
+        if event.reward != trial.reward:
+            raise AuditError(
+                f"a trial of arm {event.arm} is reported with the reward {event.reward:g},"
+                f" it had {trial.reward:g}"
+            )
+        return replace(event, test=trial.test)
+
+    def fresh_copy(self) -> PullsEnvironment:
+        """Return a fresh environment on the same trials, which are replayed alike."""
+        return PullsEnvironment(
+            self._trials, self.budget, self.unit, self.seed, self.metric, shares=self.shares
+        )
+
+    def score(self) -> Score:
+        """Return the best trial's validation score; NaN without a pull.
+
+        Its metrics hold the exploitation rate of each arm: its share of the pulls.
+
+        Raises
+        ------
+        LeaseboardError
+            If all trials failed.
+        """
+        pulled = sum(self._pulls)
+        if not pulled:
+            return Score(math.nan, self.metric, "max")
+        best = self._best
+        if best is None:
+            raise self._why_nothing()
+        metrics = {
+            **best.measures,
+            "test": math.nan if best.test is None else best.test,
+            "trials": float(pulled),
+            "failed_trials": float(self._failures.total()),
+            "arms_pulled": float(sum(count > 0 for count in self._pulls)),
+        }
+        for arm, pulls in zip(self.arms, self._pulls, strict=True):
+            metrics[f"exploitation.{arm}"] = pulls / pulled
+        return Score(best.reward, self.metric, "max", self._notes | metrics)
+
+    def _may_take(self, arm: int) -> float:
+        """Return what a trial of `arm` may cost."""
+        left, waiting = self.budget - self.at, self._pulls.count(0)
+        if not self.shares or self.unit == "trials":
+            return left
+        return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
+
+    def _charge(self, trial: Trial, most: float) -> Trial:
+        """Charge `trial`, which may cost `most`, and return what a policy sees of it."""
+        cost = trial.fidelity if self.unit == "trials" else getattr(trial, self.unit)
+        if trial.status == "ok" and not math.isfinite(trial.reward):
+            trial = _failed(trial, "diverged", "the feedback is not a finite number")
+        may_take = self.budget - self.at if self.shares else most
+        if cost > may_take * (1 + 1e-9) or not (trial.ended or trial.status == "ok"):
+            reason = OVERRUN if most == self.budget - self.at else OVER_ITS_SHARE
+            reason = UNAFFORDABLE if trial.reason == UNAFFORDABLE else reason
+            share = may_take / cost if trial.ended else 1.0
+            trial = _failed(trial, "timeout", reason, share)
+            cost *= share
+        elif trial.ended:
+            self._next[trial.arm] += 1
+        self.at = min(self.budget, self.at + cost)
+        self._pulls[trial.arm] += 1
+        self._unreported[trial.arm].append(trial)
+        feedback = replace(trial, parameters=dict(trial.parameters), test=None, measures={})
+        self._cost = self._cost.plus(trial.cpu_seconds, trial.wall_seconds)
+        if trial.status != "ok":
+            self._failures[trial.reason] += 1
+        elif (trial.fidelity == 1 or self.shares) and _standing(trial) > _standing(self._best):
+            self._best, self.best = trial, feedback
+        return feedback
+
+    def _why_nothing(self) -> LeaseboardError:
+        if set(self._failures) <= {OVERRUN, OVER_ITS_SHARE, UNAFFORDABLE}:
+            return NoTrialError(
+                f"no trial was completed in a budget of {self.budget:g} {self.unit}: raise it"
+            )
+        (reason, times), *_ = self._failures.most_common(1)
+        return LeaseboardError(
+            f"all {sum(self.pulls)} trials failed, {times} of them because {reason!r}:"
+            " choose another space or raise the limits of a trial"
+        )
+
+
+class PullsAlgorithm(Algorithm[PullsEnvironment]):
+    """Algorithm that runs on a pulls environment."""
+
+    environment: ClassVar[str] = "pulls"
+
+
+def _standing(trial: Trial | None) -> tuple[float, float]:
+    """Return what trials are compared by: one on more rows is above all on fewer."""
+    return (0.0, -math.inf) if trial is None else (trial.fidelity, trial.reward)
+
+
+def _failed(trial: Trial, status: str, reason: str, share: float = 1.0) -> Trial:
+    """Return `trial` without its score, after `share` of its cost."""
+    return replace(
+        trial,
+        reward=0.0,
+        test=None,
+        cpu_seconds=trial.cpu_seconds * share,
+        wall_seconds=trial.wall_seconds * share,
+        status=status,
+        reason=reason,
+    )

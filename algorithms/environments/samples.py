@@ -1,0 +1,368 @@
+"""The samples environment: train a configuration on s rows, test on s' rows, pay the cost."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from leaseboard.algorithms.base import Algorithm, Cost, Score
+from leaseboard.algorithms.environments.selecting import Probe, SelectionEnvironment
+from leaseboard.algorithms.errors import LeaseboardError, SkipError
+from leaseboard.algorithms.events import Event, LeaseGranted, Parameters
+
+
+@dataclass(frozen=True, slots=True)
+class OutsideDecider:
+    """Search of another library, and what it searches.
+
+    Attributes
+    ----------
+    system : str
+        Whose search it is, such as ``optuna``.
+    settings : mapping of str to value
+        Of the search, in that library's words where it has some.
+    configurations, rows, initial_rows : int
+        How many there are to choose from, the rows of a full training, and of a first probe.
+    """
+
+    system: str
+    settings: Mapping[str, Any]
+    configurations: int
+    rows: int
+    initial_rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeAsked:
+    """Probe that a search asks for next.
+
+    Attributes
+    ----------
+    configuration : int
+        From 0.
+    rows : int
+        Of the sample.
+    fold, folds : int, optional
+        Trained on the sample but for that one of so many folds, and tested on it; without them
+        trained on the sample and tested on held-out rows.
+    """
+
+    configuration: int
+    rows: int
+    fold: int | None = None
+    folds: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """Answer of a search.
+
+    Attributes
+    ----------
+    chosen : int or None
+        None if nothing could be trained.
+    dropped : mapping of int to str
+        Why the others were not chosen.
+    """
+
+    chosen: int | None
+    dropped: Mapping[int, str] = field(default_factory=dict)
+
+
+class DecidingSession(Protocol):
+    """Search that is running."""
+
+    def hear(self) -> ProbeAsked | Decided:
+        """Return what it asks for, or its answer."""
+
+    def report(self, accuracy: float | None) -> None:
+        """Answer what it asked for last; None if that could not be trained."""
+
+    def close(self) -> None:
+        """End it, also while it works."""
+
+
+Deciders = Callable[[OutsideDecider, int], DecidingSession]
+"""Starts a search with a seed, which knows nothing yet; SkipError where its library is missing."""
+
+
+class Probes(ABC):
+    """Source of probes: learners on data, a probe store, or a simulation.
+
+    `measure` must answer alike whenever it is asked alike, costs included.
+
+    Attributes
+    ----------
+    configurations : sequence of dict
+        The candidates C_1 .. C_n, in the order of their identifiers.
+    train_rows, test_rows : int
+        |D_tr| and |D_te|, the rows of a full training and of a full test.
+    """
+
+    configurations: Sequence[Parameters]
+    train_rows: int
+    test_rows: int
+
+    @abstractmethod
+    def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
+        """Train on the first `rows` training rows and test on the first `test_rows` test rows."""
+
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        """Train on the first `rows` training rows but those of a fold, test on that fold.
+
+        Raises SkipError where nothing is trained.
+        """
+        raise SkipError("folds need configurations that are trained: set folds=1")
+
+
+class SamplesEnvironment(SelectionEnvironment):
+    """Selection among given configurations by probes; it keeps the ledger and the score.
+
+    Parameters
+    ----------
+    probes : Probes
+    seed : int
+        The environment's seed: split, shuffle, draw of configurations, learners.
+    budget : float, optional
+        Units that may be consumed. The default, five full trainings of every configuration in
+        rows and no end in seconds, is beyond what any algorithm here can use.
+    unit : {"rows", "seconds"}
+        What the budget counts: training rows, or CPU seconds as recorded.
+    initial_rows : int
+        s_0, the training rows of a first probe.
+    deciders : Deciders, optional
+        Where searches of other libraries are started; without it they are skipped.
+
+    Notes
+    -----
+    A probe is tested on twice its training rows, as the paper's appendix has it, unless the
+    algorithm asks for more, and on all test rows at most; at full size on all of them, so that
+    the accuracy is measured. Its recorded cost is charged, whether it is run now or
+    replayed.
+    """
+
+    kind: ClassVar[str] = "samples"
+    to_be_spent: ClassVar[bool] = False
+    paid: ClassVar[frozenset[str]] = frozenset(
+        ("probe", "probe_fold", "train", "retest", "confirm")
+    )
+    actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
+
+    def __init__(
+        self,
+        probes: Probes,
+        seed: int = 0,
+        budget: float | None = None,
+        unit: str = "rows",
+        initial_rows: int = 1000,
+        deciders: Deciders | None = None,
+    ) -> None:
+        super().__init__(probes.configurations)
+        if unit not in ("rows", "seconds"):
+            raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
+        self._probes = probes
+        self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
+        self.initial_rows = min(initial_rows, self.train_rows)
+        self.seed = seed
+        self.unit = unit
+        most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
+        self.budget = most if budget is None else float(budget)
+        self._sizes: list[tuple[int, int]] = []
+        self._selection: Cost | None = None
+        self._deciders = deciders
+
+    def tested_on(self, rows: int, tested: int = 2) -> int:
+        """Return |S_te| of a probe on `rows` training rows, `tested` for each of them."""
+        return self.test_rows if rows == self.train_rows else min(tested * rows, self.test_rows)
+
+    def probe(
+        self,
+        configuration: int,
+        rows: int,
+        *,
+        train: bool = True,
+        seconds: float = math.inf,
+        tested: int = 2,
+    ) -> Generator[Event, None, Probe | None]:
+        """Probe a configuration on `rows` rows and pay for it.
+
+        Parameters
+        ----------
+        configuration, rows : int
+        train : bool
+            Whether the accuracy on the training rows is wanted, and paid for.
+        seconds : float
+            CPU seconds that this probe may take.
+        tested : int
+            Rows to test on for each that is trained on.
+
+        Returns
+        -------
+        Probe or None
+            None when the budget or `seconds` ended before the probe did: nothing is learned
+            from it, and the time that was left is spent.
+        """
+        train = train and rows != self.train_rows
+        test_rows = self.tested_on(rows, tested)
+
+        def measure() -> Probe:
+            return self._probes.measure(configuration, rows, test_rows)
+
+        return (yield from self._paid_for(configuration, rows, measure, train, seconds))
+
+    def probe_fold(
+        self, configuration: int, rows: int, fold: int, folds: int
+    ) -> Generator[Event, None, Probe | None]:
+        """Cross-validate a configuration on one fold of a sample and pay for it.
+
+        No held-out row is part of it. None when the budget ended before it did.
+
+        Parameters
+        ----------
+        configuration : int
+        rows : int
+            Of the sample, those to be tested on among them.
+        fold, folds : int
+            Which of how many is tested on.
+
+        Raises
+        ------
+        SkipError
+            If the probes know no folds.
+        """
+
+        def measure() -> Probe:
+            return self._probes.measure_fold(configuration, rows, fold, folds)
+
+        trained = rows - len(range(fold, rows, folds))
+        return (yield from self._paid_for(configuration, trained, measure, False))
+
+    def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[DecidingSession]:
+        """Return a search of another library, which the context closes.
+
+        Raises SkipError where that library is missing.
+        """
+        if self._deciders is None:
+            raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
+        return closing(self._deciders(which, seed))
+
+    def _paid_for(
+        self,
+        configuration: int,
+        rows: int,
+        measure: Callable[[], Probe],
+        train: bool,
+        seconds: float = math.inf,
+    ) -> Generator[Event, None, Probe | None]:
+        """Lease, measure, charge and report a probe that trains on `rows` rows."""
+        if self.unit == "rows" and self.at + rows > self.budget:
+            return None
+        start = self.at
+        yield LeaseGranted(at=start, configuration=configuration, amount=rows)
+        probe = measure()
+        cpu, wall = probe.cpu(train=train), probe.wall(train=train)
+        left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds
+        if cpu > left:
+            self._charge(rows, left, wall * left / cpu)
+            return None
+        self._charge(rows, cpu, wall)
+        self._sizes.append((configuration, rows))
+        learned = probe.train_accuracy if train else math.nan
+        where = f"at {rows} rows"
+        yield self._finished(configuration, rows, probe, learned, Cost(cpu, wall), where)
+        return probe
+
+    def train(self, configuration: int) -> Generator[Event, None, Probe | None]:
+        """Train in full and pay for it, unless a probe has done so; return it, or None if cut.
+
+        Selection ends here: what is charged from now on does not belong to its cost.
+        """
+        self._selection = self.cost
+        if (configuration, self.train_rows) in self._sizes:
+            return self._probes.measure(configuration, self.train_rows, self.test_rows)
+        return (yield from self.probe(configuration, self.train_rows, train=False))
+
+    def confirm(self, configuration: int, least: float) -> bool:
+        """Return whether a configuration reaches `least`, trained and tested in full.
+
+        The training is the one that the score is of: as there it is charged to no one. Where
+        False is the answer the selection goes on, and a probe in full is paid for.
+        """
+        full = self._probes.measure(configuration, self.train_rows, self.test_rows)
+        return full.status == "ok" and full.test_accuracy >= least
+
+    def retest(self, configuration: int, rows: int) -> Probe:
+        """Test the model of an earlier probe on all test rows; only the test is paid for."""
+        probe = self._probes.measure(configuration, rows, self.test_rows)
+        cpu = probe.test_cpu
+        if self.unit == "seconds":
+            cpu = min(cpu, self.budget - self.at)
+        self._charge(0, cpu, probe.test_wall)
+        return probe
+
+    def fresh_copy(self) -> SamplesEnvironment:
+        """Return a fresh environment on the same probes, which answer alike."""
+        return SamplesEnvironment(
+            self._probes, self.seed, self.budget, self.unit, self.initial_rows
+        )
+
+    def score(self) -> Score:
+        """Return the test accuracy of the champion trained in full, which is not charged."""
+        champion = self._crowned()
+        full = self._probes.measure(champion, self.train_rows, self.test_rows)
+        if full.status != "ok":
+            raise LeaseboardError(
+                f"the chosen configuration {champion} cannot be trained on all"
+                f" {self.train_rows} rows: {full.status}, {full.reason}"
+            )
+        selection = self._selection or self.cost
+        return Score(
+            full.test_accuracy,
+            "test_accuracy",
+            "max",
+            {
+                "selection_cpu_seconds": selection.cpu_seconds,
+                "selection_wall_seconds": selection.wall_seconds,
+                "training_cpu_seconds": full.cpu(train=False),
+                "configurations": float(len(self.configurations)),
+                "probes": float(len(self._sizes)),
+                "largest_rows": float(max((rows for _, rows in self._sizes), default=0)),
+            }
+            | self._notes,
+        )
+
+    def _charge(self, rows: int, cpu: float, wall: float) -> None:
+        self._cost = self._cost.plus(cpu, wall)
+        spent = self.at + (rows if self.unit == "rows" else cpu)
+        # A cut probe spends exactly what was left; rounding must not spend more.
+        self.at = min(spent, self.budget)
+
+
+class SamplesAlgorithm(Algorithm[SamplesEnvironment]):
+    """Algorithm that runs on a samples environment."""
+
+    environment: ClassVar[str] = "samples"
+
+    by_seconds: ClassVar[bool] = False
+    """Whether the seconds that probes took decide what it does: where they are measured again, it
+    may do something else."""
+
+
+def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:
+    """Return the sample sizes s_0, c s_0, c^2 s_0, ... and at last the full size.
+
+    Examples
+    --------
+    >>> geometric_sizes(1000, 10_000)
+    [1000, 2000, 4000, 8000, 10000]
+    """
+    sizes: list[int] = []
+    exponent = 0
+    while (rows := round(initial * ratio**exponent)) < full:
+        sizes.append(rows)
+        exponent += 1
+    return [*sizes, full]

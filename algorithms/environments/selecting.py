@@ -1,0 +1,171 @@
+"""Base of environments on which one of given configurations is chosen."""
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from leaseboard.algorithms import events
+from leaseboard.algorithms.base import Cost, Environment
+from leaseboard.algorithms.errors import LeaseboardError
+
+Steps = Generator[events.Event, None, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """Record of one configuration trained on the first `rows` training rows.
+
+    Attributes
+    ----------
+    rows, test_rows : int
+        |S_tr| and |S_te|.
+    train_correct : int or None
+        Training rows that the model classifies correctly; None at full size.
+    half_correct : int or None
+        Of the first ``rows // 2`` of them; None at full size, and where not counted.
+    common : int or None
+        Training rows of the most frequent class; None at full size, and where not counted.
+    test_correct : int
+        Test rows, of `test_rows`, that it classifies correctly.
+    half_test_correct : int or None
+        Of the first ``test_rows // 2`` of them; None where not counted.
+    fit_cpu, fit_wall, train_cpu, train_wall, test_cpu, test_wall : float
+        Seconds of the fit and of the evaluations on the training and on the test rows.
+    status, reason : str
+        ``ok``, or why it has no model: ``crash``, ``timeout``, ``memout``.
+    """
+
+    rows: int
+    test_rows: int
+    train_correct: int | None = None
+    half_correct: int | None = None
+    common: int | None = None
+    test_correct: int = 0
+    half_test_correct: int | None = None
+    fit_cpu: float = 0.0
+    fit_wall: float = 0.0
+    train_cpu: float = 0.0
+    train_wall: float = 0.0
+    test_cpu: float = 0.0
+    test_wall: float = 0.0
+    status: str = "ok"
+    reason: str = ""
+
+    @property
+    def train_accuracy(self) -> float:
+        """A(H_S, S_tr); NaN where it was not measured."""
+        return math.nan if self.train_correct is None else self.train_correct / self.rows
+
+    @property
+    def test_accuracy(self) -> float:
+        """A(H_S, S_te)."""
+        return self.test_correct / self.test_rows if self.status == "ok" else math.nan
+
+    def cpu(self, *, train: bool = True) -> float:
+        """Return CPU seconds, with or without the evaluation on the training rows."""
+        return self.fit_cpu + self.test_cpu + (self.train_cpu if train else 0.0)
+
+    def wall(self, *, train: bool = True) -> float:
+        """Return wall seconds, with or without the evaluation on the training rows."""
+        return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
+
+
+class SelectionEnvironment(Environment):
+    """Environment of given configurations, one of which is the answer of a run.
+
+    Attributes
+    ----------
+    configurations : tuple of dict
+        By number.
+    champion : int or None
+        The answer.
+    """
+
+    actions: ClassVar[frozenset[str]] = frozenset(("crown", "fail", "note"))
+
+    def __init__(self, configurations: Sequence[events.Parameters]) -> None:
+        super().__init__()
+        self.configurations = tuple(dict(each) for each in configurations)
+        self.champion: int | None = None
+        self.at = 0.0
+        self._cost = Cost()
+        self._last_failure = "none was tried"
+
+    @property
+    def cost(self) -> Cost:
+        """Recorded cost of all that was tried."""
+        return self._cost
+
+    def admit(self) -> Generator[events.Event, None, list[int]]:
+        """Admit every configuration; return those that do not duplicate an earlier one.
+
+        A ``name`` does not distinguish configurations.
+        """
+        contents = [
+            {key: value for key, value in parameters.items() if key != "name"}
+            for parameters in self.configurations
+        ]
+        distinct: list[int] = []
+        for index, parameters in enumerate(self.configurations):
+            origin = str(parameters.get("learner", ""))
+            yield events.ConfigurationAdmitted(
+                at=self.at, configuration=index, parameters=parameters, origin=origin
+            )
+        for index, content in enumerate(contents):
+            fresh_copy = next((j for j in distinct if contents[j] == content), None)
+            if fresh_copy is None:
+                distinct.append(index)
+            else:
+                reason = f"duplicate of configuration {fresh_copy}"
+                yield events.Eliminated(at=self.at, configuration=index, reason=reason)
+        return distinct
+
+    def crown(self, configuration: int) -> Steps:
+        """Make a configuration the answer of the run, if it is not."""
+        if configuration != self.champion:
+            yield events.ChampionChanged(
+                at=self.at, configuration=configuration, previous=self.champion
+            )
+            self.champion = configuration
+
+    def fail(self, configuration: int, probe: Probe, heir: int | None) -> Steps:
+        """Remove a configuration whose probe failed; `heir` follows if it was the champion."""
+        if configuration == self.champion and heir is not None:
+            yield from self.crown(heir)
+        if configuration != self.champion:
+            reason = f"{probe.status} at {probe.rows} rows: {probe.reason}"
+            yield events.ConfigurationFailed(
+                at=self.at, configuration=configuration, reason=reason
+            )
+
+    def _finished(
+        self,
+        configuration: int,
+        rows: int,
+        probe: Probe,
+        train_accuracy: float,
+        cost: Cost,
+        where: str,
+    ) -> events.ProbeFinished:
+        """Return the event of a probe that trained on `rows` rows and was charged `cost`."""
+        if probe.status != "ok":
+            self._last_failure = f"configuration {configuration} {where}: {probe.reason}"
+        return events.ProbeFinished(
+            at=self.at,
+            configuration=configuration,
+            rows=rows,
+            train_accuracy=train_accuracy,
+            test_accuracy=probe.test_accuracy,
+            test_rows=probe.test_rows,
+            cpu_seconds=cost.cpu_seconds,
+            wall_seconds=cost.wall_seconds,
+            status=probe.status,
+            reason=probe.reason,
+        )
+
+    def _crowned(self) -> int:
+        """Return the answer of the run; raise LeaseboardError if it has no answer."""
+        if self.champion is None:
+            raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
+        return self.champion

@@ -1,0 +1,440 @@
+"""The stream environment: progressive validation, predict first, then learn."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaseboard.algorithms import events
+from leaseboard.algorithms.base import Algorithm, Cost, Environment, Run, Score
+from leaseboard.algorithms.environments.arrays import (
+    likeliest,
+    losses,
+    read_only,
+    taken,
+    taken_probabilities,
+)
+from leaseboard.algorithms.errors import DivergedError, SkipError
+from leaseboard.algorithms.events import Measured, Parameters
+from leaseboard.algorithms.measures import of_classes, of_margins, of_numbers
+
+
+class OutsideSession(Protocol):
+    """Learner of another system on one stream, in an environment of its own."""
+
+    def learn_many(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return the progressive predictions of the next examples, made without their labels.
+
+        Shape (n,), or probabilities of shape (n, n_classes) where three and more classes come.
+        """
+
+    def finish(self) -> Cost:
+        """Learn what is left to be learned, and end; return what that took, memory included.
+
+        Neither the start of the process nor the exchange with it count.
+        """
+
+    def close(self) -> None:
+        """End it, also while it works."""
+
+
+CHECKED_ROWS = 1 << 16
+
+LearnMany = Callable[[NDArray[np.float32], NDArray[np.float32]], NDArray[np.floating]]
+
+BLOCK = 4096
+"""Examples between two records."""
+
+MOST_CLASSES = 1000
+"""Of a stream: each has a probability in each example, and a learner has a model of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """Run of neighbouring columns, ``features[:, start:stop]``, of a named group.
+
+    A group that has grown is several runs of one name.
+    """
+
+    name: str
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """User's column that a feature is made of.
+
+    Attributes
+    ----------
+    column : str
+    part : str
+        What of it, such as ``hour``; empty for its values themselves.
+    value : str
+        Where the feature is 1; empty if it is a number.
+    """
+
+    column: str
+    part: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Examples in the order in which they arrive.
+
+    Attributes
+    ----------
+    features : ndarray of float32, shape (n_examples, n_features), C order
+    labels : ndarray of float32, shape (n_examples,)
+        The transformed target of a regression; for ``classification`` of two classes -1 or 1, of
+        more the number of the class, from 0 in the order in which they come.
+    namespaces : tuple of Namespace
+        Disjoint, in column order, covering all columns.
+    names : tuple of str
+        The columns' names, by which Vowpal Wabbit hashes them.
+    task : str
+        ``regression`` or ``classification``.
+    shift : float, optional
+        Where labels are logarithms: the target is the exponential of a label, less this.
+    classes : tuple of str
+        The names of three and more classes, by number; empty otherwise.
+    origins : tuple of Origin
+        What each column is made of, if its name does not say so.
+    births : tuple of int
+        The example with which each column begins, ascending; empty where all are there from the
+        first. Before it a column is 0, and a learner that grows does not know of it.
+    """
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.float32]
+    namespaces: tuple[Namespace, ...]
+    names: tuple[str, ...]
+    task: str = "regression"
+    shift: float | None = None
+    classes: tuple[str, ...] = ()
+    origins: tuple[Origin, ...] = ()
+    births: tuple[int, ...] = ()
+
+    def stretches(self, budget: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
+        """Iterate over the first `budget` examples: rows between births, and what is known there.
+
+        Yields
+        ------
+        rows : slice
+        features : ndarray of float32, C order
+            The columns that have begun.
+        """
+        inner = {at for at in self.births if 0 < at < budget}
+        for start, stop in itertools.pairwise([0, *sorted(inner), budget]):
+            width = bisect_right(self.births, start) if self.births else self.features.shape[1]
+            yield slice(start, stop), np.ascontiguousarray(self.features[start:stop, :width])
+
+    def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Return labels of a regression, or predictions of them, in the unit of the target."""
+        wide = values.astype(np.float64)
+        if self.shift is None:
+            return wide
+        with np.errstate(over="ignore"):
+            return np.asarray(np.exp(wide) - self.shift, dtype=np.float64)
+
+
+Outside = Callable[[str, str, Stream, int], OutsideSession]
+"""Starts a learner of a system on a stream, with a seed; SkipError without that system."""
+
+
+class Progressive:
+    """Progressive validation loss, reported at log-spaced points: 1, 2, 5 times powers of ten.
+
+    Parameters
+    ----------
+    labels : ndarray of float32
+    task : str
+    end : int
+        The number of examples, at which it is reported as well.
+    """
+
+    def __init__(self, labels: NDArray[np.float32], task: str, end: int) -> None:
+        self.at = 0
+        self._labels = labels
+        self._task = task
+        self._end = end
+        self._sum = 0.0
+        self._next_point = 1
+
+    @property
+    def mean(self) -> float:
+        """Mean loss so far; NaN before the first example."""
+        return self._sum / self.at if self.at else math.nan
+
+    def take(self, predictions: NDArray[np.float32]) -> Iterator[Measured]:
+        """Score the predictions of the next examples; yield the loss at the points passed."""
+        start, stop = self.at, self.at + len(predictions)
+        while self.at < stop:
+            part = slice(self.at, min(stop, self._next_point))
+            given = predictions[part.start - start : part.stop - start]
+            self._sum += float(losses(given, self._labels[part], self._task).sum())
+            self.at = part.stop
+            if self.at in (self._next_point, self._end):
+                yield Measured(at=self.at, value=self.mean)
+            if self.at == self._next_point:
+                self._next_point = next_log_point(self.at)
+
+
+class StreamEnvironment(Environment):
+    """Progressive validation of one stream; the budget is its length in examples.
+
+    The algorithm predicts example after example and hands the predictions in with `record`.
+    The score is the mean squared error of the transformed target, or the error rate. All arrays
+    that the environment shows are read-only.
+
+    Of three and more classes a prediction is a probability for each. That a class exists is not
+    known before it comes: its first example counts as an error in any case, and the log loss
+    leaves it out.
+
+    Parameters
+    ----------
+    stream : Stream
+    seed : int
+        The environment's seed.
+    budget : int, optional
+        Stop after so many examples; the whole stream by default.
+    outside : Outside, optional
+        Starts learners of other systems; without it they are skipped.
+    """
+
+    kind: ClassVar[str] = "stream"
+    to_be_spent: ClassVar[bool] = True
+    actions: ClassVar[frozenset[str]] = frozenset(("record", "note"))
+    unit = "examples"
+
+    def __init__(
+        self,
+        stream: Stream,
+        seed: int = 0,
+        budget: int | None = None,
+        outside: Outside | None = None,
+    ) -> None:
+        super().__init__()
+        n_examples = len(stream.labels)
+        self.budget: int = n_examples if budget is None else min(budget, n_examples)
+        self.stream = replace(
+            stream, features=read_only(stream.features), labels=read_only(stream.labels)
+        )
+        self.seed = seed
+        self.at: int = 0
+        self._recorded = np.empty(self.budget, dtype=np.float32)
+        self._task = "classes" if stream.classes else stream.task
+        self._certain = np.empty(self.budget if stream.classes else 0)
+        self._is_new = np.zeros(n_examples, dtype=bool)
+        if stream.classes:
+            self._is_new[np.unique(stream.labels, return_index=True)[1]] = True
+        self._progressive = Progressive(self.stream.labels, self._task, self.budget)
+        self._model_examples = 0.0
+        self._outside = outside
+        self._cost: Cost | None = None
+
+    @property
+    def cost(self) -> Cost | None:
+        """Cost of a learner of another system, if one ended; see `Environment.cost`."""
+        return self._cost
+
+    @contextmanager
+    def outsider(self, system: str, learner: str, seed: int) -> Iterator[OutsideSession]:
+        """Run a learner of another system, which is ended with the context.
+
+        Raises SkipError where that system is missing.
+        """
+        if self._outside is None:
+            raise SkipError(f"{system} runs on jobs alone: take `leaseboard race`")
+        with closing(self._outside(system, learner, self.stream, seed)) as session:
+            yield session
+            self._cost = session.finish()
+
+    @property
+    def predictions(self) -> NDArray[np.float32]:
+        """Recorded predictions, shape (budget,); not yet meaningful from `at` on.
+
+        Of three and more classes the numbers of the likeliest, -1 for none.
+        """
+        return read_only(self._recorded)
+
+    @property
+    def metric(self) -> str:
+        """Name of the loss."""
+        regression = self.stream.task == "regression"
+        return "progressive_mse" if regression else "progressive_error"
+
+    def record(self, predictions: NDArray[np.floating], live: float = 1) -> Iterator[Measured]:
+        """Take the predictions of the next examples, made before their labels were learned.
+
+        Parameters
+        ----------
+        predictions : ndarray of float, shape (n,)
+            Finite, see `taken`. Of three and more classes shape (n, m), see `taken_probabilities`.
+        live : float
+            How many models learned these examples, in the mean: the cost in models times examples.
+
+        Yields
+        ------
+        Measured
+            The progressive loss at the log-spaced points (1, 2, 5 times powers of ten, and
+            the end) that were passed.
+        """
+        given = self._taken(predictions)
+        start, stop = self.at, self.at + len(given)
+        if stop > self.budget:
+            raise ValueError(f"{stop} predictions recorded on a budget of {self.budget} examples")
+        known = self._predictions(given, start)
+        self._recorded[start:stop] = known
+        if self.stream.classes:
+            self._certain[start:stop] = self._probabilities(given, start)
+        self._model_examples += live * (stop - start)
+        for measured in self._progressive.take(known):
+            self.at = self._progressive.at
+            yield measured
+        self.at = stop
+
+    def score(self) -> Score:
+        """Return the progressive loss, NaN before the first example, and further measures."""
+        live = self._model_examples / self.at if self.at else 0.0
+        metrics = {"models_per_example": live} | self._measures() | self._notes
+        return Score(self._progressive.mean, self.metric, "min", metrics)
+
+    def answers(self) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """See `Environment.answers`; -1 is the prediction of none."""
+        both = self.stream.labels[: self.at], self._recorded[: self.at]
+        if not self.at:
+            return None
+        if self.stream.task == "regression":
+            return self.stream.in_own_unit(both[0]), self.stream.in_own_unit(both[1])
+        labels, said = both if self.stream.classes else (both[0] > 0, both[1] > 0)
+        return labels.astype(np.intp), said.astype(np.intp)
+
+    def _measures(self) -> dict[str, float]:
+        answers = self.answers()
+        if answers is None:
+            return {}
+        labels, predictions = answers
+        if self.stream.task == "regression":
+            return of_numbers(predictions, labels)
+        if self.stream.classes:
+            return of_classes(predictions, labels, self._certain[: self.at])
+        return of_margins(self._recorded[: self.at], self.stream.labels[: self.at])
+
+    def _taken(self, predictions: ArrayLike) -> NDArray[Any]:
+        """Return predictions of the form that the stream's task asks for."""
+        if self.stream.classes:
+            return taken_probabilities(predictions, len(self.stream.classes), at=self.at)
+        return taken(predictions, at=self.at)
+
+    def _predictions(self, given: NDArray[Any], at: int) -> NDArray[np.float32]:
+        """Return the predictions of the examples from `at` on; -1 for a new class's own."""
+        if not self.stream.classes:
+            return given
+        rows, found = slice(at, at + len(given)), likeliest(given)
+        return np.where(
+            self._is_new[rows] & (found == self.stream.labels[rows]), np.float32(-1), found
+        )
+
+    def _probabilities(self, given: NDArray[np.float64], at: int) -> NDArray[np.float64]:
+        """Return the probabilities of the labels from `at` on; NaN for a new class."""
+        numbers = self.stream.labels[at : at + len(given)].astype(np.intp)
+        every = np.pad(given, ((0, 0), (0, len(self.stream.classes) - given.shape[1])))
+        certain = every[np.arange(len(given)), numbers]
+        return np.where(self._is_new[at : at + len(given)], np.nan, certain)
+
+    def bars(self, algorithm: Algorithm[Any]) -> str:
+        """See `Environment.bars`: most algorithms predict numbers or two classes."""
+        n_classes = len(self.stream.classes)
+        if self.stream.task not in algorithm.tasks:
+            (known,) = algorithm.tasks
+            return f"does {known} alone, and the stream is a {self.stream.task}: leave it out"
+        if not n_classes or algorithm.many_classes:
+            return ""
+        return f"predicts numbers or two classes, and the stream has {n_classes}: leave it out"
+
+    def fresh_copy(self) -> StreamEnvironment:
+        """Return a fresh environment with a copy of the labels; it shows the same features."""
+        labels = self.stream.labels.copy()
+        return StreamEnvironment(replace(self.stream, labels=labels), self.seed, self.budget)
+
+    def loss(self, predictions: NDArray[np.float32]) -> float:
+        """Return the mean loss of `predictions` of the first examples, recorded or not."""
+        known = self._predictions(self._taken(predictions), 0)
+        labels = self.stream.labels[: len(known)]
+        return float(losses(known, labels, self._task).mean()) if len(known) else math.nan
+
+
+def next_log_point(point: int) -> int:
+    """Return the number after `point` in 1, 2, 5, 10, 20, 50, ...
+
+    Examples
+    --------
+    >>> [next_log_point(point) for point in (1, 2, 5, 10)]
+    [2, 5, 10, 20]
+    """
+    leading = int(str(point)[0])
+    return point * 5 // 2 if leading == 2 else point * 2
+
+
+def require_finite(stream: Stream, n_examples: int) -> None:
+    """Raise `DivergedError` where a feature or label is not a finite number."""
+    for start in range(0, n_examples, CHECKED_ROWS):
+        rows = slice(start, min(start + CHECKED_ROWS, n_examples))
+        finite = np.isfinite(stream.features[rows]).all(axis=1) & np.isfinite(stream.labels[rows])
+        if not finite.all():
+            row = start + int(np.argmin(finite))
+            raise DivergedError(
+                f"example {row} has a feature or label that is not finite:"
+                " no model can learn from it, impute or drop it"
+            )
+
+
+def one_model(env: StreamEnvironment, learn_many: LearnMany, parameters: Parameters) -> Run:
+    """Predict and learn the stream in blocks with one model: nothing is searched or tested.
+
+    Parameters
+    ----------
+    env : StreamEnvironment
+        Its budget is not 0.
+    learn_many : callable
+        Learns a block in order, returns its progressive predictions.
+    parameters : dict
+        The one configuration, as events have it.
+    """
+    stream, budget = env.stream, env.budget
+    require_finite(stream, budget)
+    yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
+    yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
+    yield events.ChampionChanged(at=0, configuration=0, previous=None)
+    for start in range(0, budget, BLOCK):
+        rows = slice(start, min(start + BLOCK, budget))
+        yield from env.record(learn_many(stream.features[rows], stream.labels[rows]))
+    score = float(env.score().value)
+    yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=budget)
+
+
+class StreamAlgorithm(Algorithm[StreamEnvironment]):
+    """Algorithm on a stream, which compiles its kernels on the first examples."""
+
+    environment: ClassVar[str] = "stream"
+
+    def prepare(self, env: StreamEnvironment) -> None:
+        """Run over eight examples, on an environment of their own, with labels that differ."""
+        n, classes = min(8, env.budget), env.stream.classes
+        other = range(min(3, len(classes))) if classes else (-1, 1)
+        labels = np.resize(np.array(other, dtype=np.float32), n)
+        few = replace(env.stream, features=env.stream.features[:n], labels=labels)
+        for _ in self.run(StreamEnvironment(few), seed=0):
+            pass

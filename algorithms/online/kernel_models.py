@@ -1,0 +1,208 @@
+"""Models of the numba kernel in slots, next to each other in arrays."""
+
+from __future__ import annotations
+
+import operator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import handle_of, quick
+from leaseboard.algorithms.online.kernel import (
+    OPTIONS,
+    RANGE,
+    SQUARED,
+    Floats,
+    Slots,
+    empty_pool,
+    predict_live,
+    rescale_live,
+    start_model,
+)
+from leaseboard.algorithms.online.lanes import LANES
+from leaseboard.algorithms.online.layout import Layout, layouts
+from leaseboard.algorithms.online.learner import Learner, LiveModels, command_options
+from leaseboard.algorithms.online.placement import (
+    ENTERED,
+    GROUPS,
+    N_GROUPS,
+    SINGLE,
+    learn_live,
+    leave_all,
+    place,
+)
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.plain import fill_array
+
+_learn_live, _predict_live = quick(learn_live), quick(predict_live)
+_place, _leave_all = quick(place), quick(leave_all)
+
+
+class KernelModels(LiveModels):
+    """Models of the numba kernel, next to each other in arrays; bit-identical to the wheel.
+
+    Parameters
+    ----------
+    schema : Schema
+    n_slots : int
+    loss : int
+        Of all its models, `SQUARED` or `LOGISTIC`.
+
+    Attributes
+    ----------
+    pool : Pool
+        The models, once they have left the lanes (`leave_lanes`).
+    layouts : list of Layout or None
+        Of each slot.
+    handle : ndarray of int64
+        What the kernel's loops take of them, see `open_pool`; the same array for good.
+    lanes : ndarray of int64
+        Those that are in lanes, see `placement.take_one`; the same array for good.
+    """
+
+    def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
+        super().__init__(schema, n_slots, OPTIONS[loss])
+        self.loss, self._layouts = loss, layouts(schema)
+        self.layouts: list[Layout | None] = [None] * n_slots
+        self.pool = empty_pool(n_slots)
+        self.handle = handle_of(*self.pool)
+        self.lanes = np.zeros((GROUPS + 6 * -(-n_slots // LANES), 4), dtype=np.int64)
+        self._in_lanes: list[NDArray[Any]] = []
+
+    def enter(self, example: Floats, live: Slots, n: int) -> None:
+        """Place the `live` models for about n examples that come one at a time, like this one."""
+        groups, single = _place(example, live, self.handle, n)
+        self._in_lanes = [single, *(array for group in groups for array in group)]
+        self.lanes[SINGLE : SINGLE + len(self._in_lanes)] = handle_of(*self._in_lanes)
+        self.lanes[0, N_GROUPS], self.lanes[0, ENTERED] = len(groups), 1
+
+    def leave_lanes(self) -> None:
+        """Put models that are in lanes back into their slots, where all but such examples go."""
+        if self.lanes[0, ENTERED]:
+            _leave_all(self.lanes, self.handle)
+            self._in_lanes = []
+
+    def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
+        """See `LiveModels.start`; a branch's predictions equal its parent's until it learns."""
+        self._start(slot, configuration, self, parent)
+
+    def stop(self, slot: int) -> None:
+        """Empty `slot`."""
+        self.leave_lanes()
+        self.layouts[slot] = self.configurations[slot] = None
+        self.pool.n_terms[slot] = 0
+
+    def copy(
+        self, slot: int, schema: Schema | None = None, configuration: VWConfiguration | None = None
+    ) -> KernelModels:
+        """Return a copy of the model in `slot` by itself.
+
+        It may have other columns and another configuration: each weight keeps its place in VW's
+        table.
+        """
+        other = KernelModels(schema or self.schema, 1, self.loss)
+        other._start(0, configuration or self.configuration(slot), self, slot)
+        return other
+
+    def grow(self, schema: Schema) -> None:
+        """Go on with a schema of more columns; every weight keeps its place in VW's table."""
+        live = [slot for slot, one in enumerate(self.configurations) if one is not None]
+        models = [self.copy(slot) for slot in live]
+        self.schema, self._layouts = schema, layouts(schema)
+        for slot, model in zip(live, models, strict=True):
+            self._start(slot, model.configuration(0), model, 0)
+
+    def extend(self, slot: int, configuration: VWConfiguration) -> None:
+        """Let the model in `slot` go on as one of `configuration`, which has all that it has."""
+        self._start(slot, configuration, self.copy(slot), 0)
+
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, live: Slots, out: Floats
+    ) -> None:
+        """See `LiveModels`; one compiled loop over all live models."""
+        self.leave_lanes()
+        _learn_live(examples, labels, importances, live, self.handle, self.loss, out)
+
+    def predict(self, example: Floats, live: Slots, out: Floats) -> None:
+        """See `LiveModels`; one compiled loop over all live models."""
+        self.leave_lanes()
+        _predict_live(example, live, self.handle, out)
+
+    def rescale(self, live: Slots, ratio: float, shift: float) -> None:
+        """Let the `live` models predict ``ratio * p + shift`` where they predicted p.
+
+        They go on as if they had learned labels in that unit, at a rate that fits it.
+        """
+        self.leave_lanes()
+        rescale_live(self.handle, live, float(ratio), float(shift))
+
+    def learner(self, slot: int) -> Learner:
+        """Return a copy of the model in `slot`."""
+        return Learner(self.copy(slot))
+
+    def save(self, slot: int, path: Path) -> None:
+        """See `LiveModels.save`.
+
+        VW keeps the range of labels in the file; its options for the range of predictions set it.
+        """
+        from vowpalwabbit import Workspace
+
+        self.leave_lanes()
+        low, high = self.pool.labels[slot].tolist()
+        limits = ["--min_prediction", repr(low), "--max_prediction", repr(high), "--quiet"]
+        own = command_options(self.schema, self.configuration(slot))
+        workspace = Workspace(arg_list=[*own, *self.options, *limits])
+        indices, cells = self._layout_at(slot).indices, self._arrays(slot)["table"]
+        for index, cell in zip(indices.tolist(), cells.tolist(), strict=True):
+            for offset, value in enumerate(cell):
+                workspace.set_weight(index, offset, value)
+        workspace.save(str(path))
+        workspace.finish()
+
+    def state(self, slot: int) -> dict[str, Any]:
+        """Return the model's cells, the sums of its normaliser, its range of labels."""
+        return {name: array.copy() for name, array in self._arrays(slot).items()}
+
+    def restore(self, slot: int, configuration: VWConfiguration, state: dict[str, Any]) -> None:
+        """Put a model into `slot` that has learned `state`; ValueError if it cannot have."""
+        self.start(slot, configuration)
+        for name, array in self._arrays(slot).items():
+            fill_array(array, state[name])
+
+    def _arrays(self, slot: int) -> dict[str, NDArray[Any]]:
+        """Return what the model in `slot` learns."""
+        self.leave_lanes()
+        pool, n_cells = self.pool, len(self._layout_at(slot).indices)
+        table = pool.tables[slot, :n_cells]
+        return {"table": table, "sums": pool.sums[slot], "labels": pool.labels[slot]}
+
+    def _layout_at(self, slot: int) -> Layout:
+        layout = self.layouts[slot]
+        assert layout is not None, f"slot {slot} is empty"
+        return layout
+
+    def _start(
+        self, slot: int, configuration: VWConfiguration, source: KernelModels, parent: int | None
+    ) -> None:
+        """Put a model into `slot`, for which all arrays grow where it does not fit."""
+        self.leave_lanes()
+        source.leave_lanes()
+        layout = self._layouts.of(configuration)
+        its = layout if parent is None else source._layout_at(parent)
+        need, old = (len(layout.indices), *layout.factors.shape), self.pool
+        have = old.tables.shape[1], *old.factors.shape[1:]
+        if any(map(operator.gt, need, have)):
+            self.pool = empty_pool(len(old.n_terms), *map(max, need, have))
+            pairs: Any = zip(old, self.pool, strict=True)
+            for was, new in pairs:
+                new[tuple(map(slice, was.shape))] = was
+            self.handle[:] = handle_of(*self.pool)
+        self.configurations[slot], self.layouts[slot] = configuration, layout
+        start_model(
+            self.handle, slot, layout.factors, layout.cells, layout.places,
+            configuration.learning_rate, *RANGE[self.loss],
+            source.handle, -1 if parent is None else parent, its.places,
+        )  # fmt: skip

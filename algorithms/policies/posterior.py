@@ -1,0 +1,244 @@
+"""Policies with a posterior of each arm's maximum: they draw it, or expect what it improves.
+
+PS-Max: Amir Rezaei Balef, Claire Vernade, Katharina Eggensperger. "In-Context Decision Making for
+Optimizing Complex AutoML Pipelines". 2025. The other is our own, with three known results on
+records and upper tails:
+
+1. Of exchangeable rewards without ties each of the first n + 1 is the largest with the same
+   probability. So the next one is a record with probability 1 / (n + 1), for any distribution
+   (Rényi 1962, "Théorie des éléments saillants d'une suite d'observations").
+2. Above a high level nearly all upper tails are exponential, or shorter. Of an exponential tail of
+   mean σ the spacings of the largest rewards, j (x_(j) - x_(j+1)) for j = 1, 2, ..., m, are
+   independent and exponential of mean σ (Rényi 1953, "On the theory of order statistics"). They
+   sum to Σ (x_(j) - x_(m+1)), and the excess of a record over the best so far is of the same
+   distribution.
+3. With an inverse-gamma prior of σ, the posterior is of the same form, and an excess has a
+   Lomax distribution: P(excess > g) = (1 + g / β)^-α, with the expectation of its part beyond g
+   β / (α - 1) · (1 + g / β)^(1 - α).
+"""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from leaseboard.algorithms.environments.pulls import Unit
+from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
+
+MU_0, LAMBDA_0, ALPHA_0, BETA_0 = 1.0, 1.0, 1.0, 0.0
+"""PS-Max's prior of every arm, on rewards from 0 to 1: normal-inverse-gamma."""
+
+
+class _PsMaxPolicy(Policy):
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
+        self._first: list[Floats] = []
+        self._mean: Floats = np.zeros(self.best.shape)
+        self._squares: Floats = np.zeros(self.best.shape)
+
+    def _choose(self) -> Ints:
+        """Draw each arm's maximum and return the arm with the largest."""
+        # Here, so that a start of the command line does not wait for scipy.
+        from scipy.special import gammainccinv, ndtri
+
+        n = self.pulls
+        mu, lambda_n, alpha, beta = normal_inverse_gamma(n, self._mean, self._squares)
+        draws = self.rng.random((*n.shape, 2))
+        variance = beta / gammainccinv(alpha, draws[..., 0])
+        spread = variance if self.settings.predictive else variance / lambda_n
+        m = np.full(n.shape, self.t + 1.0)
+        if self.settings.horizon == "remaining":
+            m = n + max(self.problem.budget - self.t, 1.0)
+        # The largest of m draws of a distribution F is one draw of F to the power of m.
+        maximum = mu + ndtri(draws[..., 1] ** (1 / m)) * np.sqrt(spread)
+        return self._largest(maximum)
+
+    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+        if self.t > self.problem.n_arms:
+            return self._add(arm, reward)
+        self._first.append(reward)
+        if self.t == self.problem.n_arms:
+            first = np.stack(self._first, axis=-1)
+            self._location, self._width = first.mean(axis=-1), first.std(axis=-1) + 0.01
+            self._mean = self._shaped(first.T).T
+        return None
+
+    def _shaped(self, reward: Floats) -> Floats:
+        """Return the reward through the logistic curve around those of the first round."""
+        return np.asarray(1 / (1 + np.exp(-(reward - self._location) / self._width)))
+
+    def _add(self, arm: Ints, reward: Floats) -> None:
+        at = (self._runs, arm)
+        off = self._shaped(reward) - self._mean[at]
+        self._mean[at] += off / self.pulls[at]
+        self._squares[at] += off * (self._shaped(reward) - self._mean[at])
+
+
+def normal_inverse_gamma(
+    n: Ints, mean: Floats, squares: Floats
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return μ, λ, α and β of an arm's posterior after `n` rewards.
+
+    `squares`: the sum of their squared differences from their mean.
+    """
+    lambda_n: Floats = LAMBDA_0 + n.astype(np.float64)
+    mu: Floats = (LAMBDA_0 * MU_0 + n * mean) / lambda_n
+    beta: Floats = BETA_0 + squares / 2 + n * (mean - mu) ** 2 / (2 * lambda_n)
+    return mu, lambda_n, np.asarray(ALPHA_0 + n / 2, dtype=np.float64), beta
+
+
+@dataclass(frozen=True, kw_only=True)
+class PsMax(ArmPolicy):
+    """PS-Max: a draw from the posterior of every arm's maximum, and the largest wins (Balef 2025).
+
+    Parameters
+    ----------
+    horizon : {"current", "remaining"}
+        Whose maximum is drawn: that of as many pulls as there are so far, with the next one
+        (the default of the authors' code), or of an arm's pulls and all that remain.
+    predictive : bool
+        Draw rewards, and not means.
+
+    Notes
+    -----
+    A reward counts as its logistic transform, centred and scaled by the rewards of the first
+    round, as in the authors' code. A failed trial counts as the reward 0.
+
+    As published, the largest of m draws is one of the posterior of an arm's *mean*, of which the
+    variance is σ² / λ, so that it is too small by nearly the factor n. `predictive` takes σ², with
+    which the draw is a reward's, given σ² and the mean's expectation.
+
+    Departs from the authors' code: it draws from numpy's global generator, this from its own.
+    Arm by arm, the first uniform number is the variance's, the second the maximum's, so
+    with the same numbers the decisions are the same.
+    """
+
+    units: ClassVar[tuple[Unit, ...]] = ("trials",)
+
+    horizon: Literal["current", "remaining"] = "current"
+    predictive: bool = False
+
+    state: ClassVar[type[Policy]] = _PsMaxPolicy
+
+
+LEAST_SCALE = 1e-3
+"""Of the prior, where all arms begin alike."""
+LEAST_COST = 1e-9
+
+
+def expected_improvement(gap: Floats, alpha: Floats, beta: Floats) -> Floats:
+    """Return by how much a record of an arm exceeds, in the mean, what is `gap` above its best.
+
+    `alpha`, `beta`: of the posterior of the mean excess.
+    """
+    return np.asarray(beta / (alpha - 1) * (1 + gap / beta) ** (1 - alpha), dtype=np.float64)
+
+
+class _PosteriorMaxPolicy(Policy):
+    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
+        super().__init__(problem, settings, rng)
+        if settings.first and problem.names:
+            place = {name: number for number, name in enumerate(settings.first)}
+            self.order.sort(key=lambda arm: place.get(problem.names[arm], len(place)))
+        shape = self.best.shape
+        self._top: Floats = np.full((*shape, settings.tail + 1), -np.inf)
+        self._spacings: Floats = np.zeros(shape)
+        self._excess: Floats = np.zeros(shape)
+        self._records: Floats = np.zeros(shape)
+        self._expected: Floats = np.zeros(shape)
+        self._cost: Floats = np.zeros(shape)
+        self._scale: Floats = np.full((problem.repeats, 1), LEAST_SCALE)
+
+    def index(self) -> Floats:
+        """Return the improvement that a unit of the budget buys in the mean, by arm."""
+        s = self.settings
+        best = self._top[..., 0]
+        # Nothing is known of an arm without a completed trial: it counts as the worst of others.
+        known = best > -np.inf
+        lowest = np.where(known, best, np.inf).min(axis=-1, keepdims=True)
+        gap = best.max(axis=-1, keepdims=True) - np.where(known, best, lowest)
+        gap = np.where(known.any(axis=-1, keepdims=True), gap, 0.0)
+        beta = s.scale * (s.strength - 1) * self._scale + self._excess
+        improvement = expected_improvement(gap, s.strength + self._spacings, beta)
+        growth = (s.records + self._records) / (s.records + self._expected)
+        record = np.minimum(1.0, growth / (self.pulls + 1))
+        cost = np.maximum(self._cost / self.pulls, LEAST_COST)
+        return np.asarray(record * improvement / cost, dtype=np.float64)
+
+    def standing(self) -> dict[str, Floats]:
+        """Return the index of every arm."""
+        return {"index": self.index()}
+
+    def _choose(self) -> Ints:
+        return self._largest(self.index())
+
+    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+        at = (self._runs, arm)
+        self._cost[at] += cost
+        top, n = self._top[at], self.pulls[at]
+        again = (n > 1) & (top[:, 0] > -np.inf)
+        reward = np.where(self.failed, -np.inf, reward)
+        self._records[at] += again & (reward > top[:, 0])
+        self._expected[at] += again / n
+        # Insert into what falls from left to right: the smaller of each and its left neighbour.
+        left = np.concatenate([np.full((len(top), 1), np.inf), top[:, :-1]], axis=-1)
+        self._top[at] = top = np.minimum(left, np.maximum(top, reward[:, None]))
+        known = top > -np.inf
+        lowest = np.where(known, top, np.inf).min(axis=-1, keepdims=True)
+        self._spacings[at] = np.maximum(known.sum(axis=-1) - 1, 0)
+        self._excess[at] = np.where(known, top - lowest, 0.0).sum(axis=-1)
+        if self.t == self.problem.n_arms:
+            self._scale = self._spread()[:, None]
+
+    def _spread(self) -> Floats:
+        """Return the standard deviation of the first rewards of the arms, in each run."""
+        first = self._top[..., 0]
+        n = np.maximum((first > -np.inf).sum(axis=-1, keepdims=True), 1)
+        some = np.where(first > -np.inf, first, 0.0)
+        off = np.where(first > -np.inf, first - some.sum(axis=-1, keepdims=True) / n, 0.0)
+        spread = np.sqrt((off**2).sum(axis=-1) / n[..., 0])
+        return np.asarray(np.maximum(spread, LEAST_SCALE), dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PosteriorMax(ArmPolicy):
+    """Posterior of the maximum: the arm whose next trial improves the answer most, by its cost.
+
+    An arm's next reward is a record with probability ω / (n + 1), ω being its growth. A record's
+    excess over the arm's best is exponential, with an inverse-gamma posterior of its mean from the
+    arm's largest rewards. So the expected improvement of the best reward of all arms has a closed
+    form, which is divided by the mean cost of the arm's trials.
+
+    Parameters
+    ----------
+    tail : int
+        m, how many spacings of an arm's largest rewards count.
+    strength : float
+        α of the prior of an arm's mean excess.
+    scale : float
+        The mean excess of the prior, in standard deviations of the arms' first rewards.
+    records : float
+        Strength of the prior ω = 1, in records: the posterior is (records + those after the first
+        reward) / (records + Σ 1/i over i = 2, ..., n), from Poisson counts with a gamma prior.
+    first : tuple of str
+        Arms in the order in which the first round pulls them, a prior from other datasets; the
+        others follow in theirs. A name that the space does not have counts for nothing.
+
+    Notes
+    -----
+    Rewards that rise, as those of an optimiser that learns, break more records than 1 / (n + 1)
+    says, and those of an arm that has reached its limit fewer. ω is here what the growth rate is
+    in Rising Bandits: an arm that grows is expected to grow on, at a rate that falls with n.
+
+    A failed trial is censored: it counts as a pull that broke no record, and not as the reward 0,
+    so that an arm that often fails is not taken for one with a wide distribution.
+    """
+
+    tail: Annotated[int, Field(ge=1, le=100)] = 3
+    strength: Annotated[float, Field(gt=1)] = 3.0
+    scale: Annotated[float, Field(gt=0)] = 0.3
+    records: Annotated[float, Field(gt=0)] = 2.0
+    first: tuple[str, ...] = ()
+
+    state: ClassVar[type[Policy]] = _PosteriorMaxPolicy

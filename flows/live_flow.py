@@ -1,0 +1,123 @@
+"""Updates of live models as flow runs of Prefect's, of the command and of the schedule."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from prefect import flow
+from prefect.artifacts import create_markdown_artifact
+from prefect.client.schemas.objects import State
+from prefect.runtime import flow_run
+from prefect.states import Completed
+from pydantic import Field
+
+from leaseboard.flows import prefect_events as events
+from leaseboard.flows.flow_runs import as_deployed, check_kept, named_after
+from leaseboard.flows.live_update import UpdateBody, UpdateResult, locked_update
+from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, emit, report_asset
+from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
+from leaseboard.tasks.live.record import ROLLED_BACK
+from leaseboard.tasks.live.settings import read_settings
+from leaseboard.tasks.live.shadow import CHAMPION
+from leaseboard.tasks.live.update import home_of
+from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine.addresses import model_link
+from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.steps.prefect_tasks import artifact_key, asset, champion, publish
+from leaseboard.tasks.store.live_tables import HistoryEntry
+
+EVENTS = {
+    "opened": "leaseboard.incident.opened",
+    "resolved": "leaseboard.incident.resolved",
+    CHAMPION: PROMOTED,
+    ROLLED_BACK: events.ROLLED_BACK,
+}
+"""By kind of history; other kinds, such as who is retired, are on the page alone."""
+
+
+def announce(name: str, news: Sequence[HistoryEntry], uri: str) -> None:
+    """Report to Prefect what happened, each as an event and as an artifact of the flow run.
+
+    The event is of the resource ``leaseboard.model.NAME``, for automations to listen to. What
+    Prefect does not take is on the page and in the notifications.
+
+    - `uri`: the MLflow store.
+    """
+    page, titles = model_link(uri, name), {CHAMPION: "is champion", ROLLED_BACK: "was rolled back"}
+    back = {each.what for each in news if each.kind == ROLLED_BACK}
+    for each in news:
+        # A rollback makes a champion, too, and is reported once.
+        if each.kind not in EVENTS or (each.kind == CHAMPION and each.what in back):
+            continue
+        title = f"incident {each.kind}: {each.subject}"
+        if each.kind in titles:
+            title = f"candidate {each.subject} {titles[each.kind]}"
+        payload = {"subject": each.subject, "what": each.what, "at": each.at, "title": title}
+        if each.e_value is not None:
+            payload["e_value"] = float(f"{each.e_value:.4g}")
+        once = f"{each.at} {each.kind} {each.subject}: {each.what}"
+        emit(EVENTS[each.kind], MODEL, name, payload | {"links": {"mlflow": page}}, once)
+        if not flow_run.id:
+            continue
+        what = "".join(f"\\{c}" if c in "\\`*_[]<>#|" else c for c in each.what)
+        publish(
+            create_markdown_artifact,
+            key=artifact_key(f"live-{name}", each.kind),
+            markdown=f"## {title}\n\n{what}\n\nSince {each.at}. [The model]({page})\n",
+            description=f"{name}: {title}",
+        )
+
+
+@flow(name="live-update", flow_run_name=named_after("file"), persist_result=False)
+def update_live_model(
+    file: str = Field(description="FILE.yaml, as of `leaseboard live update`."),
+    out: str | None = Field(None, description="Of state and page; runs/live/NAME by default."),
+) -> State[Any]:
+    """Update a live model, as `leaseboard live update FILE.yaml` does.
+
+    The MLflow store is that of MLFLOW_TRACKING_URI, and what FILE.yaml names by a variable is of
+    the environment: Prefect shows the parameters of a flow to everyone.
+    """
+    return as_deployed(lambda: _scheduled(Path(file), Path(out) if out else None))
+
+
+def in_flow(name: str, file: Path | None, url: str, body: UpdateBody, uri: str) -> UpdateResult:
+    """Run the steps of `body` as tasks of one flow run on the server at `url`."""
+    return in_one_run("live-update", name, url, _work(name, body, file, uri))
+
+
+def _work(name: str, body: UpdateBody, file: Path | None, uri: str) -> FlowWork[UpdateResult]:
+    """Return an update within a flow run, whose state is the record."""
+
+    def ended(result: UpdateResult) -> State[Any]:
+        summary = result.summary(file)
+        if result.batches:
+            data = asset("datasets", f"live/{name}")
+            report_asset(data)
+            report_asset(champion(uri, name), [data])
+        about = {"what": summary, "open_incidents": result.open_incidents}
+        links = {"mlflow": model_link(uri, name)}
+        emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})
+        return Completed(message=summary)
+
+    return FlowWork(PrefectExecutor(), lambda executor: body(executor.make), ended)
+
+
+def _scheduled(file: Path, out: Path | None) -> State[Any]:
+    """Update in the flow run that this is called in."""
+    prepare_environment()
+    check_kept(str(out) if out else None)
+    settings = read_settings(file)
+    ended: list[State[Any]] = []
+
+    def carry_out(body: UpdateBody) -> UpdateResult:
+        here = _work(settings.name, body, file, paths.tracking_uri())
+        ended.append(here.perform())
+        return here.outcome()
+
+    locked_update(
+        settings, home_of(settings.name, out), datetime.now(UTC), carry_out,
+        file=file, tracking_uri=paths.tracking_uri(),
+    )  # fmt: skip
+    return ended[0]

@@ -1,0 +1,93 @@
+"""Events and assets in Prefect: what happened to a suite or a model, for automations to react to.
+
+They go to a server that lasts, the one of ``PREFECT_API_URL``, and are sent by a thread of their
+own. They are news and not the record: a server that does not answer costs one line.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import threading
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from leaseboard.flows.console import report_outage, say
+
+if TYPE_CHECKING:
+    from prefect.assets import Asset
+
+SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
+"""Resources: ``leaseboard.suite.NAME`` and ``leaseboard.model.NAME``."""
+RUN_ENDED = "leaseboard.run.ended"
+REGRESSION = "leaseboard.regression.found"
+PROMOTED, ROLLED_BACK = "leaseboard.model.promoted", "leaseboard.model.rolled-back"
+
+
+def emit(
+    event: str, kind: str, name: str, payload: Mapping[str, Any], once: str | None = None
+) -> None:
+    """Send an event of the suite or model `name`, if Prefect is there.
+
+    - `kind`: of the resource, `SUITE` or `MODEL`.
+    - `once`: what is its own; a server stores one event of it, however often it is sent. It is
+      waited for: the caller notes that it was sent, and may be killed after that.
+    """
+    if not _answers(f"no event {event} of {name}"):
+        return
+    from prefect.events import emit_event
+
+    # It warns of what it still sends at the end of a command.
+    logging.getLogger("EventsWorker").setLevel(logging.ERROR)
+    resource = {"prefect.resource.id": f"{kind}.{name}", "prefect.resource.name": name}
+    content = {"name": name, **payload}
+    if once is None:
+        emit_event(event, resource=resource, payload=content)
+        return
+    from prefect.events.worker import EventsWorker
+
+    identity = uuid.uuid5(uuid.NAMESPACE_URL, f"{kind}.{name} {once}")
+    emit_event(event, resource=resource, payload=content, id=identity)
+    sent = threading.Thread(target=EventsWorker.instance().wait_until_empty, daemon=True)
+    sent.start()
+    sent.join(10)  # a server may go
+
+
+def report_asset(made: Asset, upstream: Iterable[Asset] = ()) -> None:
+    """Report that an asset was made of others, outside of the tasks that make it."""
+    if not _answers(f"no asset {made.key}"):
+        return
+    from prefect.context import AssetContext
+    from prefect.states import Completed
+
+    known = {"downstream_assets": {made}, "direct_asset_dependencies": set(upstream)}
+    AssetContext(**known).emit_events(Completed())
+
+
+def current_run() -> str:
+    """Return the identifier of the flow run that this is called in; empty without Prefect."""
+    if "prefect" not in sys.modules:
+        return ""
+    from prefect.runtime import flow_run
+
+    return str(flow_run.id or "")
+
+
+def _answers(lost: str) -> bool:
+    """Return whether there is a server, and it answers; without its answer say what is lost."""
+    url = os.environ.get("PREFECT_API_URL", "")
+    if not url:
+        return False
+    import httpx
+
+    try:  # or else the end of this process would wait for it
+        httpx.get(f"{url.rstrip('/')}/health", timeout=2)
+    except httpx.HTTPError:
+        if current_run():
+            report_outage()
+        else:
+            say(f"leaseboard: Prefect does not answer: {lost}", err=True)
+        return False
+    return True

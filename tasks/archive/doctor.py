@@ -1,0 +1,197 @@
+"""Checks of an installation: packages, stores, disk, and unfinished runs."""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from leaseboard.algorithms import plugins
+from leaseboard.algorithms.caches import cache_dir
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.parts import PARTS
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.addresses import redacted
+from leaseboard.tasks.machine.environment import installed
+from leaseboard.tasks.machine.owners import is_alive
+from leaseboard.tasks.store.recorded import Store
+from leaseboard.tasks.track.client import ClientWriter, every, search
+from leaseboard.tasks.track.records import OWNER
+from leaseboard.tasks.track.store import SQLITE, open_store, reported
+from leaseboard.tasks.track.tracker import end_suites
+
+if TYPE_CHECKING:
+    from mlflow.tracking import MlflowClient
+
+NATIVE = ("vowpalwabbit", "lightgbm", "numba", "pyarrow.parquet")
+MIN_FREE = 1 << 30
+CACHED = {"data cache": "data", "trials and probes": "recorded", "compiled kernels": "kernels"}
+"""The parts of the cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Result of a check, and what to do if it is not healthy."""
+
+    name: str
+    healthy: bool
+    detail: str
+
+
+def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
+    """Yield the findings of all checks.
+
+    `fix`: remove half-written jobs, and end suites, of processes that are gone.
+    """
+    yield from requirements()
+    yield from native_libraries()
+    yield from plugin_faults()
+    yield from disk_use(uri)
+    yield from damaged_stores(uri)
+    yield recorded()
+    try:
+        client = open_store(uri)
+        with reported(uri):
+            yield from store(client, uri)
+            yield from stuck_runs(client, uri, fix=fix)
+    except LeaseboardError as error:
+        yield Finding("tracking store", False, str(error))
+
+
+def requirements() -> Iterator[Finding]:
+    """Check that the installed versions are in the ranges that the project requires."""
+    from packaging.requirements import Requirement
+
+    try:
+        wanted = metadata.requires("leaseboard") or []
+    except metadata.PackageNotFoundError:
+        yield Finding("packages", False, "leaseboard is not installed: pip install -e .")
+        return
+    wrong = []
+    for line in wanted:
+        requirement = Requirement(line)
+        marker = requirement.marker
+        if marker and not any(marker.evaluate({"extra": part}) for part in ("", *PARTS)):
+            continue
+        if requirement.name == "leaseboard":  # a part that brings another
+            continue
+        found = installed(requirement.name)
+        if found is None:
+            wrong.append(f"{requirement.name} is missing")
+        elif not requirement.specifier.contains(found, prereleases=True):
+            wrong.append(f"{requirement.name} {found} is not {requirement.specifier}")
+    end = "; install requirements.lock" if wrong else f"{len(wanted)} requirements met"
+    yield Finding("packages", not wrong, ", ".join(wrong) + end)
+
+
+def native_libraries() -> Iterator[Finding]:
+    """Check that the learners' native code loads; LightGBM needs the system's libgomp."""
+    broken = []
+    for name in NATIVE:
+        try:
+            importlib.import_module(name)
+        except (ImportError, OSError) as error:
+            broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
+    yield Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
+
+
+def plugin_faults() -> Iterator[Finding]:
+    """Check all plugins of installed distributions, in the sandbox."""
+    from leaseboard.tasks.jobs.plugin_check import verdict
+
+    found = plugins.discovered()
+    faults = {each: said for each in found if (said := verdict(each)["fault"])}
+    for each, fault in faults.items():
+        yield Finding(f"plugin {each.name}", False, f"{each.kind} of {each.source}: {fault}")
+    if not faults:
+        yield Finding("plugins", True, ", ".join(each.name for each in found) or "none")
+
+
+def disk_use(uri: str) -> Iterator[Finding]:
+    """Check the disk: what run folders, the cache and the local store use, and what is free."""
+    cache = cache_dir()
+    places = {"run folders": [Path("runs").resolve()]}
+    places |= {name: [cache / part] for name, part in CACHED.items()}
+    if uri.startswith(SQLITE):
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        places["MLflow database"] = [database, *database.parent.glob(f"{database.name}-*")]
+        places["MLflow artifacts"] = [database.parent / "artifacts"]
+    for name, (place, *others) in places.items():
+        used = sum(disk.used(file) for file in (place, *others))
+        existing = next(parent for parent in (place, *place.parents) if parent.exists())
+        free = shutil.disk_usage(existing).free
+        detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
+        yield Finding(name, free > MIN_FREE, detail)
+
+
+def damaged_stores(uri: str) -> Iterator[Finding]:
+    """Name damaged stores that were renamed, until a user deletes them."""
+    kept = sorted((cache_dir() / "recorded").glob(f"*{disk.DAMAGED}*"))
+    if uri.startswith(SQLITE):
+        database = Path(uri.removeprefix(SQLITE)).resolve()
+        kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))
+    size = disk.shown(sum(disk.used(path) for path in kept))
+    names = ", ".join(str(path) for path in kept[:3]) + (", ..." if len(kept) > 3 else "")
+    detail = f"{len(kept)} renamed, {size}: look why, then delete them: {names}"
+    yield Finding("damaged stores", not kept, detail if kept else "none")
+
+
+def recorded() -> Finding:
+    """Check that the store of trials and probes can be used, and name its damaged records."""
+    name = "store of trials and probes"
+    try:
+        table = Store().table
+        keys, records, damaged = table.counted()
+    except LeaseboardError as error:
+        return Finding(name, False, str(error))
+    detail = f"{table}: {records} records of {keys} keys"
+    if damaged:
+        detail += (
+            f", {damaged} renamed because they were damaged: look why, then delete them: their"
+            f" name in leaseboard_records has {disk.DAMAGED!r} in it"
+        )
+    return Finding(name, not damaged, detail)
+
+
+def store(client: MlflowClient, uri: str) -> Iterator[Finding]:
+    """Check that the tracking store is whole, and say how jobs are written to it."""
+    from leaseboard.tasks.track.bulk import sql_store
+
+    if uri.startswith(SQLITE):
+        with closing(sqlite3.connect(uri.removeprefix(SQLITE), timeout=20)) as connection:
+            (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+        if verdict != "ok":
+            yield Finding("tracking store", False, f"{redacted(uri)} is damaged: {verdict}")
+            return
+    way = "in bulk" if sql_store(client) else "through the client"
+    yield Finding("tracking store", True, f"{redacted(uri)}, written {way}")
+
+
+def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Iterator[Finding]:
+    """Find runs that are RUNNING though their process is gone."""
+    experiments = {e.name: e.experiment_id for e in every(client.search_experiments)}
+    stuck = 0
+    for name, identifier in experiments.items():
+        if name.endswith("/configurations"):
+            continue
+        condition = "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
+        running = search(client, identifier, condition)
+        dead = [run for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
+        stuck += len(dead)
+        if fix:
+            children = experiments.get(f"{name}/configurations", identifier)
+            writer = ClientWriter(client, uri, identifier, children)
+            for run in dead:
+                if run.data.tags["leaseboard.level"] == "job":
+                    writer.remove(run.info.run_id)
+            end_suites(client, [identifier])
+    detail = f"{stuck} left by processes that are gone" if stuck else "none"
+    if stuck:
+        detail += ", fixed" if fix else ": fix them with `leaseboard doctor --fix`"
+    yield Finding("stuck runs", fix or not stuck, detail)

@@ -1,0 +1,215 @@
+"""Merge archives of several machines into one run folder, in any order, as often as one likes.
+
+Equal work has an equal key, so of two results with the same key one is kept: one that is ok before
+one that is not, then the earliest. A job of the folder whose files were edited or damaged is not
+done, unless an archive has its result. Results of other code, other data or other seeds have other
+keys; all are kept, and the table names them apart.
+"""
+
+import itertools
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from operator import attrgetter, itemgetter
+from pathlib import Path
+from typing import Any, TypeVar
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.archive.bundle import Bundle, named, place
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.jobs.job import UNDONE, Result
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.progress import counted
+from leaseboard.tasks.score.summary import Compared, compared
+
+Entry = TypeVar("Entry")
+
+SAME_SCORE = 1e-9
+"""Relative difference up to which two machines' scores of one job agree: libraries may round."""
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """Outcome of a merge."""
+
+    results: list[Result]
+    """All results in the folder, as their jobs wrote them."""
+    rows: list[Result]
+    """The same on the leaderboard: with other names where code, data or seeds differ."""
+    suite: Suite | None
+    found: Compared
+    """The comparison of the rows."""
+    added: int
+    """Number of jobs whose result came from an archive and was not in the folder."""
+    conflicts: list[str]
+    """One line for each job of which two machines have different scores."""
+
+
+def merge(bundles: list[Bundle], out: Path) -> Merged:
+    """Merge `bundles` and what `out` holds already into `out`, which this process has locked.
+
+    Raises UsageError if they are of different suites, or two results have the same place. Nothing
+    is written.
+    """
+    results.put_back(out)
+    shown = results.rows(out)[0] if (out / results.TABLE).is_file() else []
+    undone = [row for row in shown if row.status == UNDONE]
+    here = {result.key: result for result in (*results.current(out), *undone)}
+    suite = _one_suite(bundles, out)
+    every: dict[str, list[tuple[Result, Bundle | None]]] = {}
+    for bundle in (None, *bundles):
+        for key, result in (here if bundle is None else bundle.results).items():
+            every.setdefault(key, []).append((result, bundle))
+    chosen = {key: min(both, key=lambda each: _order(each[0])) for key, both in every.items()}
+    found = [result for result, _ in chosen.values()]
+    had_data = {place(result) for result in found if result.digest}
+    kept = sorted(  # without jobs that had no data on one machine and a result on another
+        (r for r in found if r.status != "skipped" or r.digest or place(r) not in had_data),
+        key=lambda r: (r.data, r.name, r.repetition, r.key),
+    )
+    rows = _named_apart(kept)
+    if suite is not None:  # without a scale by algorithms that have other names now
+        names, scale = {row.name for row in rows}, suite.normalise
+        suite = suite.model_copy(
+            update={
+                "normalise": scale if scale and {scale.zero, scale.one} <= names else None,
+                "relative_to": [title for title in suite.relative_to if title in names],
+            }
+        )
+    comparison = compared(rows, suite)  # what no leaderboard can show gets onto none
+    new = []
+    for result in kept:
+        bundle, there = chosen[result.key][1], here.get(result.key)
+        # Compared by their text, because a NaN equals nothing.
+        if bundle is not None and (there is None or _order(there) != _order(result)):
+            new.append((bundle, result.key))
+    _put(new, out)
+    results.discard_unfinished(out)
+    for key in here.keys() - {result.key for result in kept}:
+        shutil.rmtree(results.job_folder(out, key))
+    results.assemble(out, rows)
+    if suite is not None:
+        content = suite.model_dump_json(indent=1).encode()
+        results.write_atomically(out / results.SUITE_FILE, content)
+    conflicts = [_conflict([first for first, _ in every[result.key]]) for result in kept]
+    written = [result for result in kept if result.status != UNDONE]
+    return Merged(written, rows, suite, comparison, len(new), list(filter(None, conflicts)))
+
+
+def _order(result: Result) -> tuple[object, ...]:
+    """Return the rank of a result: smaller is better; the text decides last."""
+    rank = {"ok": 0, "skipped": 2, UNDONE: 3}.get(result.status, 1)
+    text = json.dumps(results.plain(result), sort_keys=True)
+    return rank, result.started, result.host, text
+
+
+def _conflict(same: list[Result]) -> str:
+    """Return a line about ok results of one job whose scores differ; empty if they agree."""
+    done = sorted((r for r in same if r.score is not None), key=_order)
+    for other in done[1:]:
+        first = done[0]
+        if not math.isclose(first.score or 0.0, other.score or 0.0, rel_tol=SAME_SCORE):
+            return (
+                f"{named(first)}: {first.metric} {first.score!r} on"
+                f" {first.host or 'one machine'}, {other.score!r} on {other.host or 'another'};"
+                " the first, which is older, is kept"
+            )
+    return ""
+
+
+def _named_apart(found: list[Result]) -> list[Result]:
+    """Return the results with names, data and repetitions under which no two are the same.
+
+    Other code is another name, other data of one name another dataset, and other seeds are
+    further repetitions, numbered by the seed that the algorithms on a dataset share.
+    """
+
+    def values(name: str, *others: str) -> dict[str, list[Any]]:
+        """Return the different values of `others` that the results of each name have."""
+        known: dict[str, set[Any]] = {}
+        for row in rows:
+            known.setdefault(getattr(row, name), set()).add(attrgetter(*others)(row))
+        return {key: sorted(each) for key, each in known.items()}
+
+    def ambiguous() -> bool:
+        return len({place(row) for row in rows}) < len(rows)
+
+    rows = found
+    for name, other in (("data", "digest"), ("name", "version")):
+        if ambiguous():
+            known = values(name, other)
+            rows = [
+                replace(row, **{name: f"{own} @{getattr(row, other)[:8] or 'unknown'}"})
+                if len(known[own := getattr(row, name)]) > 1
+                else row
+                for row in rows
+            ]
+    if ambiguous():
+        seeds = values("data", "repetition", "environment_seed")
+        rows = [
+            replace(row, repetition=seeds[row.data].index((row.repetition, row.environment_seed)))
+            for row in rows
+        ]
+    seen: dict[tuple[str, str, int], Result] = {}
+    for row in rows:
+        first = seen.setdefault(place(row), row)
+        if first is not row:
+            raise UsageError(
+                f"{named(row)}, has two results with different settings (jobs {first.key} and"
+                f" {row.key}): give each its own name"
+            )
+    return rows
+
+
+def _put(jobs: list[tuple[Bundle, str]], out: Path) -> None:
+    """Put jobs of archives into the folder: all into a scratch folder, then each by a rename."""
+    size = sum(bundle.size(key) for bundle, key in jobs)
+    free = shutil.disk_usage(out).free
+    if size > free:
+        raise LeaseboardError(
+            f"{str(out)!r} has {disk.shown(free)} free and the archives hold {disk.shown(size)}:"
+            " make room, or name another folder with --run-dir"
+        )
+    scratch = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
+    try:
+        for bundle, chosen in itertools.groupby(jobs, key=itemgetter(0)):
+            keys = [key for _, key in chosen]
+            bundle.extract(counted(keys, f"unpacking {bundle.path.name}", "jobs"), scratch)
+        for _, key in jobs:
+            results.put(out, scratch / key)
+    finally:
+        results.put_back(out)
+
+
+def _one_suite(bundles: list[Bundle], out: Path) -> Suite | None:
+    """Return the suite that all are of, with the data and algorithms of each.
+
+    Machines that share a suite's work may each have a part of it in their file.
+    """
+    found = [bundle.suite for bundle in bundles if bundle.suite is not None]
+    if (out / results.SUITE_FILE).is_file():
+        found.append(Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()))
+    names = sorted({bundle.manifest.suite for bundle in bundles} | {s.name for s in found})
+    if len(names) > 1:
+        raise UsageError(f"results of different suites ({', '.join(names)}): merge each by itself")
+    found.sort(key=lambda suite: (-len(suite.data) - len(suite.algorithms), str(suite)))
+    if not found:
+        return None
+    return found[0].model_copy(
+        update={
+            "data": _united((suite.data for suite in found), lambda entry: entry.data),
+            "algorithms": _united((suite.algorithms for suite in found), lambda one: one.title),
+        }
+    )
+
+
+def _united(lists: Iterable[list[Entry]], name: Callable[[Entry], str]) -> list[Entry]:
+    """Return every entry of the lists, of two with the same name the first."""
+    found: dict[str, Entry] = {}
+    for entry in itertools.chain.from_iterable(lists):
+        found.setdefault(name(entry), entry)
+    return list(found.values())

@@ -1,0 +1,239 @@
+"""Facts of a dataset that its rows alone show: a column that gives the target away, time order.
+
+They are computed once, when a dataset is loaded, on a sample of its rows, and every result on the
+dataset holds them: the diagnostics LB002 and LB003 judge them. The sample is the same in every
+process.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.fetch.columns import is_date, is_nominal, is_number, tidy
+
+MOST_ROWS, MOST_CELLS = 4000, 2_000_000
+"""Rows of the sample, and its cells where there are many columns."""
+FEWEST_ROWS = 40
+"""Of fewer rows nothing is said."""
+PAIRS = 20_000
+SORTED = 0.02
+"""Share of pairs or steps in the wrong order that is an accident."""
+TIMES = ("timestamp", "datetime", "date", "time")
+"""Names of columns that say when a row happened; a number `time` may be a duration."""
+CLOCK = ("year", "month", "day", "hour", "minute")
+"""Names of columns that say it together, from the first on without a gap."""
+TENTHS = 10
+Floats = NDArray[np.float64]
+
+
+def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
+    """Return the facts of a table: numbers, flags, and names of columns.
+
+    - ``leak_column``, ``leak_skill``, ``leak_errors``, ``leak_rows``: the column that predicts the
+      target best by itself, see `skill_of_column`, its errors, and rows that it was tested on;
+    - ``time_column``, ``time_certain``, ``time_discordant``, ``time_dependence``: of a table with
+      a time, whether it is for sure that of the rows, the share of pairs of rows in the wrong
+      order, and how the labels depend on time, see `dependence`;
+    - ``majority``: the share of the commonest class.
+    """
+    found: dict[str, Any] = {}
+    classes = len(target.cat.categories) if is_nominal(target) else 0
+    if classes:
+        found["majority"] = float(np.bincount(target.cat.codes).max() / len(target))
+    if len(target) < FEWEST_ROWS or not features.shape[1]:
+        return found
+    raw = features.reset_index(drop=True)
+    columns = [(str(name), tidy(column)) for name, column in raw.items()]
+    return found | _leak(columns, target, classes) | _order(columns, target, classes)
+
+
+def _leak(
+    features: Sequence[tuple[str, pd.Series]], target: pd.Series, classes: int
+) -> dict[str, Any]:
+    most = min(MOST_ROWS, max(MOST_CELLS // len(features), 500))
+    rows = generator("sample for diagnostics").permutation(len(target))[:most]
+    before = np.maximum(rows - 1, 0)
+    y = (target.cat.codes if classes else target).to_numpy()
+    labels = y[rows].astype(np.intp) if classes else _ranks(y[rows])
+    best: tuple[float, float, str] = (-math.inf, math.nan, "")
+    for name, column in features:
+        if not (is_date(column) or is_number(column) or pd.api.types.is_bool_dtype(column.dtype)):
+            codes = pd.factorize(column.iloc[rows], use_na_sentinel=False)[0]
+            skill, errors = skill_of_column(codes, labels, classes, names=True)
+        else:
+            x, asked = _numbers(column.iloc[rows]), labels
+            known = x[~np.isnan(x)]
+            different = len(np.unique(known))
+            once = is_date(column) or different == len(known)
+            one_way = is_date(column) or bool(once and (known == np.rint(known)).all())
+            if different > classes and is_sorted_in_blocks(x[np.argsort(rows)]):
+                # The place of the row: neighbours in time, of which half are known, are alike.
+                one_way = bool(classes)
+                if not classes:
+                    x, asked = x - _numbers(column.iloc[before]), _ranks(y[rows] - y[before])
+                elif once:
+                    x = np.isnan(x).astype(np.float64)
+            skill, errors = skill_of_column(x, asked, classes, one_way=one_way)
+        best = max(best, (skill, errors, name))
+    names = ("leak_skill", "leak_errors", "leak_column", "leak_rows")
+    return dict(zip(names, (*best, len(rows) - len(rows) // 2), strict=True))
+
+
+def _ranks(values: NDArray[Any]) -> Floats:
+    ranks: Floats = pd.Series(values).rank().to_numpy(np.float64)
+    return ranks
+
+
+def _numbers(column: pd.Series) -> Floats:
+    """Return the values of numbers, dates and flags, NaN where they are missing or infinite."""
+    dates = is_date(column)
+    x = column.to_numpy().view(np.int64) if dates else column.to_numpy(np.float64)
+    return np.where(column.isna() if dates else ~np.isfinite(x), np.nan, x)
+
+
+def is_sorted_in_blocks(values: NDArray[Any]) -> bool:
+    """Return whether nearly all steps from row to row, of those with one, go one way.
+
+    Examples
+    --------
+    >>> is_sorted_in_blocks(np.r_[0:99, 0:99, 0.0]), is_sorted_in_blocks(np.r_[0:9, 0:9])
+    (True, False)
+    """
+    steps = np.diff(values[~np.isnan(values)])
+    up, down = (steps > 0).sum(), (steps < 0).sum()
+    return bool(up + down > 0 and min(up, down) <= SORTED * (up + down))
+
+
+def skill_of_column(
+    x: NDArray[Any], y: NDArray[Any], classes: int, *, names: bool = False, one_way: bool = False
+) -> tuple[float, float]:
+    """Return the skill and the errors of predicting the second half of `y` from one column.
+
+    The first half of the rows, which are in random order, is what is known. Of classes the
+    prediction is the commonest class of the nearest known value, and the skill the share of the
+    errors of the commonest class of all that is avoided. Of numbers `y` are ranks, the prediction
+    is interpolated between the means of the two nearest known values, and the skill is R². A value
+    that is missing is a value.
+
+    - `names`: `x` are numbers of names, of which only known ones predict.
+    - `one_way`: `x` may be a time or count rows, and then neighbours are alike: only a function
+      that rises or falls counts, with an interval of values for each class.
+    """
+    half = len(y) // 2
+    known, asked = y[:half], y[half:]
+    if names:
+        values, place = np.unique(x[:half], return_inverse=True)
+        at = np.searchsorted(values, x[half:]).clip(max=len(values) - 1).astype(np.float64)
+        at[values[at.astype(np.intp)] != x[half:]] = np.nan
+    else:
+        x = np.where(np.isnan(x), np.min(x, where=~np.isnan(x), initial=0.0) - 1.0, x)
+        values, place = np.unique(x[:half], return_inverse=True)
+        at = np.interp(x[half:], values, np.arange(len(values)))
+    new = np.isnan(at)
+    at = np.where(new, 0.0, at)
+    usual = np.bincount(known, minlength=classes).argmax() if classes else known.mean()
+    known = _arranged(place, known, classes) if one_way else known
+    if classes:
+        counts = np.bincount(place * classes + known, minlength=len(values) * classes)
+        commonest = counts.reshape(len(values), classes).argmax(axis=1)
+        predicted = np.where(new, usual, commonest[np.rint(at).astype(np.intp)])
+        errors, base = float((predicted != asked).sum()), float((usual != asked).sum())
+    else:
+        means = np.bincount(place, known) / np.bincount(place)
+        predicted = np.where(new, usual, np.interp(at, np.arange(len(means)), means))
+        errors, base = (float(((each - asked) ** 2).sum()) for each in (predicted, usual))
+    return (1 - errors / base if base else 0.0), errors
+
+
+def _arranged(place: NDArray[np.intp], known: NDArray[Any], classes: int) -> NDArray[Any]:
+    """Return the labels put into the order of their places, classes by their mean place."""
+    if classes:
+        means = np.bincount(known, place, classes) / np.maximum(
+            np.bincount(known, minlength=classes), 1
+        )
+        order = np.argsort(means[known], kind="stable")
+    else:
+        rising = np.cov(place, known)[0, 1] >= 0
+        order = np.argsort(known if rising else -known, kind="stable")
+    arranged = np.empty_like(known)
+    arranged[np.argsort(place, kind="stable")] = known[order]
+    return arranged
+
+
+def _order(
+    features: Sequence[tuple[str, pd.Series]], target: pd.Series, classes: int
+) -> dict[str, Any]:
+    found = [each for each in times_of(features) if each[1].notna().sum() > 1]
+    if not found:
+        return {}
+    # Of numbers the classes are tenths of the rows.
+    labels = target.cat.codes if classes else np.ceil(target.rank() * TENTHS / len(target))
+    judged = [(*_judged(time, labels.to_numpy(), named), name) for name, time, named in found]
+    # What is in order is the time; else what is for sure.
+    discordant, dependence, certain, name = min(
+        judged, key=lambda each: (each[0] > SORTED, not each[2], each[0])
+    )
+    return {"time_column": name, "time_certain": certain, "time_discordant": discordant,
+            "time_dependence": dependence}  # fmt: skip
+
+
+def times_of(features: Sequence[tuple[str, pd.Series]]) -> list[tuple[str, pd.Series, bool]]:
+    """Return the columns that may say when a row happened, and whether their names say so."""
+    if found := [(name, column, name.lower() in TIMES) for name, column in features
+                 if is_date(column)]:  # fmt: skip
+        return found
+    numbers = {name.lower(): column for name, column in features if is_number(column)}
+    if found := [(name, numbers[name], name != "time") for name in TIMES if name in numbers]:
+        return found
+    parts = [name for name in CLOCK if name in numbers]
+    parts = [name for place, name in enumerate(parts) if CLOCK[place] == name]
+    if len(parts) < 2:
+        return []
+    key = numbers[parts[0]].astype(np.float64)
+    for name in parts[1:]:
+        key = key * 100.0 + numbers[name]
+    return [(", ".join(parts), key, True)]
+
+
+def _judged(time: pd.Series, labels: NDArray[Any], named: bool) -> tuple[float, float, bool]:
+    """Return the share of pairs in the wrong order, the labels' dependence, and certainty.
+
+    A date of birth, an hour of the day or a duration is not the time of the row. So it is certain
+    by its name, or by rows in order within blocks: of numbers, a value then does not come back.
+    """
+    kept = time.notna().to_numpy()
+    moments, random = _numbers(time[kept]), generator("pairs for diagnostics")
+    ends = random.integers(0, len(moments), (PAIRS, 2))
+    first, last = np.sort(ends, axis=1).T
+    apart = moments[first] != moments[last]
+    wrong = float((moments[first] > moments[last])[apart].mean()) if apart.any() else 0.0
+    once = 1 + np.count_nonzero(np.diff(moments)) <= (1 + SORTED) * len(np.unique(moments))
+    certain = named or bool((is_date(time) or once) and is_sorted_in_blocks(moments))
+    # The order of rows of one moment is not that of time.
+    order = np.lexsort((random.random(len(moments)), moments))
+    return wrong, dependence(labels[kept][order]), certain
+
+
+def dependence(labels: NDArray[Any]) -> float:
+    """Return by how many standard deviations equal labels follow each other more than by chance.
+
+    Wald and Wolfowitz' number of runs for several classes, with a minus sign: of labels in random
+    order it is standard normal in the limit.
+
+    Examples
+    --------
+    >>> round(dependence(np.repeat([0, 1], 50)), 1), round(dependence(np.tile([0, 1], 50)), 1)
+    (9.8, -9.8)
+    """
+    n = float(len(labels))
+    counts = np.unique(labels, return_counts=True)[1].astype(np.float64)
+    squares, cubes = (counts**2).sum(), (counts**3).sum()
+    mean = (n * (n + 1) - squares) / n
+    variance = (squares * (squares + n * (n + 1)) - 2 * n * cubes - n**3) / (n * n * (n - 1))
+    runs = 1 + (labels[1:] != labels[:-1]).sum()
+    return float((mean - runs) / math.sqrt(variance)) if variance > 0 else 0.0

@@ -1,0 +1,256 @@
+"""The hold-out environment of a dataset: encoded, divided, dense or sparse as the data are."""
+
+import functools
+import importlib.util
+import logging
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.apple.rows import CLIP, as_rows, check_labels
+from leaseboard.algorithms.environments.holdout import (
+    Cluster,
+    Holdout,
+    HoldoutAlgorithm,
+    HoldoutEnvironment,
+    Nodes,
+    Part,
+    one_by_one,
+    split,
+)
+from leaseboard.algorithms.environments.stream import MOST_CLASSES
+from leaseboard.algorithms.errors import DataError, SkipError, UsageError
+from leaseboard.algorithms.parts import command_for
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.preprocess.encoding import naming
+from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from leaseboard.tasks.preprocess.streaming import in_float32
+
+Workers = Literal["serial", "processes", "dask"]
+
+
+def cluster(workers: Workers, address: str = "") -> Cluster:
+    """Return nodes of that kind.
+
+    Raises SkipError if Dask is not installed.
+
+    - `address`: a Dask scheduler's; without one, a local cluster is started.
+    """
+    if workers == "serial":
+        return one_by_one
+    if workers == "processes":
+        return _processes
+    if importlib.util.find_spec("distributed") is None:
+        raise SkipError(f"workers=dask needs the extra: {command_for('dask')}")
+    return functools.partial(_dask, address)
+
+
+@contextmanager
+def _processes(count: int) -> Iterator[Nodes]:
+    # Spawned, because a fork would copy numba's and Arrow's threads in any state.
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=spawn) as pool:
+        yield pool
+
+
+@contextmanager
+def _dask(address: str, count: int) -> Iterator[Nodes]:
+    from distributed import Client, LocalCluster
+
+    if address:
+        with Client(address) as client:
+            yield client.get_executor()
+        return
+    quiet: dict[str, Any] = {
+        "dashboard_address": ":0",
+        "threads_per_worker": 1,
+        "silence_logs": logging.ERROR,
+    }
+    with LocalCluster(n_workers=count, **quiet) as local, Client(local) as client:
+        yield client.get_executor()
+
+
+Rows = NDArray[np.intp]
+
+Names = Annotated[
+    tuple[str, ...],
+    BeforeValidator(lambda value: value.split(",") if isinstance(value, str) else value),
+]
+"""A list, or on the command line names with commas between them."""
+
+
+class Options(BaseModel):
+    """Options that divide a dataset into training and test rows."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    """Share of the rows that are held out."""
+    order: Literal["shuffled", "kept"] = "shuffled"
+    """Whether the training rows are learned in a random order or in that of the data."""
+    passes: Annotated[int, Field(ge=1)] | None = None
+    """How often the training rows may be learned; None for what the algorithm is made for."""
+    positive: Names = ()
+    """The classes that are labelled 1, all others -1; without it all classes are distinguished."""
+    clip: Annotated[float, Field(ge=0, lt=50)] = CLIP
+    """Percent of a column's training values at either end to which its numbers are clipped."""
+    scale: bool = True
+    """Standardise columns of numbers; those of mostly zeros are divided by their magnitude."""
+    scale_target: bool = False
+    """Map a regression's target to [0, 1] by the range of the training rows."""
+    one_hot: Literal["nominal", "all"] = "nominal"
+    """Which columns become one indicator for each value."""
+    drop: Names = ()
+    """Columns to leave out."""
+    missing: Literal["refuse", "zero"] = "refuse"
+    """What a missing value is: an error, or an absent feature."""
+    max_rows: Annotated[int, Field(ge=2)] | None = None
+    """Only the first so many rows."""
+    score_on: Literal["test", "progressive"] = "test"
+    """The score: the test error, or, to time learning alone, the progressive loss."""
+    workers: Workers = "serial"
+    """Where a parallel algorithm's nodes work; the score is the same."""
+    address: str = ""
+    """The Dask scheduler's; empty starts a local cluster."""
+
+
+def measure(options: Options) -> str:
+    """Return what the scores measure."""
+    return "test error" if options.score_on == "test" else "progressive squared loss"
+
+
+def shared_by(options: Options, seed: int) -> dict[str, Any]:
+    """Return the seed, and the options that change rows and columns."""
+    return options.model_dump(exclude={"passes", "score_on"}) | {"seed": seed}
+
+
+def parts(dataset: Dataset, options: Options, seed: int) -> Holdout:
+    """Return the rows to learn and those to test on."""
+    return as_holdout(dataset, options, seed)
+
+
+def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnvironment:
+    """Return the environment of `job` on `dataset`; the budget counts examples in all passes."""
+    options = Options(**job.environment)
+    examples = job.examples()  # before the data are encoded
+    cls = registry.algorithm_class(job.algorithm)
+    made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
+    if options.workers != "serial" and not (issubclass(cls, HoldoutAlgorithm) and cls.parallel):
+        raise UsageError(
+            f"workers={options.workers} is for algorithms that learn in parallel, and"
+            f" {job.algorithm} does not: leave it out, or take apple-parallel"
+        )
+    return HoldoutEnvironment(
+        parts or as_holdout(dataset, options, job.environment_seed),
+        job.environment_seed,
+        options.passes or made_for,
+        examples,
+        options.score_on,
+        cluster(options.workers, options.address),
+    )
+
+
+def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
+    """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
+
+    See `SparseEncoder` for the encoding of a column. A text's words stay in order, for algorithms
+    that look at neighbours.
+    """
+    features, (train, test) = _columns(dataset, options), _rows(dataset, options, seed)
+    with naming(dataset.reference):
+        if options.missing == "refuse":
+            refuse_gaps(features)
+        encode = encoder(dataset, options, seed)
+        rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
+        target, classes = _labels(dataset, options, seed)
+        check_labels(target)
+        labels = in_float32(target)
+    train_part, test_part = (
+        Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
+        for part in (train, test)
+    )
+    low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
+    return Holdout(train_part, test_part, encode.names_, dataset.task, classes, high - low)
+
+
+def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
+    """Return the encoder of the features, fitted on the training rows."""
+    train, _ = _rows(dataset, options, seed)
+    scaled = SparseEncoder(options.missing, options.clip, options.scale)
+    return scaled.fit(_columns(dataset, options).iloc[train])
+
+
+def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
+    """Return the least target of the training rows, and the value that is mapped to 1."""
+    target = dataset.target.to_numpy(dtype=np.float64)
+    train, _ = _rows(dataset, options, seed)
+    low, high = float(target[train].min()), float(target[train].max())
+    return low, high if high > low else low + 1.0
+
+
+def _rows(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to test on."""
+    n_rows = len(dataset.target.iloc[: options.max_rows])
+    return split(n_rows, seed, test_share=options.test_share, order=options.order)
+
+
+def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
+    """Return the feature columns; one of indicators declares its values, in all rows, first."""
+    features = dataset.features.iloc[: options.max_rows]
+    unknown = sorted(set(options.drop) - set(features.columns))
+    if unknown:
+        raise UsageError(f"{dataset.reference}: no column {unknown[0]!r} to drop: remove it")
+    features = features.drop(columns=list(options.drop))
+    if options.one_hot == "nominal":
+        return features
+    indicated = [name for name, column in features.items() if not columns.is_text(column)]
+    return features.astype(dict.fromkeys(indicated, "category"))
+
+
+def classes_of(dataset: Dataset, options: Options) -> tuple[str, ...]:
+    """Return the names of three or more classes; empty for two sides."""
+    if dataset.task == "regression" or options.positive:
+        return ()
+    names = tuple(str(name) for name in dataset.target.cat.categories)
+    if not 1 < len(names) <= MOST_CLASSES:
+        raise DataError(
+            f"{dataset.reference}: target {dataset.target.name!r} has {len(names)} classes: a"
+            f" hold-out takes a regression or 2 to {MOST_CLASSES} classes; name another column"
+            " with target="
+        )
+    return names if len(names) > 2 else ()
+
+
+def _labels(
+    dataset: Dataset, options: Options, seed: int
+) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+    """Return the labels, and the names of three or more classes, whose numbers they are."""
+    target = dataset.target.iloc[: options.max_rows]
+    if dataset.task == "regression":
+        if options.positive:
+            raise UsageError(f"{dataset.reference}: a regression has no positive classes")
+        labels = target.to_numpy(dtype=np.float64)
+        if options.scale_target:
+            low, high = target_range(dataset, options, seed)
+            labels = (labels - low) / (high - low)
+        return labels, ()
+    if many := classes_of(dataset, options):
+        return target.cat.codes.to_numpy().astype(np.float64), many
+    classes = [str(name) for name in target.cat.categories]
+    positive = set(options.positive) or {classes[1]}
+    if not positive < set(classes):
+        raise DataError(
+            f"{dataset.reference}: classes {', '.join(classes)}: set positive to those that are"
+            " labelled 1, some but not all of them"
+        )
+    return np.where(target.astype(str).isin(positive), 1.0, -1.0), ()

@@ -1,0 +1,195 @@
+"""The pulls environment of a dataset: a space of arms whose trials come from the trial store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
+from leaseboard.algorithms.errors import SettingError, UsageError, unknown
+from leaseboard.algorithms.policies.joint import JointSpace
+from leaseboard.algorithms.seeds import derive_seed, generator
+from leaseboard.tasks.evaluate.frameworks import venv
+from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
+from leaseboard.tasks.evaluate.outcomes import TableTrials
+from leaseboard.tasks.evaluate.trials import plans, spaces
+from leaseboard.tasks.evaluate.trials.evaluate import TrialData
+from leaseboard.tasks.evaluate.trials.replay import StoredTrials
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.preprocess.tables import Scale
+from leaseboard.tasks.store.recorded import Store
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.fetch.dataset import Dataset
+    from leaseboard.tasks.jobs.job import Job
+
+DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
+RECORDED = ("table", "curves")
+"""Protocols whose data are the feedbacks: nothing is trained."""
+FRAMEWORK_GRACE = 300.0
+"""Wall seconds beyond its budget in which a framework must have started, ended and been tested."""
+
+
+class Options(BaseModel):
+    """Options of a suite for the environment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    space: str = ""
+    """A space of ``conf/spaces`` or a YAML file; empty: `spaces.SUITED` for the data's task."""
+    arms: list[str] | None = Field(default=None, min_length=1)
+    """Only these arms of the space, in this order."""
+    permuted: bool = False
+    """Whether a repetition has the arms in an order of its own, so that none is always first."""
+    optimiser: Literal["tpe", "random", "smac"] = "tpe"
+    """What tunes an arm."""
+    unit: Unit = "trials"
+    """What the budget counts; seconds are those recorded when a trial was run."""
+    protocol: Literal["holdout", "cv", "table", "curves"] = "holdout"
+    """``holdout``: 64 % training, 16 % validation, 20 % test, as in Rising Bandits. ``cv``: the
+    mean of stratified folds, as in ER-UCB, and the test score of a fit on all of them. ``table``:
+    the data are the feedbacks themselves, a column for each arm and a row for each pull; a
+    repetition draws its rows at random. ``curves``: the same with the rows in order, as an
+    optimiser's best values rise."""
+    folds: int = Field(default=5, ge=2)
+    """Of ``cv``."""
+    split_column: str | None = None
+    """A column that says ``train`` or ``test`` of each row, for ``cv``."""
+    scale: Scale = "none"
+    """Whether numbers are standardised; the papers do not."""
+    trial_cpu_seconds: float = Field(default=60.0, gt=0)
+    trial_memory_mb: int = Field(default=4000, ge=200)
+    """The limits of one trial."""
+
+
+def check_names(given: Mapping[str, Any]) -> None:
+    """Raise SettingError for a space that does not exist, or an arm that it does not have."""
+    name = str(given.get("space", ""))
+    for key, arms in (("space", None), ("arms", given.get("arms"))):
+        try:
+            if name and key in given:
+                spaces.searched(name, arms)
+        except UsageError as error:
+            raise SettingError(error, key) from error
+
+
+def measure(options: Options) -> str:
+    """Return what the scores measure."""
+    return "best feedback" if options.protocol in RECORDED else "validation score"
+
+
+def make(dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
+    """Return the environment of `job`; nothing is encoded or run until a trial is missing."""
+    options = Options(**job.environment)
+    budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
+    trials: Trials
+    framework = job.algorithm if job.algorithm in venv.names() else None
+    if framework and (options.protocol != "holdout" or dataset.task != "classification"):
+        raise UsageError(f"{framework} runs on a classification with protocol=holdout only")
+    if options.protocol in RECORDED:
+        if options.unit != "trials":
+            raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
+        seed = job.environment_seed if options.protocol == "table" else None
+        trials, metric = TableTrials(dataset.features, seed), "best_feedback"
+    else:
+        if framework:
+            trials = framework_trials(framework, dataset, options, budget, job.environment_seed)
+        else:
+            trials = stored_trials(dataset, options, job.environment_seed)
+        regression = dataset.task == "regression"
+        metric = "validation_reward" if regression else "validation_accuracy"
+    joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
+    if not joint and options.unit == "trials" and budget < len(trials.arms):
+        raise UsageError(
+            f"a budget of {budget:g} trials is smaller than the {len(trials.arms)} arms, and"
+            f" policies pull each once at first: give at least {len(trials.arms)}"
+        )
+    return PullsEnvironment(trials, budget, options.unit, job.environment_seed, metric)
+
+
+def identity(options: Options) -> str:
+    """Return the content of the space, so that another content is another job.
+
+    It covers each possible space, since the task of the data is unknown before they are read.
+    """
+    if options.protocol in RECORDED:
+        return ""
+    return "".join(map(spaces.digest, spaces.searched(options.space, options.arms)))
+
+
+def framework_trials(
+    system: str, dataset: Dataset, options: Options, budget: float, seed: int
+) -> FrameworkTrials:
+    """Return the search of a framework on the same split, with the same budget."""
+    patience = options.trial_cpu_seconds * budget
+    return FrameworkTrials(
+        system,
+        _data(dataset, options, seed),
+        budget=budget,
+        unit=options.unit,
+        seed=derive_seed(seed, "peer"),
+        store=Store(),
+        trial_seconds=options.trial_cpu_seconds,
+        patience=FRAMEWORK_GRACE + (patience if options.unit == "trials" else 2 * budget),
+    )
+
+
+def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:
+    """Return the trials of a dataset under `options`, with the split and optimisers of `seed`."""
+    space = space_for(dataset, options)
+    if options.permuted:
+        names = list(space.arms)
+        order = generator(seed, "arms").permutation(len(names))
+        space = space.restricted([names[arm] for arm in order])
+    if options.protocol == "cv" and dataset.task == "regression":
+        raise UsageError("protocol=cv is for classification: use protocol=holdout")
+    return StoredTrials(
+        space,
+        _data(dataset, options, seed),
+        optimiser=options.optimiser,
+        seed=derive_seed(seed, "trials"),
+        store=Store(),
+        limits=TrialLimits(options.trial_cpu_seconds, options.trial_memory_mb),
+    )
+
+
+def _data(dataset: Dataset, options: Options, seed: int) -> TrialData:
+    """Return what the trials of a dataset learn from."""
+    split: dict[str, Any] = {"protocol": options.protocol, "seed": seed}
+    if options.protocol == "cv":
+        if options.split_column not in (None, *dataset.features.columns):
+            raise unknown("split column", str(options.split_column), dataset.features.columns)
+        split |= {"folds": options.folds, "column": options.split_column}
+        if options.split_column is not None:
+            del split["seed"]  # the rows are the data's own, for any seed
+    arrays = partial(plans.holdout, dataset, seed, options.scale)
+    if options.protocol == "cv":
+        arrays = partial(
+            plans.cross_validation,
+            dataset,
+            seed,
+            options.folds,
+            options.split_column,
+            options.scale,
+        )
+    return TrialData(
+        identity={"digest": dataset.digest, "split": split, "scale": options.scale},
+        code=(plans.__name__,),
+        arrays=arrays,
+    )
+
+
+def space_for(dataset: Dataset, options: Options) -> spaces.Space:
+    """Return the space that is searched on `dataset`; UsageError for one of another task."""
+    suited = spaces.SUITED[dataset.task]
+    space = spaces.load_space(options.space or suited)
+    if dataset.task != space.task:
+        raise UsageError(
+            f"{dataset.reference} is a {dataset.task} and space {options.space} is for"
+            f" {space.task}: name one for a {dataset.task}, --set space={suited}, or leave it out"
+        )
+    return space if options.arms is None else space.restricted(options.arms)

@@ -1,0 +1,61 @@
+"""The systems environment of a dataset: a fifth of the rows is predicted from the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from leaseboard.algorithms.environments.systems import SystemsEnvironment
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits, truth
+from leaseboard.tasks.keys.versions import recorded_key
+from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.store.recorded import Store
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.fetch.dataset import Dataset
+    from leaseboard.tasks.jobs.job import Job
+
+DEFAULT_BUDGET = 30.0
+
+
+class Options(BaseModel):
+    """Options that divide a dataset into training and test rows."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    test_share: float = Field(default=0.2, gt=0, lt=1)
+    """Share of the rows that are held out, of each class alike; all others are learned from."""
+
+
+def measure(options: Options) -> str:
+    """Return what the scores measure."""
+    return "test score"
+
+
+def identity(options: Options) -> str:
+    """Return the version of our own estimators' code, which options do not name."""
+    return recorded_key(code=(ESTIMATORS,))["code"]
+
+
+def make(dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
+    """Return the environment of `job` on `dataset`; the budget is in CPU seconds."""
+    share = Options(**job.environment).test_share
+    rows = split(dataset, (1 - share, share), job.environment_seed)
+    if dataset.task == "classification" and dataset.target.nunique() < 2:
+        raise UsageError(f"{job.data} has one class: nothing to learn")
+    return SystemsEnvironment(
+        SystemFits(
+            dataset,
+            rows.train,
+            rows.test,
+            split={"seed": job.environment_seed, "test_share": share},
+            store=Store(),
+        ),
+        truth(dataset)[rows.test].astype(np.float64),
+        dataset.task,
+        DEFAULT_BUDGET if job.budget is None else job.budget,
+        job.environment_seed,
+    )

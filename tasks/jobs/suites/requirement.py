@@ -1,0 +1,116 @@
+"""Requirements of a suite: a quantity of a job with a bound or an exact value.
+
+A score may improve when a guarantee breaks: a guard that is too wide permits bolder predictions,
+intervals that are too narrow save time. So the gate checks requirements in addition to scores.
+"""
+
+import math
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from leaseboard.tasks.machine.yaml_files import Strict
+
+ROUNDING = 1e-9
+"""Tolerance relative to the bound, at least 1: two builds of a numerical library may differ."""
+
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Requirement(Strict):
+    """Requirement of an algorithm on a dataset, in every repetition."""
+
+    algorithm: str
+    """Label of the algorithm in the suite."""
+    data: str = ""
+    """Dataset of the suite, by reference or name; empty for all."""
+    metric: str
+    """``score``, ``units``, any other metric of the job, or one of
+    `leaseboard.tasks.score.gate.requirements.DERIVED`."""
+    over: str | None = None
+    """Label of another algorithm whose metric divides it, repetition by repetition."""
+    at_least: Number | None = None
+    at_most: Number | None = None
+    equals: Number | None = None
+    """Exact value, in place of bounds."""
+    within: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0.0
+    """How far from `equals` is still equal."""
+    failure_probability: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Probability that a repetition breaks the requirement, such as δ: as many may as chance
+    explains."""
+    reason: Annotated[str, Field(min_length=1)]
+    """Why it must hold: a theorem, or a formula."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        bounds = (self.at_least, self.at_most)
+        if self.equals is None and bounds == (None, None):
+            raise ValueError("a requirement without a bound: give at_most, at_least or equals")
+        if self.equals is not None and bounds != (None, None):
+            raise ValueError("equals excludes at_least and at_most: give one or the others")
+        if self.within and self.equals is None:
+            raise ValueError("within belongs to equals: give that, or remove it")
+        if None not in bounds and self.lower > self.upper:
+            raise ValueError(f"at_least {self.at_least:g} is above at_most {self.at_most:g}")
+        if self.over == self.algorithm:
+            raise ValueError(f"{self.algorithm!r} over itself is always 1: name another algorithm")
+        return self
+
+    @property
+    def identity(self) -> tuple[str, str, str, str | None]:
+        """The quantity without its bound, which a suite names once."""
+        return self.algorithm, self.data, self.metric, self.over
+
+    @property
+    def rule(self) -> dict[str, object]:
+        """The bound; another one is another requirement."""
+        return self.model_dump(exclude={"reason"})
+
+    @property
+    def name(self) -> str:
+        """Name in reports."""
+        over = f" over {self.over}'s" if self.over else ""
+        return f"{self.metric} of {self.algorithm}{over} on {self.data}"
+
+    @property
+    def lower(self) -> float:
+        """The least value that is allowed."""
+        if self.equals is not None:
+            return self.equals - self.within
+        return -math.inf if self.at_least is None else self.at_least
+
+    @property
+    def upper(self) -> float:
+        """The greatest value that is allowed."""
+        if self.equals is not None:
+            return self.equals + self.within
+        return math.inf if self.at_most is None else self.at_most
+
+    @property
+    def bound(self) -> str:
+        """The bound in words."""
+        words = {
+            "= {:.10g}": self.equals,
+            "± {:g}": self.within or None,
+            "≥ {:.10g}": self.at_least,
+            "≤ {:.10g}": self.at_most,
+            "except with probability {:g}": self.failure_probability or None,
+        }
+        return " ".join(form.format(n) for form, n in words.items() if n is not None)
+
+    def excess(self, value: float) -> float:
+        """Return how far `value` is beyond the bound, negative within it; infinite for NaN."""
+        if not math.isfinite(value):
+            return math.inf
+        return max(
+            self.lower - _rounded(self.lower) - value, value - self.upper - _rounded(self.upper)
+        )
+
+    def allowed(self, repetitions: int) -> int:
+        """Return how many of the repetitions may break it: two standard deviations."""
+        expected = repetitions * self.failure_probability
+        return math.floor(expected + 2 * math.sqrt(expected * (1 - self.failure_probability)))
+
+
+def _rounded(bound: float) -> float:
+    return ROUNDING * max(1.0, abs(bound)) if math.isfinite(bound) else 0.0

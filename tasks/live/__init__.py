@@ -1,0 +1,1 @@
+"""Live models: registered models that predict, learn, are monitored and replaced."""

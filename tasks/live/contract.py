@@ -1,0 +1,231 @@
+"""The data contract of a live model: what each column must hold, in a file of its owner."""
+
+from pathlib import Path
+from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pandas as pd
+import yaml
+from pydantic import AfterValidator, Field, model_validator
+
+from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.tables.values import ValueKind
+from leaseboard.tasks.live.settings import DataSettings, Duration, in_words
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
+
+NUMBERS = ("number", "integer")
+Real = Annotated[float, Field(allow_inf_nan=False)]
+
+_WIDTH = 99
+_HEADER = """\
+# What rows must look like. Inferred from the first rows, then yours: edit it.
+#
+# A row that breaks a column's rule is quarantined with its reason. A batch without a column, or
+# of which most rows break one rule, is rejected as a whole. Neither touches a model.
+#
+#   kind        number, integer, flag (true or false), date, text, category; an id is a text
+#   low, high   of a number
+#   size        of a batch's median |number| without zeros: a unit that has changed is outside
+#   categories  the words that are known; closed: true allows no others
+#   missing     the share of rows that may be without it; 0: a row without it is quarantined
+#   required    false: a batch may come without the column, as before its labels are known
+#
+# What is not named here is left out of what a model learns.
+"""
+_ROWS_HEADER = """\
+
+# What a batch is expected to be like. Otherwise it is reported, and ingested.
+#
+#   time         its rows are in the order of this column
+#   zone         of dates without an offset, and of days: UTC, or such as Europe/Berlin
+#   fresh        its newest time is at most so old
+#   least, most  its rows
+"""
+
+
+class ColumnRule(Strict):
+    """Rule of a column; the header that `to_yaml` writes describes its keys."""
+
+    kind: ValueKind
+    low: Real | None = None
+    high: Real | None = None
+    size: Annotated[list[Real], Field(min_length=2, max_length=2)] | None = None
+    categories: list[str] = Field(default_factory=list)
+    closed: bool = False
+    missing: Annotated[float, Field(ge=0, le=1)] = 0.0
+    required: bool = True
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.kind not in NUMBERS and (self.low, self.high, self.size) != (None, None, None):
+            raise ValueError(f"low, high and size are of numbers, not of kind {self.kind}")
+        if self.low is not None and self.high is not None and self.low > self.high:
+            raise ValueError(f"low {self.low:g} is above high {self.high:g}: swap them")
+        if self.size and not 0 <= self.size[0] <= self.size[1]:
+            raise ValueError(f"size {self.size} is the least and the most, from 0 on")
+        if self.kind != "category" and (self.categories or self.closed):
+            raise ValueError(f"categories and closed are of kind category, not {self.kind}")
+        if self.closed and not self.categories:
+            raise ValueError("closed without categories allows nothing: name the categories")
+        return self
+
+
+def _known_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ValueError, OSError, ZoneInfoNotFoundError) as error:
+        raise ValueError(f"zone {name!r} is not known: write one like Europe/Berlin") from error
+    return name
+
+
+class BatchRules(Strict):
+    """Expectations of a batch."""
+
+    time: str | None = None
+    zone: Annotated[str, AfterValidator(_known_zone)] = "UTC"
+    fresh: Duration | None = None
+    least: Annotated[int, Field(ge=0)] = 0
+    most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.most is not None and self.least > self.most:
+            raise ValueError(f"least {self.least} is above most {self.most}: swap them")
+        if self.fresh is not None and self.time is None:
+            raise ValueError("fresh is the age of the newest time: name the column time")
+        return self
+
+
+class Contract(Strict):
+    """Data contract of a live model."""
+
+    columns: Annotated[dict[str, ColumnRule], Field(min_length=1)]
+    rows: BatchRules = BatchRules()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        time = self.rows.time
+        if time is not None and time not in self.columns:
+            raise ValueError(f"rows.time: {unknown('column', time, self.columns)}")
+        if time is not None and self.rows.fresh and self.columns[time].kind != "date":
+            raise ValueError(f"rows.fresh: column {time!r} is of kind {self.columns[time].kind}")
+        return self
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The columns that are read from a csv as texts, even where they look like numbers."""
+        words = ("text", "category")
+        return tuple(name for name, rule in self.columns.items() if rule.kind in words)
+
+    @property
+    def dates(self) -> tuple[str, ...]:
+        """The columns that hold dates."""
+        return tuple(name for name, rule in self.columns.items() if rule.kind == "date")
+
+    def of_labels(self, data: DataSettings) -> Self:
+        """Return the part for a table of only ids and their labels."""
+        names = filter(None, (data.id, data.target))
+        return type(self)(columns={name: self.columns[name] for name in names})
+
+    def to_yaml(self, frame: pd.DataFrame | None = None) -> str:
+        """Return the text of its file; comments describe the columns of `frame`."""
+        lines = []
+        for name, rule in self.columns.items():
+            note = f"  # {_seen(frame[name])}" if frame is not None and name in frame else ""
+            lines.append(_line(name, rule, note))
+        rows = self.rows.model_dump(exclude_defaults=True)
+        if self.rows.fresh is not None:
+            rows["fresh"] = in_words(self.rows.fresh)
+        text = f"{_HEADER}columns:\n{''.join(lines)}"
+        return f"{text}{_ROWS_HEADER}rows: {_flow(rows)}\n"
+
+
+def read_contract(path: Path, data: DataSettings) -> Contract:
+    """Read the contract in a file, which must know the columns that FILE.yaml names.
+
+    An id is a text, also where the file calls it a number: 000123 is another one than 123.
+
+    Raises UsageError, one line with file and line.
+    """
+    contract = load_yaml(path, Contract)
+    for use in ("time", "id", "target"):
+        name = getattr(data, use)
+        if name is not None and name not in contract.columns:
+            raise UsageError(
+                f"{path}: {use}: {unknown('column', name, contract.columns)}: add it here, or name"
+                " another as data's"
+            )
+    if data.id is not None and contract.columns[data.id].kind in NUMBERS:
+        rule = contract.columns[data.id]
+        plain = {"kind": "text", "low": None, "high": None, "size": None}
+        contract.columns[data.id] = rule.model_copy(update=plain)
+    check_uses(contract, data, f"{path}: ")
+    if data.id is not None and contract.columns[data.id].missing:
+        place = where(path, ["columns", data.id, "missing"])
+        raise UsageError(f"{place}: it identifies rows: write 0")
+    return contract
+
+
+def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
+    """Raise UsageError, which begins with `place`, if a column cannot have its use."""
+    kind = contract.columns[data.time].kind if data.time is not None else "date"
+    if kind != "date":
+        raise UsageError(
+            f"{place}time: column {data.time!r} is of kind {kind}: name one of ISO dates, such as"
+            " 2024-02-29, or none"
+        )
+    if contract.columns[data.target].kind == "date":
+        raise UsageError(
+            f"{place}target: column {data.target!r} holds dates: name one of numbers or words"
+        )
+    if not contract.columns.keys() - {data.id, data.target}:
+        raise UsageError(
+            f"{place}no other column than {data.target!r} to predict it from: add one"
+        )
+
+
+def _line(name: str, rule: ColumnRule, note: str) -> str:
+    values = rule.model_dump(exclude_defaults=True)
+    line = f"  {_flow(name)}: {_flow(values)}{note}\n"
+    if len(line) <= _WIDTH:
+        return line
+    block = [f"    {key}: {_flow(value)}\n" for key, value in values.items()]
+    return f"  {_flow(name)}:{note}\n{''.join(block)}"
+
+
+class _OneLine(yaml.SafeDumper):
+    """Dumper of one line: escapes what is not printable, and writes whole reals as integers."""
+
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        style = None if data.isprintable() else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
+
+    def represent_float(self, data: float) -> yaml.ScalarNode:
+        if data.is_integer() and abs(data) < 2**53:
+            return self.represent_int(int(data))
+        return super().represent_float(data)
+
+
+_OneLine.add_representer(str, _OneLine.represent_str)
+_OneLine.add_representer(float, _OneLine.represent_float)
+
+
+def _flow(value: Any) -> str:
+    """Return a value as YAML on one line."""
+    dumped = yaml.dump(
+        value, Dumper=_OneLine, default_flow_style=True, allow_unicode=True, sort_keys=False,
+        width=10**9,
+    )  # fmt: skip
+    return dumped.removesuffix("\n").removesuffix("\n...")
+
+
+def _seen(column: pd.Series) -> str:
+    """Return what a column holds, in a few words."""
+    known = column.dropna()
+    if known.empty:
+        return "seen: nothing"
+    if pd.api.types.is_numeric_dtype(known.dtype) and not pd.api.types.is_bool_dtype(known.dtype):
+        return f"seen: {known.min():.6g} to {known.max():.6g}"
+    if pd.api.types.is_datetime64_any_dtype(known.dtype):
+        return f"seen: {known.min()} to {known.max()}"
+    return f"seen: {known.astype(str).nunique()} different"

@@ -1,0 +1,1 @@
+"""Drift detection: unusual days, and series that have changed for good."""

@@ -1,0 +1,178 @@
+"""The lifecycle state of a live model: what it remembers from one update to the next."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any, Self
+
+from pydantic import TypeAdapter
+
+from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.tasks.live.drift.monitor import StreamMonitor
+from leaseboard.tasks.live.incidents import Case
+
+
+@dataclass(frozen=True)
+class Purpose:
+    """Purpose of a live model, which cannot change while it has candidates.
+
+    Attributes
+    ----------
+    target, id, time : str
+        The columns of ``data:`` in FILE.yaml.
+    task, algorithm : str
+        What is predicted, and by what; all algorithms that learn row by row are one.
+    columns : dict of str to str
+        By feature: ``numbers``, ``dates`` or ``words``.
+    """
+
+    target: str
+    id: str | None
+    time: str | None
+    task: str
+    algorithm: str
+    columns: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class DayEstimate:
+    """Estimate of the mean loss of a day, in the unit that people read.
+
+    That is the absolute error of numbers, and the Brier score of classes.
+
+    Attributes
+    ----------
+    day : str
+    candidate, rows : int
+        Whose predictions the loss is of, and of how many rows.
+    loss, low, high : float
+        The estimate and its interval.
+    lately : float
+        The mean loss of the last labelled days at that time.
+    came : float, optional
+        What it was; None while labels are missing.
+    """
+
+    day: str
+    candidate: int
+    rows: int
+    loss: float
+    low: float
+    high: float
+    lately: float
+    came: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """True if the interval held the label."""
+        return self.came is not None and self.low <= self.came <= self.high
+
+
+@dataclass(frozen=True, slots=True)
+class EvidencePoint:
+    """Logarithms of the evidence for challenger and champion at a moment."""
+
+    at: str
+    challenger: float
+    champion: float
+
+
+@dataclass
+class DoubtfulDay:
+    """Day whose labels are unlike those of other days: its rows wait for the next day's."""
+
+    day: str
+    rows: list[str]
+    """Their identities."""
+
+
+@dataclass
+class LifecycleState:
+    """State of a live model that lasts from one update to the next.
+
+    Attributes
+    ----------
+    made_for : Purpose, optional
+        What the last update was asked for.
+    file : str, optional
+        FILE.yaml, seen from the folder of the state, so that both may be moved together.
+    last_update : datetime, optional
+        When it began.
+    clock_went_back : datetime, optional
+        What a clock said that was behind the last update; it is followed if it says so again.
+    newest_row : datetime, optional
+        The newest time of a row that is not ahead of the clock, in UTC without an offset.
+    new_categories : dict of str to list of str
+        By column the last categories that came and that the contract does not name.
+    rejected_batches : dict of str to list of tuple
+        By rejected batch of the last update: kind, subject and text of its incidents.
+    cases : list of Case
+        Incidents that are open, or were resolved lately.
+    over : list of str
+        Kinds of incidents that a good batch of an update that goes on shows to be over.
+    monitored : StreamMonitor
+        Statistics of the last days.
+    unmonitored : dict of str to dict
+        Of its ``inputs`` and ``outcomes``, by day: the rows since it looked at the day last.
+    doubtful : DoubtfulDay, optional
+        Rows that wait to be learned.
+    has_changed : bool
+        Whether the last days were doubtful and learned, as of a world that changed.
+    left_out : list of str
+        Identities of rows that are never learned, as far as a training window may reach.
+    challenger_since : datetime, optional
+        When the last challenger was made.
+    rows_since_challenger : int
+        Labels that have come since.
+    tests : dict of str to SequentialTest
+        By role: the sequential test of the champion against it.
+    evidence : list of EvidencePoint
+        Of the challenger's test, after each of the last batches.
+    estimates : list of DayEstimate
+        Of the last days, in their order.
+    announced : int
+        How many entries of the history were reported to Prefect, or came without Prefect.
+    by_hand : tuple, optional
+        Change of the champion by a command that has not ended: the kind of its entry in the
+        history, the new champion, and what the command says of it.
+    """
+
+    made_for: Purpose | None = None
+    file: str | None = None
+    last_update: datetime | None = None
+    clock_went_back: datetime | None = None
+    newest_row: datetime | None = None
+    new_categories: dict[str, list[str]] = field(default_factory=dict)
+    rejected_batches: dict[str, list[tuple[str, str, str]]] = field(default_factory=dict)
+    cases: list[Case] = field(default_factory=list)
+    over: list[str] = field(default_factory=list)
+    monitored: StreamMonitor = field(default_factory=StreamMonitor)
+    unmonitored: dict[str, dict[str, int]] = field(default_factory=dict)
+    doubtful: DoubtfulDay | None = None
+    has_changed: bool = False
+    left_out: list[str] = field(default_factory=list)
+    challenger_since: datetime | None = None
+    rows_since_challenger: int = 0
+    tests: dict[str, SequentialTest] = field(default_factory=dict)
+    evidence: list[EvidencePoint] = field(default_factory=list)
+    estimates: list[DayEstimate] = field(default_factory=list)
+    announced: int = 0
+    by_hand: tuple[str, int, str] | None = None
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Read what `dump` wrote, see `leaseboard.tasks.store.live_model.State.lifecycle`."""
+        found: Self = _adapter(cls).validate_python(values)
+        return found
+
+    def dump(self) -> dict[str, Any]:
+        """Return the fields by name, as JSON has them."""
+        found: dict[str, Any] = json.loads(_adapter(type(self)).dump_json(self))
+        return found
+
+
+@cache
+def _adapter(kind: type[LifecycleState]) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

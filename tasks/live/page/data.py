@@ -1,0 +1,286 @@
+"""The data of a live model: quarantine, batches, missing labels, drift of inputs, and storage."""
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from datetime import date
+from statistics import median
+
+import pandas as pd
+
+from leaseboard.tasks.live.contract_check import AHEAD
+from leaseboard.tasks.live.drift.day_statistics import STEP, divided, shown, title_of
+from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, MonitoredDays
+from leaseboard.tasks.live.page.day_charts import (
+    bars,
+    day_chart,
+    day_section,
+    over_days,
+    span,
+    width_of,
+)
+from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.report.charts import Figure, colour, plain
+from leaseboard.tasks.report.page import Cell, Section, Table
+from leaseboard.tasks.score.numbers import short
+
+MOST_ROWS, MOST_LINES = 200, 8
+COUNTS = {
+    "new": "new rows",
+    "labels": "labels",
+    "repeated": "repeats",
+    "quarantined": "quarantined",
+}
+"""Rows of a batch by kind, and what readers call them."""
+STORED = {
+    "rows": "identities of rows, with the values of those that wait and of the last ones",
+    "quarantine": "quarantined rows, with their reason",
+    "batches": "batches",
+    "days": "sums of losses, by day and candidate",
+    "candidates": "candidates",
+    "models": "models of candidates that predict",
+    "history": "changes of role, incidents and drift",
+    "updates": "updates",
+    "served": "predictions that the server gave",
+    "posted": "labels posted to the server, not joined yet",
+    "outbox": "notifications that were not delivered yet",
+    "lifecycle": "values that monitor and comparison remember",
+}
+"""What readers call the tables of `leaseboard.tasks.store.live_tables`."""
+
+
+def quarantine(record: ModelRecord) -> Section:
+    """Return rows that broke the contract, with the reason."""
+    listed = record.state.quarantined_rows()
+    if not listed:
+        text = ["No row was quarantined."]
+        return Section("quarantine", "Quarantined rows", nav="Quarantine", text=text)
+    batches = {each["number"]: each for each in record.batches}
+    groups = Counter((each["batch"], each["reason"]) for each in listed)
+    first = {(each["batch"], each["reason"]): each["id"] for each in listed}
+    rows = [
+        {
+            "Came (UTC)": moment(batches[number]["at"]),
+            "Batch": batches[number]["name"],
+            "Reason": reason,
+            "The first of them": first[number, reason],
+            "Rows": count,
+        }
+        for (number, reason), count in list(groups.items())[:MOST_ROWS]
+    ]
+    width, arrived = _arrived(record)
+    counted = {day: counts["quarantined"] for day, counts in arrived.items()}
+    figure = day_chart(
+        f"Quarantined rows by {'week' if width > 1 else 'day'}",
+        "By the day on which they came.",
+        [bars(COUNTS["quarantined"], counted, width, colour(3))], "rows", width, 260,
+    )  # fmt: skip
+    table = Table(
+        "quarantine-table",
+        "Quarantined rows, by batch and reason, the newest first",
+        pd.DataFrame(rows),
+        text=f"The newest first; at most {MOST_ROWS} lines.",
+        filters="quarantined rows",
+        key=2,
+        tall=True,
+    )
+    return day_section("quarantine", "Quarantined rows", figure, nav="Quarantine", tables=[table])
+
+
+def categories(record: ModelRecord) -> Section | None:
+    """Return the categories that the contract does not name; notifications quote none of them."""
+    seen = {column: names for column, names in record.lifecycle.new_categories.items() if names}
+    if not seen:
+        return None
+    rows = [(column, ", ".join(names[-MOST_ROWS:])) for column, names in seen.items()]
+    table = Table(
+        "categories-table",
+        "Categories that the contract does not name, the last of each column",
+        pd.DataFrame(rows, columns=["Column", "Categories"]),
+        text="Fix the source, or add them to the contract:",
+    )
+    return Section("categories", "New categories", tables=[table])
+
+
+def waiting(record: ModelRecord) -> Section:
+    """Return rows without their label, by their day."""
+    title, total = "Missing labels", sum(record.waiting.values())
+    if not total:
+        return Section("waiting", title, text=["Every row has its label."])
+    oldest, data = min(record.waiting), record.settings.data
+    age = (record.now.date() - date.fromisoformat(oldest)).days
+    text = (
+        f"{total:,} rows wait for their {data.target}, the oldest since {oldest} ({age} days); it"
+        f" usually comes after {data.label_delay.days} days."
+    )
+    last = (record.now + AHEAD).date().isoformat()
+    drawn = {day: count for day, count in record.waiting.items() if day <= last}
+    if len(drawn) < len(record.waiting):
+        text += f" {total - sum(drawn.values()):,} are dated after {last}, and not in the figure."
+    width, points = width_of(drawn), Counter[str]()
+    for day, count in drawn.items():
+        points[span(day, width)] += count
+    figure = day_chart("Rows without a label", "By the day of the row.",
+                       [bars("rows", points, width, colour(0))], "rows", width, 260)  # fmt: skip
+    return day_section("waiting", title, figure, text=[text])
+
+
+def batches(record: ModelRecord) -> Section | None:
+    """Return the rows of each batch by kind; None before the first."""
+    if not record.batches:
+        return None
+    width, arrived = _arrived(record)
+    found = {key: {day: counts[key] for day, counts in arrived.items()} for key in COUNTS}
+    traces = [
+        bars(COUNTS[key], points, width, colour(i))
+        for i, (key, points) in enumerate(found.items())
+        if key != "labels" and any(points.values())
+    ]
+    traces.append(over_days(COUNTS["labels"], found["labels"], width, "$ink"))
+    figure = day_chart(
+        f"Rows and labels by {'week' if width > 1 else 'day'}", "By the day on which they came.",
+        traces, "rows and labels", width,
+    )  # fmt: skip
+    rows = [
+        {"Came (UTC)": moment(each["at"]), "Batch": each["name"]}
+        | {name: each["counts"].get(key, 0) for key, name in COUNTS.items()}
+        for each in record.batches[::-1][:MOST_ROWS]
+    ]
+    more = len(record.batches) - len(rows)
+    table = Table(
+        "batches-table",
+        "Batches, the newest first",
+        pd.DataFrame(rows),
+        filters="batches",
+        key=1,
+        tall=True,
+        note=f"{more:,} older batches are not listed." if more else "",
+        folded=f"Batches ({len(record.batches):,})",
+    )
+    return day_section("batches", "Batches", figure, nav="Batches", tables=[table])
+
+
+def _arrived(record: ModelRecord) -> tuple[int, Mapping[str, Counter[str]]]:
+    """Return how many days are drawn as one, and counts by day of arrival."""
+    width, found = width_of(each["at"][:10] for each in record.batches), dict[str, Counter[str]]()
+    for each in record.batches:
+        found.setdefault(span(each["at"][:10], width), Counter()).update(each["counts"])
+    return width, found
+
+
+def drift(record: ModelRecord) -> Section | None:
+    """Return a figure for inputs and one for outcomes, and alarms; None before a day was seen."""
+    monitored = record.lifecycle.monitored
+    parts = {INPUTS: monitored.inputs, OUTCOMES: monitored.outcomes}
+    if not any(part.days for part in parts.values()):
+        return None
+    alarms = []
+    for name, part in parts.items():
+        for day, alarmed in zip(part.days, part.alarmed, strict=True):
+            for series in alarmed:
+                points = points_of(part, series)
+                usual = [value for other, value in points.items() if other < day]
+                ends = f"{short(min(usual))} to {short(max(usual))}" if usual else "–"
+                value = points.get(day, math.nan)
+                alarms.append([day, title_of(series), name, value, Cell(ends)])
+    alarms.sort(key=lambda each: each[0], reverse=True)  # type: ignore[arg-type,return-value]
+    columns = ["Day", "Series", "Of", "Value", "On the days before"]
+    table = Table(
+        "alarms-table",
+        "Alarms, the newest first",
+        pd.DataFrame(alarms[:MOST_ROWS], columns=columns, dtype=object),
+        title="Alarms",
+        text="Days that differ from the days before, as far as the monitor remembers. At most the"
+        f" last {MOST_ROWS} alarms are listed.",
+        filters="alarms",
+        key=1,
+        tall=True,
+    )
+    figures = [_distances(name, part) for name, part in parts.items() if part.days]
+    return Section(
+        "drift",
+        "Drift",
+        nav="Drift",
+        text=[] if alarms else ["No drift detected on the days that the monitor remembers."],
+        figures=[figure for figure in figures if figure is not None],
+        tables=[table] if alarms else [],
+    )
+
+
+def points_of(part: MonitoredDays, series: str) -> dict[str, float]:
+    """Return the values of a series by day, as people read them."""
+    pairs = zip(part.days, part.values.get(series, [math.nan] * len(part.days)), strict=True)
+    return {day: shown(series, value) for day, value in pairs if not math.isnan(value)}
+
+
+def distances(points: Mapping[str, float]) -> dict[str, float]:
+    """Return how far each value is from the median, in the median of these distances.
+
+    Examples
+    --------
+    >>> distances({"2026-01-01": 1.0, "2026-01-02": 2.0, "2026-01-03": 7.0})
+    {'2026-01-01': -1.0, '2026-01-02': 0.0, '2026-01-03': 5.0}
+    """
+    middle = median(points.values())
+    away = {day: value - middle for day, value in points.items()}
+    sizes = [abs(each) for each in away.values()]
+    scale = median(sizes) or sum(sizes) / len(sizes)  # most days are alike: the mean of all
+    return {day: each / scale for day, each in away.items()} if scale else dict.fromkeys(away, 0.0)
+
+
+def _distances(title: str, part: MonitoredDays) -> Figure | None:
+    """Return the series that alarmed or went furthest; None if all are constant."""
+    names = [name for name in part.values if divided(name)[1] != STEP]
+    found = {name: points for name in names if (points := points_of(part, name))}
+    away = {name: distances(points) for name, points in found.items()}
+    furthest = {name: max(map(abs, each.values())) for name, each in away.items()}
+    alarms = Counter(name for alarmed in part.alarmed for name in alarmed)
+    moved = sorted((name for name in found if furthest[name]),
+                   key=lambda name: (-alarms[name], -furthest[name]))[:MOST_LINES]  # fmt: skip
+    if not moved:
+        return None
+    traces = [over_days(title_of(name), away[name], 1, colour(i)) for i, name in enumerate(moved)]
+    for name, trace in zip(moved, traces, strict=True):
+        values = plain(found[name].get(day) for day in trace["x"])
+        trace |= {"customdata": values, "hovertemplate": "%{customdata}"}
+    note = "How far a day's value is from the median of all days, in median distances from it;"
+    note += " a point shows the value itself."
+    if len(found) > len(traces):
+        note += f" The {len(traces)} of {len(found)} series that alarmed most or went furthest."
+    return day_chart(title.capitalize(), note, traces, "distance from usual")
+
+
+def storage(record: ModelRecord) -> Section:
+    """Return how much of each is stored, and the size of all."""
+    counts = record.state.counts()
+    table = Table(
+        "storage-table",
+        "How many of each are stored",
+        pd.DataFrame({"What": STORED.values(), "How many": [counts[name] for name in STORED]}),
+        folded="How many of each",
+    )
+    text = [f"The state takes {in_bytes(record.state.size())}."]
+    gone = [(moment(each.at), each.what) for each in record.deletions[::-1][:MOST_ROWS]]
+    frame = pd.DataFrame(gone, columns=["At (UTC)", "What"], dtype=object)
+    title = "Rows that were deleted, by age or by id, the newest first"
+    deleted = [Table("deleted-table", title, frame, title="Deleted rows", tall=True)] * bool(gone)
+    return Section("storage", "Storage", nav="Storage", text=text, tables=[table, *deleted])
+
+
+def in_bytes(size: int) -> str:
+    """Return a size as people read it.
+
+    Examples
+    --------
+    >>> in_bytes(1_540_000), in_bytes(800)
+    ('1.5 MB', '800 bytes')
+    """
+    for unit, bytes_of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if size >= bytes_of:
+            return f"{size / bytes_of:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def moment(at: str) -> Cell:
+    """Return a time to the minute, sorted by all of it."""
+    return Cell(at[:16].replace("T", " "), at, "day")

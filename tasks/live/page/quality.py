@@ -1,0 +1,305 @@
+"""Losses by day, before and after labels come, and calibration of intervals and probabilities."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from leaseboard.tasks.live.estimation import LEVEL as ESTIMATED_LEVEL
+from leaseboard.tasks.live.lifecycle import DayEstimate
+from leaseboard.tasks.live.losses import LossTotal
+from leaseboard.tasks.live.page.day_charts import (
+    by_span,
+    day_chart,
+    day_section,
+    level,
+    over_days,
+    width_of,
+)
+from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
+from leaseboard.tasks.live.shadow import CHAMPION, REFERENCE
+from leaseboard.tasks.models.model import LEVEL
+from leaseboard.tasks.report.charts import Figure, Trace, colour, plain, scatter
+from leaseboard.tasks.report.page import Section, Table, number
+from leaseboard.tasks.score.numbers import short
+from leaseboard.tasks.store.live_tables import ModelCandidate
+
+MOST_ROWS = 400
+SERVED = 0
+"""Number of the line of who was champion on a day, among the numbers of candidates."""
+LOWEST = -1.0
+"""A skill below is not drawn."""
+NAMES = {"rmse": "RMSE", "mae": "MAE", "brier": "Brier score"}
+UNITS = {"rmse": "root of the mean squared error", "brier": "mean Brier score"}
+WEEK = 7
+
+Drawn = Mapping[int, Mapping[str, LossTotal]]
+"""Totals by span of days, by the number of the candidate."""
+
+
+def is_regression(record: ModelRecord) -> bool:
+    """Return whether labels are numbers."""
+    totals = (each for found in record.days.values() for each in found.values())
+    return any("absolute" in total.sums for total in totals)
+
+
+def measure_of(record: ModelRecord) -> str:
+    """Return the root of what comparisons go by, in the target's unit; of classes Brier."""
+    return "rmse" if is_regression(record) else "brier"
+
+
+def losses(record: ModelRecord) -> Section:
+    """Return a line for each candidate and naive baseline, and the numbers behind them."""
+    if not record.days:
+        text = ["No prediction has met its label yet: figures begin with the first day that does."]
+        return Section("losses", "Quality by day", nav="Quality", text=text)
+    width = width_of(record.days)
+    shown = [each for role in ROLES if (each := record.in_role(role))] + record.baselines
+    served = {day: record.days[day][number] for day, number in record.served.items()}
+    days = {SERVED: served, **{each.number: record.days_of(each.number) for each in shown}}
+    drawn = {n: totals for n, found in days.items() if (totals := by_span(found, width))}
+    figures = _losses(record, drawn, width), _skill(record, drawn, width)
+    table = _table(record, drawn, width)
+    return day_section("losses", "Quality by day", *figures, nav="Quality", tables=[table])
+
+
+def best_baseline(drawn: Drawn, record: ModelRecord) -> ModelCandidate | None:
+    """Return the naive baseline with the least loss."""
+    costs = {
+        each.number: LossTotal.of(drawn[each.number].values()).loss
+        for each in record.baselines
+        if drawn.get(each.number)
+    }
+    return record.candidates[min(costs, key=costs.__getitem__)] if costs else None
+
+
+def _losses(record: ModelRecord, drawn: Drawn, width: int) -> Figure | None:
+    measure, target = measure_of(record), record.settings.data.target
+    regression = measure == "rmse"
+    traces = [
+        _line(record, number, {day: each.measures[measure] for day, each in totals.items()}, width)
+        for number, totals in drawn.items()
+    ]
+    note = UNITS[measure].capitalize() + (f", in the unit of {target}" if regression else "")
+    note += (
+        ": less is better. The wide band follows the champion of each day, a thin line is a"
+        " candidate, a dotted one a naive baseline. A gap is days without labels."
+    )
+    return day_chart(
+        "Loss by week" if width > 1 else "Loss by day", note, traces,
+        f"{NAMES[measure]} of {target}", width, 340, log="y",
+    )  # fmt: skip
+
+
+def _skill(record: ModelRecord, drawn: Drawn, width: int) -> Figure | None:
+    best = best_baseline(drawn, record)
+    if best is None:
+        return None
+    bases = {day: total.loss for day, total in drawn[best.number].items()}
+    lines: dict[int, dict[str, float | None]] = {
+        number: {
+            day: 1 - total.loss / bases[day] if bases[day] else None
+            for day, total in totals.items()
+            if day in bases
+        }
+        for number, totals in drawn.items()
+        if number == SERVED or record.candidates[number].role != REFERENCE
+    }
+    values = [v for points in lines.values() for v in points.values() if v is not None]
+    if not values:
+        return None
+    traces = [_line(record, number, points, width) for number, points in lines.items() if points]
+    note = f"1 − loss / loss of {best.name}, the best naive baseline: above 0 is better than it, 1"
+    note += " is perfect."
+    cut: dict[str, Any] = {}
+    if min(values) < LOWEST:
+        cut = {"range": [LOWEST, 1.0]}
+        note += " What is below −1 is cut off."
+    zero = level(0.0, (day for points in lines.values() for day in points), best.name)
+    return day_chart(f"Skill over {best.name}", note, [zero, *traces], "skill", width, **cut)
+
+
+def _table(record: ModelRecord, drawn: Drawn, width: int) -> Table:
+    """Return the same in numbers, the newest first."""
+    days = sorted({day for totals in drawn.values() for day in totals}, reverse=True)[:MOST_ROWS]
+    measure, rows = measure_of(record), []
+    for day in days:
+        found = {n: totals[day] for n, totals in drawn.items() if day in totals}
+        values = {n: total.measures[measure] for n, total in found.items()}
+        least = min(values.values())
+        cells = [number(values[n], kind="best" if values[n] == least else "")
+                 if n in values else None for n in drawn]  # fmt: skip
+        rows.append([day, max(total.rows for total in found.values()), *cells])
+    first = "Week from" if width > 1 else "Day"
+    columns = [first, "Labels", *(_label(record, each) for each in drawn)]
+    return Table(
+        "losses-table",
+        f"{NAMES[measure]} by {'week' if width > 1 else 'day'}; the best of a row is bold",
+        pd.DataFrame(rows, columns=columns, dtype=object),
+        folded="The numbers",
+        tall=True,
+    )
+
+
+def _line(
+    record: ModelRecord, number: int, points: Mapping[str, float | None], width: int
+) -> Trace:
+    label = _label(record, number)
+    if number == SERVED:  # below the candidates that share its points
+        return over_days(label, points, width, "$muted", thick=9, opacity=0.4)
+    dash = "dot" if record.candidates[number].role == REFERENCE else "solid"
+    return over_days(label, points, width, colour(number), dash=dash)
+
+
+def _label(record: ModelRecord, number: int) -> str:
+    if number == SERVED:
+        return "champion of the day"
+    candidate = record.candidates[number]
+    role = "" if candidate.role == REFERENCE else f" ({candidate.role})"
+    return name_of(candidate) + role
+
+
+def estimates(record: ModelRecord) -> Section | None:
+    """Return the loss of days before their labels come; None while nothing was estimated."""
+    days = record.lifecycle.estimates
+    if not days:
+        return None
+    measure = unit_of(record)
+    rows = [
+        [each.day, each.rows, each.loss, each.low, each.high, each.came] for each in days[::-1]
+    ]
+    table = Table(
+        "estimates-table",
+        f"{measure} by day, estimated when its rows came and known when its labels did",
+        pd.DataFrame(rows, columns=["Day", "Rows", "Estimated", "From", "To", "Known"]),
+        folded="The numbers",
+        tall=True,
+    )
+    points = scatter(
+        f"estimated, with {100 * ESTIMATED_LEVEL:g} % intervals", (each.day for each in days),
+        (each.loss for each in days), "$muted", mode="markers", marker={"size": 5},
+        error_y={
+            "type": "data", "symmetric": False, "width": 0, "thickness": 1.2,
+            "array": plain(each.high - each.loss for each in days),
+            "arrayminus": plain(each.loss - each.low for each in days),
+        },
+    )  # fmt: skip
+    came = {each.day: each.came for each in days if each.came is not None}
+    known = [over_days("known", came, 1, "$ink", thick=2.6)] if came else []
+    figure = day_chart(
+        f"{measure} by day, estimated and known",
+        "A point is the estimate from the rows of a day, the line the loss once its labels came:"
+        " the champion's of that time.",
+        [points, *known],
+        measure,
+    )
+    blind = (
+        "The estimate is learned from rows whose labels have come. It sees days whose rows are"
+        " harder, and cannot see that labels have come to depend on rows otherwise."
+    )
+    return day_section(
+        "estimates",
+        "Loss before labels come",
+        figure,
+        nav="Estimates",
+        text=[f"{estimated(record)} {blind}"],
+        tables=[table],
+    )
+
+
+def estimated(record: ModelRecord) -> str:
+    """Return the estimates for the days that wait; empty while nothing is estimated."""
+    days = record.lifecycle.estimates
+    waiting = [each for each in days if each.came is None]
+    if not waiting:
+        return accuracy(days) if days else ""
+    last = waiting[-1]
+    text = f"The estimate for {last.day} is {unit_of(record)} {short(last.loss)}"
+    text += f" ({short(last.low)} to {short(last.high)}), and {short(last.lately)} in the week"
+    text += " before"
+    if len(waiting) > 1:
+        mean = float(np.mean([each.loss for each in waiting]))
+        text += f"; for the {len(waiting)} days that wait, {short(mean)} on average"
+    return f"{text}. {accuracy(days)}"
+
+
+def accuracy(days: Sequence[DayEstimate]) -> str:
+    """Return how good the estimates have been, on days whose labels have come since.
+
+    Examples
+    --------
+    >>> days = [DayEstimate("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0, came=2.5)]
+    >>> accuracy(days + [DayEstimate("2026-01-02", 1, 20, 2.0, 1.0, 3.0, 5.0)])
+    '1 of 1 earlier days in the 90 % interval; mean error 0.5, of the week before 2.5.'
+    """
+    over = [(each, each.came) for each in days if each.came is not None]
+    if not over:
+        return "No estimate has met its labels yet."
+    errors = float(np.mean([abs(each.loss - came) for each, came in over]))
+    before = float(np.mean([abs(each.lately - came) for each, came in over]))
+    return (
+        f"{sum(each.held for each, _ in over)} of {len(over)} earlier days in the"
+        f" {100 * ESTIMATED_LEVEL:g} % interval; mean error {short(errors)}, of the week before"
+        f" {short(before)}."
+    )
+
+
+def unit_of(record: ModelRecord) -> str:
+    """Return the measure of estimates."""
+    return NAMES["mae" if is_regression(record) else "brier"]
+
+
+def calibration(record: ModelRecord) -> Section | None:
+    """Return, by week, whether intervals or probabilities hold; None for a model without them."""
+    champion = record.champion
+    found = by_span(record.days_of(champion.number), WEEK) if champion else {}
+    if not found:
+        return None
+    total = LossTotal.of(found.values())
+    if not is_regression(record):
+        text, figure = _certainty(found, total)
+    elif total.sums.get("intervals"):
+        text, figure = _coverage(record, total)
+    else:
+        return None
+    return day_section("calibration", "Calibration", figure, nav="Calibration", text=[text])
+
+
+def _coverage(record: ModelRecord, total: LossTotal) -> tuple[str, Figure | None]:
+    """Return the share of labels inside their interval, of each role."""
+    lines, weeks = [], set[str]()
+    for role in ROLES:
+        candidate = record.in_role(role)
+        totals = by_span(record.days_of(candidate.number), WEEK) if candidate else {}
+        shares = {d: t.measures["coverage"] for d, t in totals.items() if t.sums.get("intervals")}
+        if candidate is None or not shares:
+            continue
+        weeks |= set(shares)
+        paint, thick = ("$ink", 2.6) if role == CHAMPION else (colour(candidate.number), 1.6)
+        lines.append(over_days(f"{name_of(candidate)} ({role})", shares, WEEK, paint, thick=thick))
+    text = (
+        f"Of {total.sums['intervals']:,.0f} labels {100 * total.measures['coverage']:.1f} % were"
+    )
+    text += f" inside the champion's intervals, of which the level is {100 * LEVEL:g} %."
+    return text, day_chart(
+        "Labels inside their interval, by week",
+        "Of the intervals that were predicted before the label was known.",
+        [level(LEVEL, weeks, "level"), *lines], "share inside", WEEK,
+    )  # fmt: skip
+
+
+def _certainty(found: Mapping[str, LossTotal], total: LossTotal) -> tuple[str, Figure | None]:
+    """Return how probable the champion called the likeliest class, and how often it was right."""
+    sure = {day: each.sums["sure"] / each.rows for day, each in found.items()}
+    right = {day: 1 - each.measures["error"] for day, each in found.items()}
+    text = f"Over {total.rows:,} labels the champion gave the likeliest class a probability of"
+    text += f" {100 * total.sums['sure'] / total.rows:.1f} % on average, and was right in"
+    text += f" {100 * (1 - total.measures['error']):.1f} %."
+    return text, day_chart(
+        "Certainty and the share that was right, by week",
+        "The nearer the lines, the better the probabilities of the likeliest class.",
+        [over_days("certainty", sure, WEEK, colour(1), dash="dash"),
+         over_days("right", right, WEEK, "$ink", thick=2.6)],
+        "share", WEEK,
+    )  # fmt: skip

@@ -1,0 +1,246 @@
+"""FILE.yaml of a live model: which data, which model, and when challengers are made."""
+
+import glob
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from leaseboard.tasks.jobs.diagnostic_codes import Codes
+from leaseboard.tasks.jobs.job import text_keys
+from leaseboard.tasks.machine.addresses import is_variable
+from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
+
+_UNITS = {
+    "w": timedelta(weeks=1),
+    "d": timedelta(days=1),
+    "h": timedelta(hours=1),
+    "m": timedelta(minutes=1),
+    "s": timedelta(seconds=1),
+}
+
+
+def duration(text: object) -> timedelta:
+    """Return the duration that a text says; ValueError for anything else.
+
+    Examples
+    --------
+    >>> duration("12h")
+    datetime.timedelta(seconds=43200)
+    """
+    if isinstance(text, timedelta):
+        return text
+    found = re.fullmatch(r"(\d{1,6})([wdhms])", text) if isinstance(text, str) else None
+    if found is None:
+        raise ValueError("a duration is a whole number and its unit, such as 7d, 12h or 30m")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def in_words(length: timedelta) -> str:
+    """Return the text that `duration` reads as `length`, rounded up to seconds.
+
+    Examples
+    --------
+    >>> in_words(timedelta(days=2)), in_words(timedelta(hours=36))
+    ('2d', '36h')
+    """
+    seconds = -(-length // _UNITS["s"]) * _UNITS["s"]
+    unit = next(unit for unit, size in _UNITS.items() if not seconds % size)
+    return f"{seconds // _UNITS[unit]}{unit}" if seconds else "0s"
+
+
+Duration = Annotated[timedelta, BeforeValidator(duration)]
+"""A duration in a YAML file."""
+
+
+FOLDER, SQL = "folder", "sql"
+"""Kinds of sources: what is before the first colon."""
+FILES = (".csv", ".tsv", ".parquet", ".pq")
+"""Suffixes of a folder's files."""
+WATERMARK = "watermark"
+"""The parameter of a query: the value of the watermark column up to which rows are known."""
+DATABASES = ("sqlite", "postgresql")
+_FILE = "sqlite:///"
+"""What is before the path of a SQLite file."""
+
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class DataSettings(Strict):
+    """``data:``, where rows come from and what their columns are for.
+
+    - `source`: ``folder:`` and a pattern of csv or parquet files, each of them a batch; or
+      ``sql:`` and the address of a SQLite or PostgreSQL database, ``$NAME`` in it from the
+      environment.
+    - `query`, `watermark`: of a database; what selects the rows past ``:watermark``, and the
+      column that this is of. It grows: a number, a date, a time.
+    - `overlap`: that many of a query's newest rows are read again the next time, so that a row
+      that was written late, after others that were known already, is not lost.
+    - `batch_rows`: a query's rows come in batches of about so many.
+    - `time`: the column that says when a row happened.
+    - `id`: the column that identifies rows, by which labels that come later are joined.
+    - `target`: the column to predict.
+    - `label_delay`: how long after its row a label usually comes.
+    """
+
+    source: Annotated[str, Field(max_length=4096)]
+    query: Annotated[str, Field(max_length=100_000)] = ""
+    watermark: Name | None = None
+    overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
+    batch_rows: Annotated[int, Field(ge=1, le=10_000_000)] = 50_000
+    time: Name | None = None
+    id: Name | None = None
+    target: Name
+    label_delay: Duration = timedelta()
+
+    @property
+    def kind(self) -> str:
+        """`FOLDER` or `SQL`."""
+        return self.source.partition(":")[0]
+
+    @property
+    def place(self) -> str:
+        """The pattern of a folder's files, or the address of a database."""
+        return self.source.partition(":")[2]
+
+    @field_validator("source")
+    @classmethod
+    def _check_source(cls, source: str) -> str:
+        kind, _, place = source.partition(":")
+        if kind not in (FOLDER, SQL) or not place:
+            raise ValueError(
+                "a source is a folder's files or a database, such as folder:inbox/*.csv or"
+                " sql:sqlite:///shop.db"
+            )
+        if kind == FOLDER and not place.endswith(FILES):
+            raise ValueError(
+                "a folder's pattern ends with the format of its files, such as inbox/*.csv or"
+                " inbox/*.parquet"
+            )
+        scheme = re.split(r"[+:]", place)[0]
+        if kind == SQL and not is_variable(place) and scheme not in DATABASES:
+            raise ValueError(
+                f"a database is one of {' and '.join(DATABASES)}, such as sql:sqlite:///shop.db"
+                " or sql:postgresql://me:$PASSWORD@host/shop"
+            )
+        return source
+
+    @model_validator(mode="after")
+    def _check_query(self) -> Self:
+        if self.kind == FOLDER and (self.query or self.watermark):
+            raise ValueError("query and watermark are of a sql: source: remove them")
+        if self.kind == SQL and not (self.watermark and f":{WATERMARK}" in self.query):
+            raise ValueError(
+                "a sql: source needs query and watermark, such as"
+                " query: select * from sales where number > :watermark, and watermark: number"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_columns(self) -> Self:
+        for use in ("time", "id", WATERMARK):
+            if getattr(self, use) == self.target:
+                raise ValueError(
+                    f"{use} and target are both {self.target!r}: the target is unknown when a row"
+                    " comes, so name another column"
+                )
+        return self
+
+
+class ModelSettings(Strict):
+    """``model:``, the algorithm that predicts, its settings and its seed."""
+
+    algorithm: Name = "chacha"
+    settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+
+
+class RetrainSettings(Strict):
+    """``retrain:``, when a challenger is made: whichever comes first; without any, never.
+
+    - `every`: so long after the last one.
+    - `rows`: so many labels after the last one.
+    - `when`: as soon as the monitor finds drift.
+    - `window`: it learns from so many rows, the last; their content is stored so long.
+    """
+
+    every: Duration | None = None
+    rows: Annotated[int, Field(ge=1)] | None = None
+    when: Literal["drift"] | None = None
+    window: Annotated[int, Field(ge=1, le=10_000_000)] = 10_000
+
+
+class CompareSettings(Strict):
+    """``compare:``, whether challengers predict in the shadow, and how sure a promotion is."""
+
+    shadow: bool = True
+    alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
+
+
+class AlertSettings(Strict):
+    """``alerts:``, who is notified: a webhook, addresses of Apprise; ``$NAME``: a variable."""
+
+    webhook: Annotated[str, Field(max_length=4096)] | None = None
+    to: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(default_factory=list)
+
+    @field_validator("webhook")
+    @classmethod
+    def _check_webhook(cls, address: str | None) -> str | None:
+        if address is not None and not (
+            is_variable(address) or address.startswith(("http://", "https://"))
+        ):
+            raise ValueError("a webhook begins with http:// or https://, or is a $NAME")
+        return address
+
+
+class LiveSettings(Strict):
+    """Settings of a live model: all that FILE.yaml says.
+
+    `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
+    `ignore` names codes of the diagnostics that are not shown.
+    `retention`: what is stored of rows of earlier days is deleted; None: what is not needed any
+    more is.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=48)]
+    data: DataSettings
+    model: ModelSettings = ModelSettings()
+    retrain: RetrainSettings = RetrainSettings()
+    contract: Annotated[Path, Field(strict=False)]
+    compare: CompareSettings = CompareSettings()
+    alerts: AlertSettings = AlertSettings()
+    ignore: Codes = Field(default_factory=list)
+    retention: Duration | None = None
+    state: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+
+    @model_validator(mode="after")
+    def _check_retention(self) -> Self:
+        least = max(self.data.label_delay, _UNITS["d"])
+        if self.retention is not None and self.retention < least:
+            raise ValueError(
+                f"retention {in_words(self.retention)} is below {in_words(least)}: a day, and as"
+                " long as labels usually take to come, or they would find no row"
+            )
+        return self
+
+
+def read_settings(path: Path) -> LiveSettings:
+    """Read the settings in a file, whose relative paths are from the folder of that file.
+
+    Raises UsageError, one line with file and line.
+    """
+    settings = load_yaml(path, LiveSettings)
+    home = path.resolve().parent
+    source = settings.data.source
+    if settings.data.kind == FOLDER:
+        source = f"{FOLDER}:{Path(glob.escape(str(home))) / settings.data.place}"
+    elif settings.data.place.startswith(_FILE):
+        source = f"{SQL}:{_FILE}{home / settings.data.place.removeprefix(_FILE)}"
+    state = settings.state
+    if state is not None and "://" not in state and not is_variable(state):
+        state = str(home / state)
+    data = settings.data.model_copy(update={"source": source})
+    found = {"data": data, "contract": home / settings.contract, "state": state}
+    return settings.model_copy(update=found)

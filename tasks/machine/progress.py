@@ -1,0 +1,149 @@
+"""How much of its work a command has done: a bar on a terminal, lines elsewhere.
+
+What does many things counts them, with `counted` or an `Activity`; that shows nothing by itself.
+`watched` shows the innermost work from a thread of its own, and so a command that only waits too.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Self, TypeVar
+
+from leaseboard.tasks.machine.terminal import drawing, harmless, progress_bar, shown_bars
+
+PATIENCE = 1.5
+"""Seconds of silence after which a command shows that it works."""
+EVERY = 10.0
+"""Seconds from one line of progress to the next."""
+REDRAWN = 0.2
+"""Seconds from one state of a bar to the next."""
+_MINUTES = 100
+"""Seconds from which on a time is in minutes."""
+
+Item = TypeVar("Item")
+_activities: list[Activity] = []
+_spoken = [0.0]
+"""When the last line was printed."""
+
+
+@dataclass(eq=False)
+class Activity:
+    """A part of a command, shown within its ``with``; its attributes may be changed.
+
+    - `what`: as the user calls it.
+    - `total`: how much there is to do, if that is known.
+    - `unit`: of what.
+    - `done`: how much is done, or a function that returns it.
+    """
+
+    what: str
+    total: float | None = None
+    unit: str = ""
+    done: float | Callable[[], float] = 0.0
+
+    def __post_init__(self) -> None:
+        self.began, self.before = time.monotonic(), self.at
+
+    def __enter__(self) -> Self:
+        _activities.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _activities.remove(self)
+
+    @property
+    def at(self) -> float:
+        """How much is done."""
+        return self.done() if callable(self.done) else self.done
+
+    def words(self) -> str:
+        """Return a line: what is done, in which time, and the time left if that is known."""
+        taken, done = time.monotonic() - self.began, self.at
+        if self.total is None and not done:
+            return f"{self.what}: working for {_shown(taken)}"
+        of = "" if self.total is None else f" of {self.total:.6g}"
+        line = f"{self.what}: {f'{done:.6g}{of} {self.unit}'.rstrip()} in {_shown(taken)}"
+        if self.total is None or done <= self.before:
+            return line
+        left = taken * max(self.total - done, 0) / (done - self.before)
+        return f"{line}, about {_shown(left)} left"
+
+
+def _shown(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < _MINUTES else f"{seconds / 60:.0f} min"
+
+
+def counted(
+    items: Iterable[Item], what: str, unit: str, total: float | None = None
+) -> Iterator[Item]:
+    """Yield the items one after the other, and count those that are done."""
+    if total is None and isinstance(items, Collection):
+        total = len(items)
+    with Activity(what, total, unit) as work:
+        for done, item in enumerate(items, 1):
+            yield item
+            work.done = done
+
+
+def spoken() -> None:
+    """Remember that a line was printed: the next line of progress can wait."""
+    _spoken[0] = time.monotonic()
+
+
+@contextmanager
+def watched(what: str, *, as_bar: bool) -> Iterator[None]:
+    """Show on standard error what is done, from `PATIENCE` seconds on.
+
+    - `as_bar`: a bar, which is gone at the end; otherwise a line every `EVERY` seconds.
+    """
+    over = threading.Event()
+    show = partial(_draw, sys.stderr) if as_bar else _write
+    thread = threading.Thread(target=show, args=(over,), name="progress", daemon=True)
+    spoken()
+    with Activity(what):
+        thread.start()
+        try:
+            yield
+        finally:
+            over.set()
+            thread.join()
+
+
+def _write(over: threading.Event) -> None:
+    pause = patience = PATIENCE
+    with suppress(OSError, ValueError):  # no one reads it: the command finds that out itself
+        while not over.wait(pause):
+            pause = patience - (time.monotonic() - _spoken[0])
+            if pause <= 0 and _activities:
+                with drawing:
+                    sys.stderr.write(f"{harmless(_activities[-1].words())}\n")
+                    sys.stderr.flush()
+                spoken()
+                pause = patience = EVERY
+
+
+def _draw(file: IO[str], over: threading.Event) -> None:
+    if over.wait(PATIENCE):
+        return
+    bar, shown = progress_bar(file, None, transient=True), None
+    task = bar.tasks[0]
+    shown_bars.append(bar)
+    while not over.wait(REDRAWN if shown else 0) and _activities:
+        work = _activities[-1]
+        with drawing:
+            if work is not shown:
+                bar.reset(task.id, total=work.total, completed=int(work.before))
+                shown, task.start_time = work, work.began
+            words = harmless(f"{work.unit} {work.what}".strip())
+            bar.update(task.id, completed=work.at, total=work.total, description=words)
+            bar.start()
+            bar.refresh()
+    with drawing:
+        shown_bars.remove(bar)
+        bar.stop()

@@ -1,0 +1,200 @@
+"""apple and its baselines as a model: an encoder, and what predictions of the learners depend on.
+
+What a file says of slots and variables is checked before a kernel sees it, see
+`leaseboard.algorithms.apple.saved`. The estimators of apple learn on, which takes more state.
+"""
+
+import dataclasses
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
+from leaseboard.algorithms.apple.learner import MonomialLearner
+from leaseboard.algorithms.apple.rate_models import log_probabilities, margins_of_classes
+from leaseboard.algorithms.apple.rates import ClassLearners
+from leaseboard.algorithms.apple.rows import ColumnScale
+from leaseboard.algorithms.apple.saved import learner_of, state_of
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments.holdout import Options, classes_of, encoder, target_range
+from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.models.columns import Column, describe, typed
+from leaseboard.tasks.models.model import ModelFile, TableModel, predicting
+from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
+from leaseboard.tasks.preprocess.tables import TableEncoder
+
+KINDS: dict[str, Any] = {
+    "regression": PolynomialExpansionRegressor,
+    "classification": PolynomialExpansionClassifier,
+}
+"""The estimator of each task."""
+
+
+class AppleModel(TableModel):
+    """Numbers or classes, predicted by apple from mixed columns.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    encoder : SparseEncoder or TableEncoder
+        Fitted.
+    learners : sequence of MonomialLearner
+        One; of three and more classes one for each.
+    scales : sequence of ColumnScale, optional
+        What becomes of each feature before it is multiplied; none where the encoder sees to it.
+    classes : sequence of str
+        Empty for a regression.
+    slope : float
+        Of classes: the factor by which margins become log-odds.
+    offset, factor : float
+        Of a regression: they scale an output to the target's own unit.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = pd.DataFrame({"a": rng.normal(size=500), "b": rng.choice(["x", "y"], 500)})
+    >>> target = 100 + 5 * rows["a"] * (rows["b"] == "x")
+    >>> model = AppleModel.trained(rows, target, "regression", {"random_state": 0})
+    >>> bool(np.corrcoef(model.predict(rows), target)[0, 1] > 0.99)
+    True
+    """
+
+    kind = "apple"
+    needs = (*TableModel.needs, "numba", "scikit-learn", "scipy", "skops")
+
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        encoder: Any,
+        learners: Sequence[MonomialLearner],
+        scales: Sequence[ColumnScale] = (),
+        classes: Sequence[str] = (),
+        slope: float = 1.0,
+        offset: float = 0.0,
+        factor: float = 1.0,
+    ) -> None:
+        super().__init__(columns)
+        self.encoder, self.learners, self.scales = encoder, tuple(learners), tuple(scales)
+        self.classes = tuple(classes)
+        self.slope, self.offset, self.factor = slope, offset, factor
+        self._lock = threading.Lock()  # predicting leaves marks in a hashed table
+
+    @classmethod
+    def trained(
+        cls,
+        frame: pd.DataFrame,
+        target: Any,
+        task: Literal["regression", "classification"],
+        settings: Mapping[str, Any],
+    ) -> Self:
+        """Learn rows and their targets.
+
+        - `settings`: of the estimator in `KINDS`.
+        """
+        fitted = TableEncoder().fit(frame)
+        features = fitted.transform(frame)
+        made = KINDS[task](**settings)
+        if task == "classification":
+            made.fit(features, np.asarray(target, dtype=str))
+            classes = made.classes_.tolist()
+            scales = made.row_scale_.columns
+            return cls((), fitted, made.learners_, scales, classes, made.slope_)
+        numbers = np.asarray(target, dtype=np.float64)
+        mean, spread = float(numbers.mean()), float(numbers.std()) or 1.0
+        made.fit(features, (numbers - mean) / spread)
+        scales = made.row_scale_.columns
+        return cls((), fitted, made.learners_, scales, offset=mean, factor=spread)
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """See `TableModel.predict`."""
+        outputs = self.outputs(frame)
+        if not self.classes:
+            return np.asarray(self.offset + self.factor * outputs[:, 0].astype(np.float64))
+        codes = margins_of_classes(outputs).argmax(axis=1)
+        return np.array(self.classes, dtype=object)[codes]
+
+    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """See `TableModel.predict_proba`."""
+        margins = margins_of_classes(self.outputs(frame))
+        return np.asarray(np.exp(log_probabilities(margins, self.slope)))
+
+    @predicting()
+    def outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
+        """Return the learners' own predictions, shape (n_rows, n_learners)."""
+        found = self.encoder.transform(typed(frame, self.columns) if self.columns else frame)
+        if self.scales:
+            rows = np.empty(found.shape, dtype=np.float32)
+            for place, scale in enumerate(self.scales):
+                rows[:, place] = scale.of(found[:, place])
+        else:
+            rows = sparse.csr_array(found, dtype=np.float32)
+        with self._lock:
+            return np.column_stack([each.predict(rows) for each in self.learners])
+
+    def state(self) -> dict[str, Any]:
+        """See `TableModel.state`."""
+        return {
+            "encoder": dump_trusted(self.encoder),
+            "learners": [state_of(each) for each in self.learners],
+            "scales": [dataclasses.astuple(each) for each in self.scales],
+            "classes": self.classes,
+            "slope": self.slope,
+            "offset": self.offset,
+            "factor": self.factor,
+        }
+
+    @classmethod
+    def restored(cls, file: ModelFile) -> Self:
+        """See `TableModel.restored`."""
+        state = dict(file.state)
+        learners = [learner_of(each) for each in state.pop("learners")]
+        scales = [ColumnScale(*each) for each in state.pop("scales")]
+        if scales and any(each.n_variables != len(scales) for each in learners):
+            raise ValueError("learners of other columns than the encoder's")
+        encoder = load_trusted(state.pop("encoder"))
+        return cls(file.columns, encoder, learners, scales, **state)
+
+
+def fitted(
+    dataset: Dataset, job: Job, result: Result, learner: Any
+) -> tuple[AppleModel, float | None]:
+    """Return the model of the `learner` that `job` left, and its score on test rows if it has one.
+
+    Raises UsageError if the run left no learner of ours, or learned from text.
+    """
+    if not isinstance(learner, MonomialLearner | ClassLearners):
+        raise UsageError(
+            "the run left no model: only apple, linear, quadratic, cubic and their like can be"
+            " registered"
+        )
+    options, seed = Options(**job.environment), job.environment_seed
+    try:
+        columns = describe(dataset.features.drop(columns=list(options.drop)))
+    except ValueError as error:
+        raise UsageError(f"{dataset.reference}: {error}") from error
+    low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
+    learners = learner.learners if isinstance(learner, ClassLearners) else (learner,)
+    model = AppleModel(
+        columns, encoder(dataset, options, seed), learners,
+        classes=_classes(dataset, options), offset=low, factor=high - low,
+    )  # fmt: skip
+    return model, result.score if options.score_on == "test" else None
+
+
+def _classes(dataset: Dataset, options: Options) -> tuple[str, ...]:
+    """Return the names of all classes; of two sides, several that share a label as one."""
+    if dataset.task == "regression":
+        return ()
+    if many := classes_of(dataset, options):
+        return many
+    names = [str(name) for name in dataset.target.cat.categories]
+    positive = set(options.positive) or {names[1]}
+    sides = [[n for n in names if n not in positive], [n for n in names if n in positive]]
+    return tuple(" or ".join(side) for side in sides)

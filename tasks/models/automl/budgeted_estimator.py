@@ -1,0 +1,476 @@
+"""Base class of `AutoMLClassifier` and `AutoMLRegressor`: a search, and the model it finds."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import wraps
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ClassVar, Self, TypeVar, get_args
+
+import numpy as np
+import pandas as pd
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.metrics import get_scorer
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    assert_all_finite,
+    check_is_fitted,
+    validate_data,
+)
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import Algorithm, settings_of
+from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
+from leaseboard.algorithms.errors import UsageError, short, unknown
+from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
+from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.policies.joint import Framework, JointSpace
+from leaseboard.algorithms.tables.column_types import standard_types
+from leaseboard.tasks.evaluate.trials import optimisers
+from leaseboard.tasks.evaluate.trials.evaluate import Task
+from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
+from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, digest, load_space
+from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.machine.terminal import progress_bar
+from leaseboard.tasks.models.automl.ensemble import EnsembleModel
+from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
+from leaseboard.tasks.models.automl.progress import without_autologging
+from leaseboard.tasks.models.automl.validation import default_cv, folds_of
+from leaseboard.tasks.preprocess.tables import Scale, TableEncoder
+
+TRIALS_AS_SECONDS = 0.5
+"""Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
+SECONDS = 60
+"""Time budget if no budget is given."""
+TIMES: tuple[Unit, ...] = ("cpu_seconds", "wall_seconds")
+"""What a time budget may count."""
+_NUMBERS = {
+    "time_budget": (Real, SECONDS),
+    "max_trials": (Integral, 50),
+    "trial_cpu_seconds": (Real, 600),
+    "trial_memory_mb": (Integral, 4000),
+    "n_jobs": (Integral, "1, or -1 for all processors"),
+}
+"""Parameters that are numbers above 0: their kind, and an example."""
+MOST_INDICATORS = 50_000_000
+"""Cells of the 0/1 features that categories become: 400 MB while they are scaled."""
+
+
+E = TypeVar("E", bound="AutoMLEstimator")
+
+
+@dataclass(eq=False, repr=False)
+class AutoMLEstimator(BaseEstimator):
+    """Base class of the classifier and the regressor: the search, and the model it finds.
+
+    Parameters
+    ----------
+    time_budget : float, optional
+        In seconds of CPU time, unless `budget_unit` says otherwise; all that `fit` does is within:
+        of this process and, with `n_jobs`, of all its workers together. By default 60, unless
+        `max_trials` is given.
+    max_trials : int, optional
+        The budget in trials, in place of `time_budget`. It gives the same result on every machine,
+        a budget in seconds does not.
+    budget_unit : {"cpu_seconds", "wall_seconds"}
+        What `time_budget` counts.
+    policy : str
+        A registered policy or joint optimiser, which says which arm is next, such as
+        ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
+    policy_settings : dict, optional
+        None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
+        "seconds"}``: arms share seconds and not trials, and one may be dismissed after six trials
+        and not after eight.
+    space : str
+        A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
+        ``tables-regression``.
+    arms : list of str, optional
+        Only these arms of the space.
+    optimiser : {"guided", "tpe", "random", "smac"}
+        What tunes an arm. ``guided``: its default, then known good configurations, then TPE;
+        on large tables on few rows first.
+    scoring : str or callable, optional
+        A scorer of scikit-learn; accuracy if None, or R² of a regression.
+    cv : int, float, splitter or iterable, optional
+        Folds; or the share of the rows on which one fit is validated; or a splitter, as for groups
+        or time series. None: 5 folds where the budget has time for them, else 0.2.
+    ensemble : bool
+        Whether the model is a greedy ensemble of the trials, or the single best one.
+    scale : {"standard", "none"}
+        What is done to numbers.
+    trial_cpu_seconds : float, optional
+        The limit of one trial, which then runs in a process of its own. None runs trials in
+        this process, without any limit, so that the last one may end after the budget.
+    trial_memory_mb : int
+        The memory of that process.
+    n_jobs : int
+        How many arms may be tried at once where the policy is certain to pull them all, as in
+        the rounds of Rising Bandits; -1 for as many as there are processors. Under a budget in
+        seconds only as many as a tenth of what is left of it is enough to start.
+    store : path or str, optional
+        A SQLite file that holds the trials, for another fit on the same data to replay, or the
+        address of a PostgreSQL.
+    verbose : bool
+        Whether a line on standard error shows the budget and the best score.
+    random_state : int, RandomState or None
+        Seed of the search.
+
+    Attributes
+    ----------
+    leaderboard_ : DataFrame
+        All trials, the best first: arm, score on rows that it had not seen (NaN of a fit on few
+        rows that only showed whether to go on), weight in the model, costs, what became of it.
+    best_arm_, best_parameters_, best_score_
+        Of the best trial; the best of many scores is optimistic.
+    score_ : float
+        Of the model on the same rows; optimistic too.
+    model_ : EnsembleModel
+        See `leaseboard.tasks.models.automl.ensemble`.
+    encoder_ : TableEncoder
+        What makes features of columns.
+    events_ : tuple of Event
+        The search, as `leaseboard.algorithms.events` describes it.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
+    """
+
+    _task: ClassVar[Task]
+
+    time_budget: float | None = None
+    _: KW_ONLY
+    max_trials: int | None = None
+    budget_unit: str = "cpu_seconds"
+    policy: str = "rising-bandits-cost"
+    policy_settings: dict[str, Any] | None = None
+    space: str = ""
+    arms: list[str] | None = None
+    optimiser: str = "guided"
+    scoring: Any = None
+    cv: Any = None
+    ensemble: bool = True
+    scale: str = "standard"
+    trial_cpu_seconds: float | None = 600.0
+    trial_memory_mb: int = 4000
+    n_jobs: int = 1
+    store: str | Path | None = None
+    verbose: bool = False
+    random_state: Any = None
+
+    @without_autologging()
+    def fit(
+        self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None, *, groups: Any = None
+    ) -> Self:
+        """Search until the budget is spent, and make a model of the best trials.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like of shape (n_samples, n_features)
+            Numbers, booleans, categories and strings; values may be missing.
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            In fits and in scores; arms that take no weights are left out, with a warning.
+        groups : array-like of shape (n_samples,), optional
+            Rows of a group are never on both sides of a split.
+
+        Returns
+        -------
+        estimator
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            For a parameter, or data, that cannot be used.
+        """
+        begin = self._clock()()
+        budget, unit = self.check()
+        frame, target = self._checked(X, y)
+        labels, targets, classes = self._labels(target)
+        importance = None
+        if sample_weight is not None:
+            importance = _check_sample_weight(sample_weight, frame, dtype=np.float64)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        algorithm = self._policy()
+        weight = importance = self._weight(target, importance)
+        if weight is not None and (weight < 0).any():
+            raise ValueError("a row has a negative weight: give weights from 0 upwards")
+        if weight is not None and classes is not None and len(np.unique(labels[weight > 0])) < 2:
+            raise ValueError("the weights leave rows of one class: nothing to learn")
+        refuse_wide(frame)  # before the encoder, which may take long
+        space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
+        scale: Any = self.scale
+        self.encoder_ = TableEncoder(scale, any(arm.codes for arm in space.arms.values())).fit(
+            frame
+        )
+        features = self.encoder_.transform(frame)
+        cv = self.cv
+        if cv is None:
+            seconds = budget * (TRIALS_AS_SECONDS if unit == "trials" else 1.0)
+            n_classes = 0 if classes is None else len(classes)
+            cv = default_cv(len(frame), features.shape[1], n_classes, seconds)
+        codes = None if classes is None else labels
+        folds = folds_of(cv, target, codes=codes, groups=groups, X=features, seed=seed)
+        scoring = FASTEST[self._task] if self.scoring is None else self.scoring
+        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
+        limits = None
+        if self.trial_cpu_seconds is not None:
+            limits = TrialLimits(self.trial_cpu_seconds, self.trial_memory_mb)
+        answer = searched(
+            Request(
+                name=self.policy,
+                task=self._task,
+                features=features,
+                codes=labels,
+                target=targets,
+                classes=classes,
+                weight=weight,
+                importance=importance,
+                kinds=self.encoder_.kinds_,
+                folds=folds,
+                scoring=scoring,
+                # It needs probabilities themselves, and not only their order.
+                probabilistic=getattr(scorer, "_response_method", "") == "predict_proba",
+                space=space,
+                policy=algorithm,
+                optimiser=self.optimiser,
+                budget=budget,
+                unit=unit,
+                spent=self._clock()() - begin,
+                seed=seed,
+                limits=limits,
+                n_jobs=effective_n_jobs(self.n_jobs),
+                store=self.store,
+                ensemble=self.ensemble,
+                identity=[self.scale] if unit == "trials" else
+                         [self.scale, digest(space), unit, budget, self.policy,
+                          settings_of(algorithm)],
+                progress=_progress(budget, unit) if self.verbose else nullcontext(_silent),
+            )
+        )  # fmt: skip
+        self._keep(answer, space)
+        return self
+
+    def check(self) -> tuple[float, Unit]:
+        """Return the budget and its unit; raise UsageError for a parameter that cannot be used."""
+        unit = self.budget_unit
+        if unit not in TIMES:
+            raise unknown("budget_unit", str(unit), TIMES)
+        if self.max_trials is not None and self.time_budget is not None:
+            raise UsageError(
+                f"time_budget={self.time_budget!r} and max_trials={self.max_trials!r} are two"
+                " budgets: give one of them"
+            )
+        for name, (kind, example) in _NUMBERS.items():
+            value = getattr(self, name)
+            if value is None and name not in ("trial_memory_mb", "n_jobs"):
+                continue
+            if name == "n_jobs" and value == -1:
+                continue
+            if isinstance(value, bool) or not isinstance(value, kind) or not 0 < value < np.inf:
+                rule = "a whole number" if kind is Integral else "a finite number"
+                raise UsageError(
+                    f"{name}={short(repr(value))} must be {rule} above 0: give such as {example}"
+                )
+        if self.scale not in get_args(Scale):
+            raise unknown("scale", str(self.scale), get_args(Scale))
+        optimisers.check(self.optimiser)
+        self._policy()
+        if self.max_trials is not None:
+            return self.max_trials, "trials"
+        return SECONDS if self.time_budget is None else self.time_budget, unit
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predictions of the model, shape (n_samples,)."""
+        raise NotImplementedError
+
+    def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        scoring = FASTEST[self._task] if self.scoring is None else self.scoring
+        if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            return float(scoring(self, X, y, **given))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        judge = Judge(scoring, column_or_1d(y), getattr(self, "classes_", None), weights)
+        return judge.score(self._predict(X))
+
+    @property
+    def leaderboard_(self) -> pd.DataFrame:
+        """All trials, the best first."""
+        check_is_fitted(self)
+        return pd.DataFrame(self.trials_)
+
+    @property
+    def events_(self) -> tuple[Event, ...]:
+        """The search, as `leaseboard.algorithms.events` describes it."""
+        return tuple(map(from_json, self.log_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def _labels(
+        self, target: NDArray[Any]
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+        """Return the targets of learners, the targets of scorers, and the classes."""
+        raise NotImplementedError
+
+    def _weight(
+        self, target: NDArray[Any], importance: NDArray[np.float64] | None
+    ) -> NDArray[np.float64] | None:
+        """Return the weights of the rows; None: all count the same."""
+        del target
+        return importance
+
+    def _clock(self) -> Callable[[], float]:
+        return time.perf_counter if self.budget_unit == "wall_seconds" else time.process_time
+
+    def _policy(self) -> Algorithm:
+        settings = self.policy_settings
+        if settings is None and self.policy == "rising-bandits-cost":
+            settings = {"C": 5, "turns": "seconds"}
+        try:
+            algorithm = registry.build(self.policy, settings)
+        except UsageError as error:
+            raise UsageError(f"policy={self.policy!r}: {error}") from error
+        if algorithm.environment != PullsEnvironment.kind or isinstance(algorithm, Framework):
+            raise UsageError(
+                f"policy={self.policy!r} chooses no arms: name one that does, such as"
+                " 'rising-bandits-cost'"
+            )
+        return algorithm
+
+    def _space(self, *, weighted: bool, n_rows: int, algorithm: Algorithm) -> Space:
+        name = self.space or SUITED[self._task]
+        space = load_space(name)
+        if space.task != self._task:
+            raise ValueError(f"space {name!r} is for {space.task}, not for {self._task}")
+        if self.arms is not None:
+            space = space.restricted(list(self.arms))
+        space = able(space, n_rows=n_rows, weighted=weighted)
+        arms, trials = len(space.arms), self.max_trials
+        if trials is not None and trials < arms and not isinstance(algorithm, JointSpace):
+            raise UsageError(
+                f"max_trials={trials} is smaller than the {arms} arms, and policies pull each once"
+                f" at first: give at least {arms}, or fewer arms"
+            )
+        return space
+
+    def _keep(self, answer: Searched, space: Space) -> None:
+        self.log_ = [to_json(event) for event in answer.events]
+        self.trials_ = trials_of(answer)
+        self.model_: EnsembleModel = answer.model
+        self.score_ = answer.score
+        self.best_score_ = answer.best_score
+        self.best_arm_ = list(space.arms)[answer.best.arm]
+        parameters = _parameters(answer.events)[answer.best.configuration]
+        self.best_parameters_ = {k: v for k, v in parameters.items() if k != "arm"}
+
+    def _predict(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        return self.model_.predict(self.encoder_.transform(self._frame(X, reset=False)))
+
+    def _checked(self, X: Any, y: ArrayLike) -> tuple[pd.DataFrame, NDArray[Any]]:
+        if y is None:
+            name = type(self).__name__
+            raise ValueError(f"{name} requires y to be passed, but the target y is None")
+        frame = self._frame(X, reset=True)
+        target = column_or_1d(y, warn=True)
+        assert_all_finite(target, input_name="y")
+        if len(target) != len(frame):
+            raise ValueError(f"X has {len(frame)} samples and y has {len(target)}")
+        return frame, target
+
+    def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
+        if not isinstance(X, pd.DataFrame):
+            array = validate_data(
+                self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan"
+            )  # fmt: skip
+            return standard_types(pd.DataFrame(array).infer_objects())
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if X.shape[0] < 1 or X.shape[1] < 1:
+            raise ValueError(f"0 sample(s) or feature(s): X has the shape {X.shape}")
+        return standard_types(X.reset_index(drop=True))
+
+
+def public(cls: type[E]) -> type[E]:
+    """Give a class the documentation of its base class, and TypeErrors for unknown parameters."""
+    _, _, shared = (AutoMLEstimator.__doc__ or "").partition("    Parameters\n")
+    parameters, _, attributes = shared.partition("\n\n    Attributes\n    ----------\n")
+    filled = (cls.__doc__ or "").replace("[parameters]", f"Parameters\n{parameters}")
+    cls.__doc__ = filled.replace("[attributes]", attributes.strip())
+    init, known = cls.__init__, [each.name for each in fields(cls)]
+
+    @wraps(init)
+    def checked(self: Any, *values: Any, **given: Any) -> None:
+        for name in given:
+            if name not in known:
+                raise TypeError(str(unknown(f"parameter of {cls.__name__}", name, known)))
+        init(self, *values, **given)
+
+    setattr(cls, "__init__", checked)  # noqa: B010  (mypy lets no one assign it)
+    return cls
+
+
+def refuse_wide(frame: pd.DataFrame) -> None:
+    """Raise ValueError for too many categories to have a feature each, as of names and texts."""
+    counts = [
+        column.nunique() if columns.is_nominal(column) or columns.is_text(column) else 0
+        for _, column in frame.items()
+    ]
+    if len(frame) * sum(counts) > MOST_INDICATORS:
+        widest = int(np.argmax(counts))
+        raise ValueError(
+            f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
+            " rows, too many for a feature each: drop it, encode it, or merge rare ones"
+        )
+
+
+def trials_of(answer: Searched) -> list[dict[str, Any]]:
+    """Return all trials of a search, the best first."""
+    parameters = _parameters(answer.events)
+    rows = [
+        {
+            "arm": parameters[event.configuration]["arm"],
+            "score": answer.scores.get(event.configuration, np.nan),
+            "weight": answer.weights.get(event.configuration, 0.0),
+            "reward": event.reward,
+            "cpu_seconds": event.cpu_seconds,
+            "wall_seconds": event.wall_seconds,
+            "status": event.status,
+            "reason": event.reason,
+            "parameters": {k: v for k, v in parameters[event.configuration].items() if k != "arm"},
+            "trial": event.configuration,
+        }
+        for event in of(answer.events, TrialFinished)
+    ]
+    return sorted(
+        rows,
+        key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
+        reverse=True,
+    )
+
+
+def _parameters(events: tuple[Event, ...]) -> dict[int, Any]:
+    return {each.configuration: each.parameters for each in of(events, ConfigurationAdmitted)}
+
+
+def _silent(_: Event) -> None:
+    """Show nothing."""
+
+
+@contextmanager
+def _progress(budget: float, unit: str) -> Iterator[Callable[[Event], object]]:
+    """Show a bar on standard error: the part of the budget that is spent."""
+    with progress_bar(sys.stderr, budget, text=unit) as bar:
+        yield lambda event: bar.update(bar.task_ids[0], completed=event.at)

@@ -1,0 +1,437 @@
+"""Models of streams: they learn tables, or rows whose labels come later, and never stop."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from time import perf_counter, process_time
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
+from leaseboard.algorithms.errors import DataError, UsageError, unknown
+from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
+from leaseboard.algorithms.reference.naive import Baselines
+from leaseboard.algorithms.tables.values import text_of
+from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
+from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.models.columns import (
+    Column,
+    Values,
+    data_errors,
+    flags_or_numbers,
+    frame_of,
+    kind_of,
+    plain,
+    refuse_many_numbers,
+)
+from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
+from leaseboard.tasks.preprocess.stream_encoder import as_column
+
+PREDICTION, PROBABILITY = "prediction", "probability of "
+"""Names, or the beginning of names, of the columns that `leaseboard predict` adds."""
+
+ENDS = ("low", "high")
+"""And those of intervals."""
+
+TARGET, COLUMNS, BASELINES = "target", "columns", "baselines"
+"""What `about` of a model has of the tables that it learned: the target, the kind of each column
+(``number``, ``date`` or ``text``), and the naive baselines that learn with it."""
+
+PIECE = 10_000
+"""Rows that are predicted at a time."""
+
+MODELS: dict[str, type[OnlineChaCha]] = {
+    "regression": ChaChaRegressor,
+    "classification": ChaChaClassifier,
+}
+
+
+@dataclass(frozen=True)
+class LearnedTable:
+    """Progressive predictions of a table that was learned, and their measures."""
+
+    predictions: pd.DataFrame
+    """The target, and the prediction of each row before its label was learned."""
+    measures: dict[str, float]
+    """See `leaseboard.algorithms.measures`; ``skill`` is over `best`."""
+    best: str
+    """The best naive baseline, and from which row on it learned, where it began after the model;
+    empty without baselines."""
+    new: tuple[str, ...]
+    """Columns that the model had not seen before."""
+    baselines_cpu_seconds: float
+    """Of learning the naive baselines; 0 without baselines."""
+
+
+class StreamModel(TableModel):
+    """A race that goes on, and what its columns hold.
+
+    Raises UsageError if `model` does not know which column it learns.
+    """
+
+    kind = "ChaChaRegressor"
+    needs = (*TableModel.needs, "numba", "scikit-learn", "lightgbm", "skops")
+
+    def __init__(self, model: OnlineChaCha) -> None:
+        if not model.about.keys() >= {TARGET, COLUMNS}:
+            raise UsageError(
+                "the model was not made by `leaseboard learn`: say which column it learns, as in"
+                " model.about = {'target': 'sales', 'columns': {}}, and save it again"
+            )
+        self.model: Any = model
+        self.target: str = model.about[TARGET]
+
+    @classmethod
+    def new(
+        cls,
+        target: str,
+        task: str,
+        algorithm: str = "chacha",
+        settings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+    ) -> Self:
+        """Return a model that has learned nothing.
+
+        - `target`: the column that it learns.
+        - `task`: ``regression`` or ``classification``.
+        - `algorithm`, `settings`, `seed`: see
+          `leaseboard.algorithms.chacha.streaming.ChaChaRegressor`.
+        """
+        model = MODELS[task](None, None, seed, algorithm, **settings or {})
+        model.about = {TARGET: target, COLUMNS: {}}
+        return cls(model)
+
+    @classmethod
+    def for_table(
+        cls, frame: pd.DataFrame, target: str | None = None, task: str | None = None, **how: Any
+    ) -> Self:
+        """Return a model that has learned nothing, for tables such as `frame`.
+
+        - `target`: by default the last column.
+        - `task`: by default that of the target's values, see
+          `leaseboard.tasks.fetch.dataset.infer_task`.
+        - `how`: the algorithm, its settings and the seed, see `new`.
+        """
+        name = frame.columns[-1] if target is None else target
+        if name not in frame:
+            raise UsageError(unknown("target column", name, list(frame.columns)))
+        if len(frame.columns) < 2:
+            raise DataError(
+                f"1 column, {name!r}, and a table needs the target and at least one feature: add a"
+                " column, or check what separates the cells"
+            )
+        refuse_dates(columns.tidy(frame[name]), "the table")
+        if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
+            columns.refuse_few_words(frame[name])
+        return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
+
+    @property
+    def is_regression(self) -> bool:
+        """True if it predicts numbers."""
+        return isinstance(self.model, ChaChaRegressor)
+
+    @property
+    def task(self) -> str:
+        """``regression`` or ``classification``."""
+        return "regression" if self.is_regression else "classification"
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Kinds of the columns learned so far, by name: ``number``, ``date`` or ``text``."""
+        kinds: dict[str, str] = self.model.about[COLUMNS]
+        return kinds
+
+    @property
+    def columns(self) -> tuple[Column, ...]:  # type: ignore[override]
+        """See `TableModel`."""
+        return tuple(Column(name=name, kind=self.kinds[name]) for name in self._features)  # type: ignore[arg-type]
+
+    @property
+    def classes(self) -> tuple[str, ...]:  # type: ignore[override]
+        """See `TableModel`."""
+        return () if self.is_regression else tuple(map(str, self.model.classes))
+
+    @property
+    def levels(self) -> tuple[float, ...]:  # type: ignore[override]
+        """See `TableModel`."""
+        kept: tuple[float, ...] = self.model.levels if self.is_regression else ()
+        return kept
+
+    @property
+    def _features(self) -> list[str]:
+        return [name for name in self.kinds if name != self.target]
+
+    def dump(self) -> bytes:
+        """See `TableModel.dump`; the file is that of the race."""
+        content: bytes = self.model.dump()
+        return content
+
+    def state(self) -> dict[str, Any]:
+        """See `TableModel.state`."""
+        state: dict[str, Any] = self.model.state()
+        return state
+
+    @classmethod
+    def restored(cls, file: ModelFile) -> Self:
+        """See `TableModel.restored`."""
+        kind = {each.__name__: each for each in MODELS.values()}[file.kind]
+        return cls(kind.restored(file.state, file.name))
+
+    def prepare(self, classes: int = 2) -> float:
+        """Compile or load the kernels of such models; return how many seconds that took."""
+        began = perf_counter()
+        rows = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9) % (classes or 3) / 1.0})
+        if not self.is_regression:
+            rows["y"] = rows["y"].map("class {:g}".format)
+        other = type(self).new("y", self.task, self.model.algorithm)
+        other.learn_table(rows)
+        other.predict(rows)
+        return perf_counter() - began
+
+    # Tables
+
+    def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
+        """See `TableModel.predict`; UsageError if a column is missing."""
+        found = self._in_pieces(self.model.predict_many, frame)
+        return np.asarray(found, dtype=np.float64 if self.is_regression else object)
+
+    def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
+        """See `TableModel.predict_proba`."""
+        found = self._in_pieces(self.model.predict_proba_many, frame)
+        return np.asarray(found, dtype=np.float64)
+
+    def predict_interval(self, frame: pd.DataFrame, level: float = LEVEL) -> NDArray[np.float64]:
+        """See `TableModel.predict_interval`."""
+        if not self.is_regression:
+            raise UsageError("--level is of numbers: classes have their probabilities anyway")
+        if not self.levels:
+            raise UsageError(
+                f"--level {level}: {self.model.algorithm!r} keeps no prediction intervals: learn a"
+                " new model with --algorithm chacha"
+            )
+        if not 0 < level < 1:
+            raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
+        if level not in self.levels:
+            raise UsageError(
+                f"--level {level} is not one of {', '.join(map(str, self.levels))}, which this"
+                f" model keeps: name one of them, or learn a new model with --set levels=[{level}]"
+            )
+        return self._in_pieces(partial(self.model.predict_interval_many, level=level), frame)
+
+    def learn_table(
+        self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
+    ) -> LearnedTable:
+        """Learn the rows of a table in order; nothing is learned if any of it is wrong.
+
+        - `begin`: called when all values have been checked.
+        """
+        if self.target not in frame:
+            raise UsageError(
+                f"no column {self.target!r}, which the model learns: name the file that has it"
+            )
+        self._check_names(frame)
+        features, new = self._plain(frame)
+        labels = self._labels(frame[self.target])
+        declared = self._declared(frame[self.target])
+        begin()
+        began = process_time()
+        baselines, losses = self._naive_baselines(features, labels, declared)
+        taken = process_time() - began if baselines else 0.0
+        whole = copy.deepcopy(self.model)
+        try:
+            if declared:
+                self.model.declare(*declared)
+            with data_errors():
+                predictions, measures = self._learn(features, labels)
+        except BaseException:
+            self.model = whole
+            raise
+        self._remember_kinds(frame)
+        best, loss = min(losses, key=losses.__getitem__, default=""), loss_of(measures)
+        if best and losses[best] and loss is not None and labels.nunique() > 1:
+            measures["skill"] = skill_over([losses[best]], loss)
+        self.model.about |= baselines
+        table = pd.concat([labels.rename(self.target), predictions], axis=1)
+        return LearnedTable(table, measures, best if "skill" in measures else "", new, taken)
+
+    # Rows whose labels come later
+
+    def predict_rows(
+        self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
+    ) -> list[Prediction]:
+        """See `TableModel.predict_rows`; intervals are as wide as the delay of labels makes them.
+
+        What is wrong with a row may leave those before it remembered: drop the model then.
+        """
+        model = self.model
+        if not model.examples:
+            return []
+        with data_errors():
+            examples = self._examples(rows, adds=bool(ids))
+            if not self.is_regression:  # they are learned as if they were never predicted
+                return [model.predict_proba_one(x) for x in examples]
+            found: list[Prediction] = []
+            has_intervals = level in model.levels
+            for row, x in enumerate(examples):
+                if ids:
+                    prediction = model.predict_one(x, id=ids[row], store_x=False)
+                else:
+                    prediction = model.predict_delayed_one(x)
+                if not has_intervals:
+                    found.append(float(prediction))
+                    continue
+                ends = (
+                    model.pending_interval(ids[row], level)
+                    if ids
+                    else model.predict_delayed_interval_one(x, level)
+                )
+                found.append([float(prediction), *map(float, ends)])
+        return found
+
+    def learn(self, rows: Sequence[Values], labels: Sequence[Any], ids: Sequence[str]) -> None:
+        """See `TableModel.learn`.
+
+        - `rows`: in the form that was predicted, if they were predicted.
+        """
+        targets = self._labels(pd.Series(list(labels), name=self.target)).tolist()
+        examples = self._examples(rows, adds=True, labels=labels)
+        with data_errors():
+            for key, label, x in zip(ids, targets, examples, strict=True):
+                if self.model.is_pending(key):
+                    self.model.learn_label(key, label, x=x)
+                else:
+                    self.model.learn_one(x, label)
+
+    def forget_pending(self, ids: Iterable[str] | None = None) -> None:
+        """See `TableModel.forget_pending`."""
+        self.model.forget_pending(ids)
+
+    def _examples(
+        self, rows: Sequence[Values], *, adds: bool, labels: Sequence[Any] | None = None
+    ) -> Iterable[dict[Any, Any]]:
+        """Return rows as the race takes them.
+
+        - `adds`: whether columns that are not known yet become known, which takes a table and a
+          hundred times as long.
+        """
+        if adds and rows and not self.kinds.keys() >= {*rows[0], self.target}:
+            frame = frame_of(rows, self.dates)
+            absent = [name for name in self._features if name not in frame]
+            frame = frame.assign(**dict.fromkeys(absent)) if absent else frame
+            self._check_names(frame)
+            examples: list[dict[Any, Any]] = self._plain(frame)[0].to_dict("records")
+            if labels is not None:
+                frame = frame.assign(**{self.target: list(labels)})
+            self._remember_kinds(frame)
+            return examples
+        names = self._features
+        days = [name for name in names if self.kinds[name] == "date"]
+        found = [{name: row.get(name) for name in names} for row in rows]
+        for x in found:
+            x |= {name: datetime.fromisoformat(x[name]) for name in days if x[name] is not None}
+        return found
+
+    # Columns and labels
+
+    def _in_pieces(
+        self, predict: Callable[[pd.DataFrame], Any], frame: pd.DataFrame
+    ) -> NDArray[Any]:
+        """Return what `predict` gives for all rows: a table may take minutes."""
+        known = self._plain(frame[[name for name in frame if name in self.kinds]])[0]
+        with Activity("predicting", len(known), "rows") as work, data_errors():
+            found = list[NDArray[Any]]()
+            for start in range(0, max(len(known), 1), PIECE):
+                found.append(np.asarray(predict(known[start : start + PIECE])))
+                work.done += len(found[-1])
+            return np.concatenate(found)
+
+    def _plain(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
+        """Return the features as the model knows them, and which of them are new."""
+        known = self._features
+        absent = [name for name in known if name not in frame]
+        if absent:
+            raise UsageError(
+                f"no column {absent[0]!r}, which the model has learned: add it, empty where its"
+                f" values are not known ({len(absent)} of {len(known)} columns are missing)"
+            )
+        given = frame.drop(columns=self.target, errors="ignore")
+        new = tuple(name for name in given if name not in self.kinds)
+        return plain(given, self.kinds), new if known else ()
+
+    def _remember_kinds(self, frame: pd.DataFrame) -> None:
+        found = {name: kind for name in frame if (kind := kind_of(frame[name]))}
+        self.model.about[COLUMNS] = found | self.kinds
+
+    def _check_names(self, frame: pd.DataFrame) -> None:
+        """Raise UsageError if a column has the name of one that `leaseboard predict` adds."""
+        for name in map(str, frame):
+            if name == PREDICTION or (not self.is_regression and name.startswith(PROBABILITY)):
+                raise UsageError(
+                    f"column {name!r} is called like one that `leaseboard predict` adds: rename"
+                    " it, or leave it out"
+                )
+
+    def _labels(self, target: pd.Series) -> pd.Series:
+        missing = np.flatnonzero(target.isna())
+        if len(missing):
+            raise DataError(
+                f"row {missing[0] + 1} has no {self.target}: leave out the {len(missing)} rows"
+                " whose labels are not known, or predict them with `leaseboard predict`"
+            )
+        if self.is_regression:
+            return flags_or_numbers(target).astype("float64")
+        tidy = columns.tidy(target)
+        refuse_dates(tidy, "the table")
+        refuse_many_numbers(tidy, self.model.classes)
+        return columns.as_classes(tidy).astype(str).astype(object).map(text_of)
+
+    def _learn(
+        self, features: pd.DataFrame, labels: pd.Series
+    ) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Return the progressive predictions and their measures."""
+        if self.is_regression:
+            found = self.model.predict_then_learn_many(features, labels).astype(np.float64)
+            return pd.DataFrame({PREDICTION: found}), of_numbers(found, labels)
+        classifier = self.model
+        shares = []
+        for x, label in zip(features.to_dict("records"), labels, strict=True):
+            shares.append(classifier.predict_proba_one(x))
+            classifier.learn_one(x, label)
+        likeliest = [max(each, key=each.__getitem__, default=None) for each in shares]
+        codes = {name: code for code, name in enumerate(classifier.classes)}
+        measures = of_classes(
+            np.array([codes.get(name, -1) for name in likeliest]),
+            np.array([codes[name] for name in labels]),
+            [each.get(name, math.nan) for each, name in zip(shares, labels, strict=True)],
+        )
+        return pd.DataFrame({PREDICTION: likeliest}, dtype=object), measures
+
+    def _declared(self, target: pd.Series) -> tuple[str, ...]:
+        """Return the two classes of a first table in the order of a stream's, if it has two."""
+        if self.is_regression or self.model.examples:
+            return ()
+        classes = columns.as_classes(columns.tidy(target)).cat.categories
+        return tuple(text_of(str(name)) for name in classes) if len(classes) == 2 else ()
+
+    def _naive_baselines(
+        self, features: pd.DataFrame, labels: pd.Series, declared: Sequence[str] = ()
+    ) -> tuple[dict[str, Any], dict[str, float]]:
+        """Return the baselines after this table, if all that was learned was, and their losses."""
+        state = self.model.about.get(BASELINES)
+        if state is None and self.model.examples:
+            return {}, {}
+        with data_errors():
+            found = Baselines(self.task) if state is None else Baselines.restored(state)
+            given = {str(name): as_column(column) for name, column in features.items()}
+            losses = found.learn(given, labels.to_numpy(), declared)
+        return {BASELINES: found.state()}, losses

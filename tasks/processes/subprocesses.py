@@ -1,0 +1,283 @@
+"""Subprocesses of ours that answer orders, one at a time, over a socket, and the channel to them.
+
+What such a process prints is never an answer. It ends when the other end closes. A message is
+bytes, JSON or a pickle, after their length.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from enum import StrEnum
+from typing import Any, Protocol
+from weakref import WeakSet
+
+MOST_BYTES = 1 << 26
+"""Longest answer of untrusted code that is read."""
+_HEAD = struct.Struct("!Q")
+_SHORT_CHUNK, _LONG_CHUNK = 1 << 12, 1 << 20
+"""Bytes of the first read of a message, and of the others: a large buffer costs time."""
+_POLL_SECONDS = 0.02
+
+
+class Silence(StrEnum):
+    """Reason why a subprocess did not answer."""
+
+    ENDED = "ended"
+    LATE = "late"  # given up: it took too long, or we have no patience
+    CLOSED = "closed"  # it can answer no more, but it lives
+    LONG = f"its answer is longer than {MOST_BYTES >> 20} MB"
+
+
+class Readable(Protocol):
+    """Output that is read while an answer is awaited, so that its writers can go on."""
+
+    open: bool
+
+    def fileno(self) -> int:
+        """Return the file descriptor, for `select`."""
+        ...
+
+    def take(self) -> bool:
+        """Read the bytes that are available."""
+        ...
+
+
+class Channel:
+    """One end of a pipe or of a socket; `open` until the other end was found closed.
+
+    - `most_bytes`: longer messages are not read.
+    """
+
+    def __init__(self, descriptor: int, most_bytes: float = math.inf) -> None:
+        self._descriptor = descriptor
+        self._most = most_bytes
+        self._received = bytearray()
+        self.open = True
+
+    def fileno(self) -> int:
+        """Return the file descriptor, for `select`."""
+        return self._descriptor
+
+    def send(self, message: bytes) -> None:
+        """Send a message; raises ConnectionError if the other end is closed."""
+        rest = memoryview(_HEAD.pack(len(message)) + message)
+        while rest:
+            rest = rest[os.write(self._descriptor, rest) :]
+
+    def receive(self) -> bytearray | None:
+        """Return the next message, however long it takes; None if the other end closes before."""
+        message = self.next()
+        while self.open and not isinstance(message, bytearray):
+            message = self.take()
+        return message if isinstance(message, bytearray) else None
+
+    def take(self) -> bytearray | Silence | None:
+        """Read once; see `next`."""
+        chunk = b""
+        with suppress(ConnectionResetError):  # it went, and left something unread
+            chunk = os.read(self._descriptor, _LONG_CHUNK if self._received else _SHORT_CHUNK)
+        self.open = bool(chunk)
+        self._received += chunk
+        return self.next()
+
+    def next(self) -> bytearray | Silence | None:
+        """Return the next message if it was read completely, or `Silence.LONG`."""
+        if len(self._received) < _HEAD.size:
+            return None
+        (length,) = _HEAD.unpack_from(self._received)
+        if length > self._most:
+            return Silence.LONG
+        end = _HEAD.size + length
+        if len(self._received) < end:
+            return None
+        rest = self._received[end:]
+        del self._received[end:]
+        del self._received[: _HEAD.size]  # in place: a message may be most of the memory
+        message, self._received = self._received, rest
+        return message
+
+    def close(self) -> None:
+        """Close this end."""
+        os.close(self._descriptor)
+
+
+def await_answer(
+    channel: Channel,
+    ended: Callable[[], bool],
+    seconds: float = math.inf,
+    given_up: Callable[[], bool] = lambda: False,
+    meanwhile: Readable | None = None,
+) -> bytearray | Silence:
+    """Return the answer of a child, or why it did not answer.
+
+    - `ended`: returns whether the child has ended. The channel is read once more after that, so a
+      last answer is never lost.
+    - `seconds`: after these it is late, and may go on.
+    - `given_up`: returns whether it is late already.
+    - `meanwhile`: output of the child that is read, too.
+    """
+    said = channel.next()
+    if said is not None:
+        return said
+    deadline = time.monotonic() + seconds
+    over = False
+    poll = select.poll()  # `select.select` knows no descriptor above 1,023
+    for each in (channel, meanwhile):
+        if each is not None and each.open:
+            poll.register(each, select.POLLIN)
+    while True:
+        wait = 0.0 if over else max(0.0, min(_POLL_SECONDS, deadline - time.monotonic()))
+        ready = _ready(poll, wait)
+        if meanwhile is not None and meanwhile.fileno() in ready:
+            meanwhile.take()
+            if not meanwhile.open:
+                poll.unregister(meanwhile)
+        if channel.fileno() in ready:
+            said = channel.take()
+            if said is not None:
+                return said
+            if not channel.open:
+                poll.unregister(channel)
+        elif over:
+            return Silence.ENDED
+        else:
+            over = ended()
+        if time.monotonic() > deadline or given_up():
+            return Silence.LATE
+
+
+def _ready(poll: select.poll, seconds: float) -> list[int]:
+    return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
+
+
+_CLOSING_SECONDS = 1.0
+"""How much earlier than its end a process may close its channel."""
+
+
+_ours: WeakSet[Subprocess] = WeakSet()
+
+
+class Subprocess:
+    """Parent's end of a process that `start` starts, also again when it has ended.
+
+    - `module`: what it runs; there `to_parent` is its end.
+    - `*arguments`: other users can read them: no passwords.
+    - `environment`: returns its variables in addition to our own, when it starts.
+    - `**options`: of `subprocess.Popen`.
+    """
+
+    reusable = True
+    """Whether a later job of this process may use it again."""
+
+    def __init__(
+        self,
+        module: str,
+        *arguments: str,
+        environment: Callable[[], Mapping[str, str]] = dict,
+        **options: Any,
+    ) -> None:
+        self._module = module
+        self._arguments = arguments
+        self._environment = environment
+        self._options = options
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel = Channel(-1)
+        _ours.add(self)
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process; None while no process runs."""
+        return None if self._process is None else self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        """Exit code of the process, as `subprocess.Popen.returncode`; None while it runs."""
+        return None if self._process is None else self._process.poll()
+
+    def start(self) -> bool:
+        """Start the process unless it runs; return whether it is a new one."""
+        if self.code is not None:
+            self.kill()
+        if self._process is not None:
+            return False
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            self._process = self._spawn(theirs.fileno())
+            self._channel = Channel(ours.detach())
+        return True
+
+    def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
+        """Start the process, which imports from where this one does."""
+        path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", self._module, str(descriptor), *self._arguments],
+            env={**os.environ, **path, **self._environment()},
+            pass_fds=(descriptor,),
+            stdin=subprocess.DEVNULL,
+            **self._options,
+        )
+
+    def send(self, message: bytes) -> None:
+        """Send an order; `answer` reports a process that has ended."""
+        with suppress(ConnectionError):
+            self._channel.send(message)
+
+    def answer(
+        self, seconds: float = math.inf, meanwhile: Readable | None = None
+    ) -> bytearray | Silence:
+        """Return its answer within `seconds`, or why it is missing; `code` says how it ended.
+
+        A caller that stops waiting kills it, or takes this answer for the next one.
+        """
+        process, channel = self._process, self._channel
+        assert process is not None
+        said = await_answer(
+            channel,
+            lambda: process.poll() is not None,
+            seconds,
+            lambda: not channel.open,
+            meanwhile,
+        )
+        if said is not Silence.LATE or channel.open:
+            return said
+        try:
+            process.wait(timeout=_CLOSING_SECONDS)
+        except subprocess.TimeoutExpired:
+            return Silence.CLOSED
+        return Silence.ENDED
+
+    def kill(self) -> None:
+        """Kill it, if it runs, and wait for its end. Its own children are not ended."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            self._channel.close()
+
+
+def reusable_pids() -> list[int]:
+    """Return the subprocesses that this process started, and may use again."""
+    return [each.pid for each in _ours if each.reusable and each.pid is not None]
+
+
+def to_parent() -> Channel:
+    """Return, in the subprocess, its end of the channel, which its own children do not inherit."""
+    descriptor = int(sys.argv[1])
+    os.set_inheritable(descriptor, False)
+    return Channel(descriptor)
+
+
+def serve(channel: Channel, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    """Answer each order, in JSON, until the parent closes its end."""
+    while (said := channel.receive()) is not None:
+        channel.send(json.dumps(answer(json.loads(said))).encode())

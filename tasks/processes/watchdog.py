@@ -1,0 +1,171 @@
+"""Watchdog process that ends what a run started when the run has ended or was killed.
+
+The run sends it one line an order through a pipe: ``+PID`` to add a process group, ``-PID`` to
+remove it. When the pipe closes, every group on its list is killed, with all descendants that have
+left it for a session of their own.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+_BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
+PATIENCE_SECONDS = 10.0
+"""How long processes are killed that go on forking; a fork bomb then stays."""
+_CHUNK_BYTES = 1 << 16
+
+
+class Watchdog:
+    """Run's end of the pipe; close it last."""
+
+    def __init__(self) -> None:
+        read, write = os.pipe()
+        # Its own session: Ctrl-C in a terminal must not reach it before the run is over.
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-S", __file__, str(read)],
+            pass_fds=(read,),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        os.close(read)
+        self._pipe = write
+
+    def add(self, pid: int) -> None:
+        """Kill the group of `pid` when this process has ended."""
+        os.write(self._pipe, b"+%d\n" % pid)  # so few bytes are written at once, from any thread
+
+    def remove(self, pid: int) -> None:
+        """Forget `pid`, which has ended: its number may become another's."""
+        os.write(self._pipe, b"-%d\n" % pid)
+
+    def close(self) -> None:
+        """End the watchdog, which kills what is on its list."""
+        os.close(self._pipe)
+        self._process.wait()
+
+
+def adopt_orphans() -> None:
+    """Make orphans of our descendants children of this process, where the system can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None, use_errno=True).prctl(_BECOME_SUBREAPER, 1, 0, 0, 0)
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the processes below `pid`, the nearest first; empty without ``/proc``."""
+    found: list[int] = []
+    todo = [pid]
+    while todo:
+        children = _children(todo.pop(0))
+        found += children
+        todo += children
+    return found
+
+
+def kill_tree(pid: int) -> None:
+    """Kill the process group led by `pid` and every descendant outside it.
+
+    `pid` itself goes last: if it is a subreaper, orphans stay below it until then.
+    """
+    _signal(pid, signal.SIGSTOP)
+    kill_below(pid)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
+    """Kill all descendants of `pid` but `kept`, also those that keep forking.
+
+    Returns whether none is left. `PATIENCE_SECONDS` bound the time.
+    """
+    over: set[int] = set()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        met = _stop_below(pid, kept, over, deadline)
+        if not met and time.monotonic() < deadline:  # else the search itself was cut short
+            return True
+        for other in met:
+            _signal(other, signal.SIGKILL)
+    return False
+
+
+def _stop_below(pid: int, kept: Collection[int], over: set[int], deadline: float) -> list[int]:
+    """Stop every descendant not known to be `over`, and return it.
+
+    Each is stopped at once, before it can fork and exit, and the newest first: of a chain of forks
+    only that one runs, and the others may be thousands that `pid` has not waited for. One found to
+    be over is returned too, once, because `pid` may have adopted its children after those of `pid`
+    were listed.
+    """
+    met: list[int] = []
+    todo = [pid]
+    while todo and time.monotonic() < deadline:
+        for child in reversed(_children(todo.pop(0), stopped_but=kept)):
+            if child in over:
+                continue
+            if child not in kept:
+                _signal(child, signal.SIGSTOP)
+                met.append(child)
+                if is_over(child):
+                    over.add(child)
+                    continue
+            todo.append(child)
+    return met
+
+
+def _children(pid: int, stopped_but: Collection[int] | None = None) -> list[int]:
+    """Return the children of `pid`, the newest last.
+
+    With `stopped_but` the last of each chunk that the system returns, unless it is one of them, is
+    stopped before anything else is read: a list of thousands takes longer than a fork.
+    """
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with (thread / "children").open("rb", buffering=0) as file:
+                content = b""
+                while chunk := file.read(_CHUNK_BYTES):
+                    content += chunk
+                    if stopped_but is not None and chunk[-1:] == b" ":  # no number is cut
+                        newest = int(chunk.split()[-1])
+                        if newest not in stopped_but:
+                            _signal(newest, signal.SIGSTOP)
+            found += map(int, content.split())
+    return found
+
+
+def is_over(pid: int) -> bool:
+    """Return whether a process has gone, or is a zombie."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return status.rpartition(")")[2].split()[0] in "ZX"
+
+
+def _signal(pid: int, number: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, number)
+
+
+def main(fd: int) -> None:
+    """Follow orders until the pipe closes, then kill what is left."""
+    listed: set[int] = set()
+    with os.fdopen(fd) as orders:
+        for line in orders:
+            number = int(line[1:])
+            (listed.add if line[0] == "+" else listed.discard)(number)
+    for pid in listed:
+        kill_tree(pid)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

@@ -1,0 +1,236 @@
+"""Requirements: the quantity of each, measured in every repetition, and the verdict on it."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
+from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.jobs.suites.requirement import Requirement
+from leaseboard.tasks.score.selection import REFERENCE, Truth, compare
+
+DERIVED = {
+    "curve": "with over: the anytime score over the other's, at its worst moment",
+    "loss": "accuracy lost against full-run on the same split (environment samples)",
+    "missed_intervals": "intervals without the accuracy of full-run on the same split",
+    "recorded.lease": "share of leased configurations whose MLflow run has a lease of the log",
+    "recorded.value": "share of bounded ones whose run has a loss or reward of the log",
+    "recorded.bounds": "share of bounded ones whose run has a pair of bounds of the log",
+}
+"""Metrics that are derived for requirements; they come before a job's own of the same name."""
+
+Logged = Mapping[int, Mapping[str, float]]
+"""The metrics of configurations' MLflow runs, by number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Results, event logs and MLflow's metrics of one suite's run."""
+
+    frame: pd.DataFrame
+    events: Callable[[str], Sequence[Event]]
+    """The event log of a job, by key."""
+    logged: Callable[[str], Logged]
+    """What MLflow has of a job's configurations, by key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """A requirement with its values, one for each repetition, or why they are missing.
+
+    `failed` says that a job did not end ok: then the run failed, not the requirement alone.
+    """
+
+    requirement: Requirement
+    values: tuple[float, ...] = ()
+    problem: str = ""
+    failed: bool = False
+
+
+def measure(requirement: Requirement, run: Evidence) -> Quantity:
+    """Return the values of a requirement in a run, in the order of the repetitions."""
+    labels = list(filter(None, (requirement.algorithm, requirement.over)))
+    mine = run.frame[run.frame["name"].isin(labels) & (run.frame["data"] == requirement.data)]
+    of_label: dict[str | None, dict[int, Any]] = {label: {} for label in labels}
+    for row in mine.sort_values("repetition", kind="stable").itertuples():
+        if row.status != "ok":
+            reason = f"{row.name}, seed {row.seed}: {row.status}: {row.reason}"
+            return Quantity(requirement, problem=reason, failed=row.status in FAILURES)
+        of_label[row.name][int(row.repetition)] = row
+    rows, others = of_label[requirement.algorithm], of_label.get(requirement.over, {})
+    if not rows:
+        return Quantity(requirement, problem="no job of it ran")
+    if requirement.over and rows.keys() - others.keys():
+        return Quantity(requirement, problem=f"a repetition has no result of {requirement.over}")
+    try:
+        values = tuple(_value(requirement, row, others.get(at), run) for at, row in rows.items())
+    except LeaseboardError as error:
+        return Quantity(requirement, problem=str(error))
+    return Quantity(requirement, values)
+
+
+def _value(requirement: Requirement, row: Any, other: Any | None, run: Evidence) -> float:
+    if requirement.metric == "curve":
+        if other is None:
+            raise LeaseboardError("metric curve needs over: name the algorithm to compare with")
+        return _worst_ratio(run.events(row.key), run.events(other.key), row.direction)
+    value = _of_job(requirement.metric, row, run)
+    return value if other is None else _ratio(value, _of_job(requirement.metric, other, run))
+
+
+def _of_job(metric: str, row: Any, run: Evidence) -> float:
+    if metric in ("loss", "missed_intervals"):
+        return _selected(metric, row, run)
+    if metric in DERIVED:
+        return _recorded(metric, run.events(row.key), run.logged(row.key))
+    if metric in ("score", "units"):
+        return float(getattr(row, metric))
+    if metric not in row.metrics:
+        known = ", ".join(["score", "units", *sorted(row.metrics), *DERIVED])
+        raise LeaseboardError(f"no metric {metric!r} in its results: there are {known}")
+    value = row.metrics[metric]
+    return math.nan if value is None else float(value)
+
+
+def _worst_ratio(events: Sequence[Event], others: Sequence[Event], direction: str) -> float:
+    """Return the greatest ratio of two losses, or the least of two rewards, at any moment."""
+    curve, other = ({e.at: e.value for e in of(log, Measured)} for log in (events, others))
+    ratios = [_ratio(curve[at], other[at]) for at in curve.keys() & other.keys()]
+    if not ratios:
+        raise LeaseboardError("the two anytime curves have no moment in common")
+    if any(map(math.isnan, ratios)):
+        return math.nan
+    return max(ratios) if direction == "min" else min(ratios)
+
+
+def _ratio(value: float, other: float) -> float:
+    """Return the ratio; equal values, two zeros among them, give 1."""
+    if value == other:
+        return 1.0
+    return value / other if other else math.copysign(math.inf, value)
+
+
+def _selected(metric: str, row: Any, run: Evidence) -> float:
+    """Return a metric against Full-run on the same data, split and configurations."""
+    frame, truth = run.frame, Truth()
+    same = (frame["data"] == row.data) & (frame["environment_seed"] == row.environment_seed)
+    for full in frame[same & (frame["algorithm"] == REFERENCE)].itertuples():
+        truth.add(run.events(str(full.key)))
+    found = compare(run.events(row.key), truth)
+    if found is None or found.loss is None:
+        raise LeaseboardError(f"{metric} needs {REFERENCE} on the same data: add it to the suite")
+    if metric == "loss":
+        return found.loss
+    if not found.calibration.intervals:
+        raise LeaseboardError("its log holds no interval")
+    return float(found.calibration.above + found.calibration.below)
+
+
+_Names = tuple[str, ...]
+_RECORDED: dict[str, tuple[type[LeaseGranted | BoundsUpdated], _Names, _Names]] = {
+    "recorded.lease": (LeaseGranted, ("amount",), ("lease",)),
+    "recorded.value": (BoundsUpdated, ("value",), ("value",)),
+    "recorded.bounds": (BoundsUpdated, ("lower", "upper"), ("bound.lower", "bound.upper")),
+}
+"""The event of each metric that compares MLflow with the log, its fields, and MLflow's metrics."""
+
+
+def _recorded(metric: str, events: Sequence[Event], logged: Logged) -> float:
+    """Return the share of configurations of which MLflow has what the log reports."""
+    kind, fields, names = _RECORDED[metric]
+    reported: dict[int, set[tuple[float | None, ...]]] = {}
+    for event in of(events, kind):
+        said = tuple(getattr(event, field) for field in fields)
+        reported.setdefault(event.configuration, set()).add(said)
+    if not reported:
+        raise LeaseboardError(f"its log says nothing of {metric.removeprefix('recorded.')}")
+    kept = 0
+    for number, values in reported.items():
+        run = logged.get(number, {})
+        known = {**run, "value": run.get("loss", run.get("reward"))}
+        kept += tuple(map(known.get, names)) in values
+    return kept / len(reported)
+
+
+FAILING = ("regressed", "broken", "missing", "changed", "failed")
+"""Verdicts, each of which fails the gate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateResult:
+    """Verdict of the gate on a scenario or a requirement."""
+
+    verdict: str
+    explanation: str
+    measured: float = math.nan
+    n: int = 0
+    """Repetitions."""
+
+    @property
+    def fails(self) -> bool:
+        """True if the verdict alone fails the gate."""
+        return self.verdict in FAILING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequirementVerdict(GateResult):
+    """Verdict on one requirement.
+
+    It is ``met``, ``new`` (met, and not accepted yet), ``broken``, ``missing`` (not measured),
+    ``changed`` (the accepted bound is another one) or ``failed`` (a job did not end ok).
+
+    `measured` is the value that is nearest to the bound or farthest beyond it.
+    """
+
+    requirement: Requirement
+    n_broken: int = 0
+    n_allowed: int = 0
+    """Repetitions that break it, and how many of them chance explains."""
+
+
+def check_requirements(
+    quantities: Sequence[Quantity], accepted: Iterable[Requirement]
+) -> tuple[RequirementVerdict, ...]:
+    """Judge what was measured, and find what was accepted and is not measured any more."""
+    rules = {requirement.identity: requirement for requirement in accepted}
+    found = [_judge(one, rules.pop(one.requirement.identity, None)) for one in quantities]
+    gone = "accepted, and not a requirement of the suite any more: take it back, or accept again"
+    found += [RequirementVerdict(requirement=requirement, verdict="missing", explanation=gone)
+              for requirement in rules.values()]  # fmt: skip
+    return tuple(found)
+
+
+def _judge(quantity: Quantity, accepted: Requirement | None) -> RequirementVerdict:
+    requirement = quantity.requirement
+    if not quantity.values:
+        verdict = "failed" if quantity.failed else "missing"
+        text = quantity.problem or "not measured"
+        return RequirementVerdict(requirement=requirement, verdict=verdict, explanation=text)
+    excesses = [requirement.excess(value) for value in quantity.values]
+    n, n_broken = len(excesses), sum(excess > 0 for excess in excesses)
+    n_allowed = requirement.allowed(n)
+    if n_broken > n_allowed:
+        verdict = "broken"
+        allowed = f", chance explains {n_allowed}" if requirement.failure_probability else ""
+        text = f"broken in {n_broken} of {n} repetitions{allowed}"
+    elif accepted is not None and accepted.rule != requirement.rule:
+        verdict, text = "changed", f"accepted was {accepted.bound}: accept again"
+    elif accepted is None:
+        verdict, text = "new", "not accepted yet: accept it to compare later runs with it"
+    else:
+        verdict, text = "met", "met in every repetition"
+        if n_broken:
+            text = f"met but in {n_broken} of {n} repetitions, as chance explains"
+    return RequirementVerdict(
+        requirement=requirement,
+        verdict=verdict,
+        explanation=text,
+        measured=quantity.values[max(range(n), key=excesses.__getitem__)],
+        n=n,
+        n_broken=n_broken,
+        n_allowed=n_allowed,
+    )

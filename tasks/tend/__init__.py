@@ -1,1 +1,0 @@
-"""Runs when they are over: carried in bundles, merged, pruned; and the doctor."""

@@ -1,0 +1,70 @@
+"""The folds environment: fits are paid for, the score is of the champion alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from leaseboard.algorithms.abc_selection.cross_validation import CrossValidation
+from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
+from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.selecting import Probe
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import ConfigurationFailed, of
+
+
+class Failing(SimulatedFolds):
+    """The first configuration fails in the second fold; rows are held out if `tested` says so."""
+
+    tested = None
+
+    def measure(self, configuration, fold):
+        probe = super().measure(configuration, fold)
+        if (configuration, fold) == (0, 1):
+            return replace(probe, status="crash", reason="no memory of it", right="")
+        return probe
+
+    def held_out(self, configuration):
+        return self.tested
+
+
+def run(environment, budget=None):
+    env = FoldsEnvironment(environment, budget=budget)
+    return env, list(CrossValidation().run(env, seed=0))
+
+
+def test_a_fit_costs_one_and_its_recorded_seconds_are_charged():
+    env, _ = run(SimulatedFolds([0.6, 0.8], 100, 4, seed=0))
+    assert env.at == 8
+    assert env.cost.cpu_seconds == 8
+    score = env.score()
+    assert score.metric == "cv_accuracy"
+    assert score.value == score.metrics["cv_accuracy"] > 0.7
+
+
+def test_a_budget_ends_it_with_the_best_so_far():
+    env, _ = run(SimulatedFolds([0.6, 0.9], 100, 4, seed=0), budget=3)
+    assert env.at == 3
+    assert env.champion == 1
+
+
+def test_who_fails_leaves_with_its_reason():
+    env, events = run(Failing([0.9, 0.6], 100, 4, seed=0))
+    (left,) = of(events, ConfigurationFailed)
+    assert "no memory of it" in left.reason
+    assert env.champion == 1
+
+
+def test_where_all_fail_it_is_said():
+    env, _ = run(Failing([0.9], 100, 4, seed=0))
+    with pytest.raises(LeaseboardError, match="no memory of it"):
+        env.score()
+
+
+def test_rows_that_are_held_out_make_the_score():
+    environment = Failing([0.5, 0.6, 0.9], 100, 4, seed=0)
+    environment.tested = Probe(rows=100, test_rows=10, test_correct=7)
+    env, _ = run(environment)
+    assert env.score().metric == "test_accuracy"
+    assert env.score().value == 0.7

@@ -1,0 +1,154 @@
+"""The hold-out environment: its split, its ledger, its two losses."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.environments.holdout import (
+    ONE_CLASS,
+    Holdout,
+    HoldoutEnvironment,
+    Part,
+    split,
+)
+from leaseboard.algorithms.errors import DivergedError
+
+
+def env(labels, test, task="classification", **options):
+    parts = (
+        Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
+        for values in (labels, test)
+    )
+    return HoldoutEnvironment(Holdout(*parts, ("x",), task), **options)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "kept"])
+@pytest.mark.parametrize("n", [2, 3, 10, 101])
+def test_split_uses_each_row_once(n, order):
+    train, test = split(n, 3, order=order)
+
+    assert sorted([*train, *test]) == list(range(n))
+    assert len(test) == max(1, round(n / 5))
+
+
+def test_both_orders_draw_the_same_members():
+    shuffled, _ = split(50, 1, order="shuffled")
+    kept, _ = split(50, 1, order="kept")
+
+    assert sorted(shuffled) == list(kept)
+    assert list(shuffled) != list(kept)
+    assert list(split(50, 2, order="kept")[0]) != list(kept)
+
+
+def test_the_curve_is_the_progressive_loss_and_the_score_the_test_error():
+    one = env([1, -1, 1], [1, 1, -1, -1])
+
+    points = [*one.record(np.float32([1, 1])), *one.record(np.float32([0.5]))]
+    one.submit(np.float32([1, -1, -1, 1]))
+    one.note({"degree": 2.0})
+
+    assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5), (3, 1 / 3)]
+    score = one.score()
+    assert (score.value, score.metric, score.direction) == (0.5, "test_error", "min")
+    assert score.metrics == {
+        "progressive": 1 / 3, "progressive_squared": (0 + 4 + 0.25) / 3, "degree": 2.0,
+    }  # fmt: skip
+
+
+def test_a_regression_is_scored_by_its_squared_error():
+    one = env([0.0], [1.0, 3.0], task="regression")
+    list(one.record(np.float32([2.0])))
+    one.submit(np.float32([0, 0]))
+
+    assert one.score().value == 5.0
+    assert one.score().metric == "test_mse"
+    assert one.score().metrics["progressive"] == 4.0
+
+
+def test_later_passes_count_but_do_not_enter_the_progressive_loss():
+    one = env([1, -1], [1], passes=3)
+
+    points = [*one.record(np.float32([-1, -1, 1])), *one.record(np.float32([1, 1, 1]))]
+
+    assert one.at == one.budget == 6
+    assert one.score().metrics["progressive_squared"] == 2.0
+    assert [(p.at, p.value) for p in points] == [(1, 1.0), (2, 0.5)]
+
+
+def test_a_budget_below_a_pass_ends_the_curve_there():
+    one = env([1, 1, 1, 1], [1], budget=3)
+
+    points = list(one.record(np.float32([1, -1, -1])))
+
+    assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5), (3, 2 / 3)]
+
+
+def test_the_ledger_refuses_what_was_not_granted():
+    one = env([1, 1], [1])
+
+    with pytest.raises(ValueError, match="3 examples learned on a budget of 2"):
+        list(one.record(np.float32([1, 1, 1])))
+    with pytest.raises(ValueError, match="2 predictions of 1 examples"):
+        one.submit(np.float32([1, 1]))
+    with pytest.raises(ValueError, match="3 more examples on a budget of 2"):
+        one.skip(3, 0.0)
+    assert math.isnan(one.score().value)
+
+
+def test_speed_is_scored_without_the_test_rows():
+    one = env([1, 1], [1], score_on="progressive")
+    list(one.record(np.float32([1])))
+    one.skip(1, 3.0)
+
+    assert not one.scores_test
+    assert (one.score().value, one.score().metric) == (1.5, "progressive_squared")
+
+
+def of_classes(labels, test, n_classes=3):
+    parts = (
+        Part(np.zeros((len(values), 1), np.float32), np.array(values, np.float32))
+        for values in (labels, test)
+    )
+    names = tuple("abcdefgh"[:n_classes])
+    return HoldoutEnvironment(Holdout(*parts, ("x",), "classification", names))
+
+
+def test_of_many_classes_the_largest_number_says_which():
+    one = of_classes([0, 2], [1, 2, 0])
+    points = [*one.record(np.float32([[1, -1, -1], [0.5, -1, 0.25]]))]
+    one.submit(np.float32([[0, 1, 0], [0, 0, 1], [0, 0, 1]]))
+
+    assert [(p.at, p.value) for p in points] == [(1, 0.0), (2, 0.5)]
+    score = one.score()
+    assert (score.value, score.metric) == (1 / 3, "test_error")
+    assert score.metrics["progressive_squared"] == (0 + 1.5**2 + 0.75**2) / 2
+    for wrong, words in (
+        (np.zeros(2), r"shape \(2,\): give a number for each of 3 classes, shape \(n, 3\)"),
+        (np.zeros((2, 4)), "give a number for each of 3 classes"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            list(of_classes([0, 2], [1, 2, 0]).record(wrong))
+    with pytest.raises(ValueError, match="2 predictions of 3 examples"):
+        of_classes([0, 2], [1, 2, 0]).submit(np.zeros((2, 3)))
+    with pytest.raises(DivergedError, match=r"example 1 is \[ 0. inf  0.\]"):
+        list(of_classes([0, 2], [1]).record(np.float32([[0, 0, 0], [0, np.inf, 0]])))
+
+
+@pytest.mark.parametrize(
+    ("one", "predictions", "warned"),
+    [
+        (env([1, -1], [1, -1, -1]), [-0.5, -2, 0], True),
+        (env([1, -1], [1, -1, -1]), [0.5, -2, 0], False),
+        (env([1, -1], [-1, -1]), [-0.5, -2], False),
+        (env([1.5, 2], [3, 4], task="regression"), [1, 1], False),
+        (of_classes([0, 1], [0, 1, 1]), [[1, 2, 0], [0, 1, 0], [0, 1, 0]], True),
+        (of_classes([0, 1], [0, 1, 1]), [[2, 1, 0], [0, 1, 0], [0, 1, 0]], False),
+    ],
+)
+def test_one_class_for_all_test_rows_is_reported(one, predictions, warned):
+    one.submit(np.float32(predictions))
+
+    assert (ONE_CLASS in one.score().metrics) == warned

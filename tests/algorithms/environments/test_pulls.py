@@ -1,0 +1,137 @@
+import math
+
+import pytest
+
+from benchmarks.simulation import SEVEN_GAUSSIANS
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.pulls import (
+    OVERRUN,
+    PullsEnvironment,
+    Trial,
+    Trials,
+)
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
+from leaseboard.algorithms.policies.bandits import Average
+from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
+from tests.algorithms.synthetic_trials import SyntheticTrials
+
+
+class Listed(Trials):
+    """Trials from a list of (reward, cost) for each arm; the last one repeats."""
+
+    def __init__(self, *arms):
+        self.listed = arms
+        self.arms = tuple(f"arm{i}" for i in range(len(arms)))
+        self.tunable = (True,) * len(arms)
+
+    def trial(self, arm, n, seconds=math.inf):
+        reward, cost = self.listed[arm][min(n, len(self.listed[arm]) - 1)]
+        status = "ok" if reward else "crash"
+        test = reward / 2 if reward else None
+        return Trial(arm, {"n": n}, reward, test, cost, 2 * cost, status, "" if reward else "boom")
+
+    def joint_trial(self, _, n, seconds=math.inf):
+        return self.trial(n % len(self.arms), n // len(self.arms))
+
+
+def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():
+    env = PullsEnvironment(Listed([(0.5, 3.0), (0.7, 1.0)]), budget=5)
+    env.pull(0)
+    env.pull(0)
+
+    assert env.at == 2
+    assert (env.cost.cpu_seconds, env.cost.wall_seconds) == (4.0, 8.0)
+    assert env.score().value == 0.7
+    assert env.score().metrics["test"] == 0.35
+
+
+def test_a_budget_in_seconds_cuts_off_the_trial_that_overruns_it():
+    env = PullsEnvironment(Listed([(0.5, 3.0), (0.9, 4.0)]), budget=5.0, unit="cpu_seconds")
+    env.pull(0)
+    trial = env.pull(0)
+
+    assert (trial.status, trial.reason, trial.reward) == ("timeout", OVERRUN, 0.0)
+    assert env.at == 5.0
+    assert env.cost.cpu_seconds == pytest.approx(5.0)
+    assert env.score().value == 0.5
+
+
+@pytest.mark.parametrize(("retire_after", "pulls"), [(3, 3), (0, 8)])
+def test_an_arm_that_always_fails_is_dismissed_and_the_rest_goes_on(retire_after, pulls):
+    env = PullsEnvironment(Listed([(0.0, 1.0)], [(0.8, 1.0)]), budget=40)
+    list(play("rb", RisingBandits(retire_after=retire_after), env, 0))
+
+    assert env.score().value == 0.8
+    assert env.pulls[0] == pulls
+    assert env.score().metrics["failed_trials"] == pulls
+
+
+def test_all_arms_failing_is_an_error_with_the_commonest_reason():
+    env = PullsEnvironment(Listed([(0.0, 1.0)], [(0.0, 1.0)]), budget=4)
+
+    with pytest.raises(LeaseboardError, match="all 4 trials failed, 4 of them because 'boom'"):
+        list(play("average", Average(), env, 0))
+
+
+def test_a_budget_too_short_for_any_trial_says_so():
+    env = PullsEnvironment(Listed([(0.5, 3.0)]), budget=1.0, unit="cpu_seconds")
+    env.pull(0)
+
+    with pytest.raises(LeaseboardError, match="no trial was completed in a budget of 1"):
+        env.score()
+
+
+def test_a_feedback_that_is_not_a_number_is_a_diverged_trial():
+    env = PullsEnvironment(Listed([(math.nan, 1.0)], [(0.5, 1.0)]), budget=2)
+
+    assert env.pull(0).status == "diverged"
+    env.pull(1)
+    assert env.score().value == 0.5
+
+
+def test_low_fidelity_costs_less_and_cannot_be_champion():
+    class Half(Listed):
+        def joint_trial(self, _, n, seconds=math.inf):
+            return Trial(0, {}, 0.9 - n / 10, None, 1.0, 1.0, fidelity=(0.5, 1.0)[n])
+
+    env = PullsEnvironment(Half([(0.5, 1.0)]), budget=3)
+    env.pull_joint("bohb")
+    assert (env.at, env.best) == (0.5, None)
+    env.pull_joint("bohb")
+    assert (env.at, env.score().value) == (1.5, 0.8)
+
+
+def test_policies_that_need_trials_refuse_seconds():
+    env = PullsEnvironment(Listed([(0.5, 1.0)]), budget=9.0, unit="cpu_seconds")
+
+    with pytest.raises(UsageError, match="RisingBandits needs a budget in trials"):
+        list(play("rb", RisingBandits(), env, 0))
+
+
+def test_the_cost_aware_policy_spends_its_seconds_and_no_more():
+    env = PullsEnvironment(Listed([(0.5, 2.0)], [(0.6, 0.3)]), budget=30.0, unit="cpu_seconds")
+    list(play("cost", RisingBanditsCost(), env, 0))
+
+    assert env.at == 30.0
+    assert env.cost.cpu_seconds == pytest.approx(30.0)
+
+
+def test_events_distinguish_arms_from_trials_and_the_champion_is_the_best_trial():
+    env = PullsEnvironment(Listed([(0.5, 1.0), (0.6, 1.0)], [(0.55, 1.0)]), budget=4)
+    log = list(play("average", Average(), env, 0))
+    admitted = [event for event in log if isinstance(event, ConfigurationAdmitted)]
+    trials = {e.configuration: e.reward for e in log if isinstance(e, TrialFinished)}
+    champions = [event.configuration for event in log if isinstance(event, ChampionChanged)]
+
+    assert [event.origin for event in admitted] == ["arm", "arm", *["trial"] * 4]
+    assert {event.parent for event in admitted[2:]} == {0, 1}
+    assert trials[champions[-1]] == max(trials.values()) == 0.6
+
+
+def test_synthetic_trials_do_not_depend_on_the_order_of_the_pulls():
+    one, other = (SyntheticTrials(SEVEN_GAUSSIANS, 5) for _ in range(2))
+    forwards = [[one.trial(arm, n).reward for n in range(3)] for arm in range(7)]
+    backwards = [[other.trial(arm, n).reward for n in (2, 1, 0)][::-1] for arm in range(6, -1, -1)]
+
+    assert forwards == backwards[::-1]

@@ -1,0 +1,105 @@
+"""The ledger of the samples environment."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
+from leaseboard.algorithms.environments.samples import SamplesEnvironment, geometric_sizes
+from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
+from tests.algorithms.played import ended
+
+
+def env(**kwargs):
+    return SamplesEnvironment(
+        SimulatedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100, **kwargs
+    )
+
+
+def test_a_probe_is_a_lease_and_its_result():
+    samples = env()
+    (lease, result), probe = ended(samples.probe(0, 100))
+    assert isinstance(lease, LeaseGranted)
+    assert isinstance(result, ProbeFinished)
+    assert (lease.at, lease.amount, result.at) == (0, 100, 100)
+    assert (result.rows, result.test_rows) == (100, 200)
+    assert probe.train_accuracy == result.train_accuracy
+    assert samples.cost.cpu_seconds == pytest.approx(0.1)
+
+
+def test_a_full_training_is_tested_on_all_test_rows_however_many():
+    samples = SamplesEnvironment(SimulatedLearners((0.8,), 100, 1000, 0), initial_rows=50)
+    assert [ended(samples.probe(0, rows))[1].test_rows for rows in (50, 100)] == [100, 1000]
+
+
+def test_a_probe_beyond_the_budget_in_rows_is_not_run():
+    samples = env(budget=150)
+    ended(samples.probe(0, 100))
+    assert ended(samples.probe(0, 100)) == ([], None)
+    assert samples.at == 100
+
+
+def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
+    samples = env(budget=0.15, unit="seconds")
+    ended(samples.probe(0, 100))
+    _, probe = ended(samples.probe(0, 100))
+    assert probe is None
+    assert samples.at == 0.15
+    assert samples.cost.cpu_seconds == pytest.approx(0.15)
+
+
+def test_a_full_training_is_paid_once():
+    samples = env()
+    ended(samples.train(1))
+    ended(samples.train(1))
+    assert samples.at == 1000
+
+
+def test_a_retest_costs_no_rows():
+    samples = env()
+    ended(samples.probe(0, 100))
+    assert samples.retest(0, 100).test_rows == 200
+    assert samples.at == 100
+
+
+def test_a_score_needs_a_champion():
+    with pytest.raises(LeaseboardError, match="no configuration could be trained"):
+        env().score()
+
+
+def test_a_unit_is_rows_or_seconds():
+    with pytest.raises(ValueError, match="'rows' or 'seconds'"):
+        env(unit="bananas")
+
+
+def test_geometric_sizes_end_at_the_full_size():
+    assert geometric_sizes(1000, 1000) == [1000]
+    assert geometric_sizes(1000, 2000, 2**0.5) == [1000, 1414, 2000]
+
+
+class FoldedLearners(SimulatedLearners):
+    """Simulated learners with folds of samples."""
+
+    def measure_fold(self, configuration, rows, fold, folds):
+        tested = len(range(fold, rows, folds))
+        return self.measure(configuration, rows - tested, tested)
+
+
+def test_a_fold_costs_what_it_is_trained_on_and_is_not_a_full_training():
+    samples = SamplesEnvironment(FoldedLearners((0.8, 0.6), 1000, 200, 0), initial_rows=100)
+    events = [*samples.probe_fold(0, 1000, 2, 5), *samples.crown(0)]
+    probe = events[1]
+
+    assert (events[0].amount, probe.rows, probe.test_rows) == (800, 800, 200)
+    assert math.isnan(probe.train_accuracy)
+    assert (samples.at, samples.cost.cpu_seconds) == (800, pytest.approx(0.8))
+    assert samples.score().metrics["largest_rows"] == 800
+
+
+def test_a_fold_beyond_the_budget_is_not_bought():
+    samples = SamplesEnvironment(FoldedLearners((0.8, 0.6), 1000, 200, 0), budget=799)
+    assert list(samples.probe_fold(0, 1000, 0, 5)) == []
+    assert samples.at == 0

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import invgamma, lomax, norm
+
+from benchmarks.simulation import GaussianArms, RisingArms, simulate
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.policies.bandits import MaxUcb
+from leaseboard.algorithms.policies.policy import Problem
+from leaseboard.algorithms.policies.posterior import (
+    PosteriorMax,
+    PsMax,
+    expected_improvement,
+)
+
+K = 8
+
+
+def legacy(seed):
+    """Return a generator with the uniform numbers that numpy's global one gives after `seed`."""
+    bits = np.random.MT19937()
+    bits._legacy_seeding(seed)
+    return np.random.Generator(bits)
+
+
+def read_from_the_formulas(rewards, seed, *, remaining, predictive=False):
+    """Return PS-Max's choices, arm by arm with scipy's distributions, from the text alone."""
+    rng, pulls = np.random.RandomState(seed), rewards.shape[1]
+    arms, seen = list(range(K)), []
+    for t in range(pulls):
+        if t >= K:
+            first = np.array(seen[:K])
+            values = []
+            for arm in range(K):
+                own = np.array([r for a, r in zip(arms, seen, strict=True) if a == arm])
+                x = 1 / (1 + np.exp(-(own - first.mean()) / (first.std() + 0.01)))
+                n, mean = len(x), x.mean()
+                mu = (1.0 + n * mean) / (1 + n)
+                beta = 0.5 * ((x - mean) ** 2).sum() + n * (mean - mu) ** 2 / (2 * (1 + n))
+                variance = invgamma.rvs(1 + n / 2, scale=beta, random_state=rng)
+                m = n + max(pulls - t, 1) if remaining else t + 1
+                scale = math.sqrt(variance if predictive else variance / (1 + n))
+                values.append(norm.ppf(rng.uniform(0, 1) ** (1 / m), loc=mu, scale=scale))
+            arms.append(int(np.argmax(values)))
+        seen.append(rewards[arms[t], arms[: t + 1].count(arms[t]) - 1])
+    return arms
+
+
+@pytest.mark.parametrize("pulls", [80, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("horizon", ["current", "remaining"])
+def test_ps_max_decides_as_the_published_formulas_in_every_pull(horizon, pulls):
+    rewards = np.random.default_rng(1).beta(np.linspace(4, 9, K)[:, None], 3, size=(K, pulls))
+    policy = PsMax(horizon=horizon).policy(Problem(K, float(pulls)), legacy(3))
+    ours = []
+    for _ in range(pulls):
+        arm = policy.select()
+        ours.append(int(arm[0]))
+        reward = rewards[ours[-1], policy.pulls[0, ours[-1]]]
+        policy.update(arm, np.array([reward]), np.ones(1))
+
+    assert ours == read_from_the_formulas(rewards, 3, remaining=horizon == "remaining")
+
+
+def test_a_mean_has_less_spread_than_a_reward():
+    # Two arms of one mean: the wide one has the larger maximum, which the mean hides.
+    arms = GaussianArms((0.5, 0.52), (0.2, 0.01))
+    wide = {
+        predictive: simulate(PsMax(predictive=predictive), arms, 300, 40, 0).exploitation[:, 0]
+        for predictive in (False, True)
+    }
+
+    assert wide[True].mean() > wide[False].mean() + 0.05
+
+
+def test_expected_improvement_is_the_mean_of_the_excess_beyond_the_gap():
+    alpha, beta = 3.5, 0.2
+    for gap in (0.0, 0.05, 0.4):
+        beyond = lomax(alpha, scale=beta).expect(lambda x, g=gap: x - g, lb=gap)
+        assert expected_improvement(gap, alpha, beta) == pytest.approx(beyond, rel=1e-6)
+
+
+def started(policy, rewards, costs=None, failures=()):
+    """Give a policy rewards in turn: a list for each arm, of equal lengths."""
+    for number, row in enumerate(zip(*rewards, strict=True)):
+        for arm, reward in enumerate(row):
+            cost = 1.0 if costs is None else costs[arm]
+            failed = np.array(["crash: x" if (arm, number) in failures else ""], dtype=object)
+            policy.update(np.array([arm]), np.array([reward]), np.array([cost]), failed)
+    return policy
+
+
+def posterior_max(n_arms, budget=100.0, unit="trials", **settings):
+    return PosteriorMax(**settings).start(Problem(n_arms, budget, unit), 0)
+
+
+def test_the_index_from_its_formula():
+    policy = started(posterior_max(2), [[0.5, 0.7, 0.6, 0.65, 0.4], [0.3, 0.3, 0.3, 0.3, 0.3]])
+
+    # The four largest are .7, .65, .6 and .5, so the spacings sum to .2 + .15 + .1.
+    prior = 0.3 * (3 - 1) * 0.1
+    first = (2 + 1) / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * (prior + 0.45) / 5
+    none = 2 / (2 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 6 * prior / 5 * (1 + 0.4 / prior) ** -5
+    assert policy.index()[0] == pytest.approx([first, none])
+
+
+def test_a_record_of_exchangeable_rewards_is_as_probable_as_said():
+    rng = np.random.default_rng(0)
+    x = rng.gumbel(size=(20_000, 10))  # any distribution
+
+    assert (x[:, 9] > x[:, :9].max(axis=1)).mean() == pytest.approx(1 / 10, abs=0.007)
+
+
+def test_an_arm_that_breaks_records_is_expected_to_break_more():
+    rising, flat = [0.5, 0.51, 0.52, 0.53, 0.54], [0.54, 0.53, 0.52, 0.51, 0.5]
+    index = started(posterior_max(2), [rising, flat]).index()[0]
+
+    assert index[0] > 1.5 * index[1]  # the same rewards in another order
+
+
+def test_a_failed_trial_is_censored():
+    crashes = {(0, 1), (0, 3)}
+    with_them = started(posterior_max(2), [[0.5, 0, 0.6, 0], [0.4] * 4], failures=crashes)
+    as_zero = started(posterior_max(2), [[0.5, 0, 0.6, 0], [0.4] * 4])
+    alone = started(posterior_max(2), [[0.5, 0.6], [0.4] * 2])
+
+    assert with_them._excess[0, 0] == alone._excess[0, 0] == pytest.approx(0.1)
+    assert with_them.index()[0, 0] < alone.index()[0, 0] < as_zero.index()[0, 0]
+
+
+def test_arms_that_all_fail_at_first_leave_finite_indices():
+    policy = started(posterior_max(3), [[0.0], [0.0], [0.0]], failures={(0, 0), (1, 0), (2, 0)})
+    assert np.isfinite(policy.index()).all()
+    policy = started(posterior_max(3), [[0.0], [0.7], [0.6]], failures={(0, 0)})
+    index = policy.index()[0]
+
+    assert index[0] == pytest.approx(index[2])  # as the worst of the others
+
+
+def test_of_equal_arms_the_cheap_one_is_next():
+    rewards = [[0.5, 0.6], [0.5, 0.6]]
+    policy = started(posterior_max(2, 60.0, "cpu_seconds"), rewards, costs=(2.0, 0.5))
+    index = policy.index()[0]
+
+    assert index[1] == pytest.approx(4 * index[0])
+    assert policy.select().tolist() == [1]
+
+
+def test_the_choice_depends_on_no_unit_of_the_rewards():
+    rng = np.random.default_rng(4)
+    rewards = rng.random((4, 6)).tolist()
+    other = (3 + 20 * np.array(rewards)).tolist()
+
+    assert np.argsort(started(posterior_max(4), rewards).index()).tolist() == (
+        np.argsort(started(posterior_max(4), other).index()).tolist()
+    )
+
+
+def test_a_rising_arm_is_found_with_less_regret_than_by_max_ucb():
+    arms = RisingArms((0.9, 0.86, 0.8, 0.7, 0.6), (0.4, 0.25, 0.1, 0.1, 0.1), (0.5,) * 5, 0.02)
+    ours, others = (simulate(each, arms, 200, 50, 0).curve for each in (PosteriorMax(), MaxUcb()))
+
+    assert (0.9 - ours).mean() < 0.9 * (0.9 - others).mean()
+
+
+@pytest.mark.parametrize(
+    ("first", "order"),
+    [((), [0, 1, 2, 3]), (("d", "b"), [3, 1, 0, 2]), (("c", "unknown", "a"), [2, 0, 1, 3])],
+)
+def test_the_first_round_pulls_the_arms_of_the_prior_first(first, order):
+    problem = Problem(4, 20.0, names=tuple("abcd"))
+    policy = PosteriorMax(first=first).start(problem, 0)
+    assert policy.certain() == order
+
+    pulled = []
+    for _ in order:
+        arm = policy.select()
+        pulled.append(int(arm[0]))
+        policy.update(arm, np.array([0.5 + arm[0] / 10]), np.ones(1))
+    assert pulled == order
+    assert policy.select()[0] == 3  # from here on it is the index that decides
+    assert PosteriorMax(first=("d",)).start(Problem(4, 20.0), 0).certain() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(("name", "value"), [("scale", 0), ("strength", 1), ("records", 0)])
+def test_a_prior_that_is_none_is_refused(name, value):
+    with pytest.raises(UsageError, match=f"{name}={value} must be above"):
+        registry.build("posterior-max", {name: value})
+
+
+def test_posterior_max_pulls_as_it_did():
+    """Guard what no formula of a test covers; change the numbers only with the policy."""
+    rng = np.random.default_rng(5)
+    rewards = rng.beta(np.linspace(4, 5, 5)[:, None], 3, size=(5, 120))
+    costs = rng.uniform(0.5, 2.0, size=(5, 120))
+    policy = PosteriorMax().policy(Problem(5, 90.0), np.random.default_rng(6))
+    arms, spent = [], 0.0
+    while spent < 90:
+        arm = policy.select()
+        place = int(arm[0]), policy.pulls[0, arm[0]]
+        arms.append(place[0])
+        spent += costs[place]
+        failure = np.array(["crash" if len(arms) % 9 == 0 else ""], dtype=object)
+        policy.update(arm, rewards[place].reshape(1), costs[place].reshape(1), failure)
+
+    assert "".join(map(str, arms)) == (
+        "01234222224444444444444224214444444444444444444444444444444444444444411"
+    )

@@ -1,0 +1,161 @@
+"""Compiled kernels are kept by their content, and never run when any of their code has changed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms import compilation
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online import kernel, lanes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+CALLER = """
+import callee
+from leaseboard.algorithms.compilation import compiled
+
+@compiled
+def call(values):
+    return callee.answer(values[0], 1)
+"""
+
+CALLEE = """
+from leaseboard.algorithms.compilation import compiled
+
+MORE = {more}
+
+@compiled
+def answer(value, factor):
+    '''{doc}'''
+    if value > 10:
+        raise ValueError("more than", value)
+    if value < -10:
+        raise ValueError("less than -10")
+    return {factor} * value + MORE
+"""
+
+PROGRAM = """
+import sys, numpy, caller, callee
+print(caller.call(numpy.ones(2)), caller.call(numpy.frombuffer(numpy.ones(2).tobytes())))
+for value in (20.0, -20.0):
+    try:
+        caller.call(numpy.full(2, value))
+    except ValueError as error:
+        print(*error.args)
+print(*caller.call.stats.cache_misses.values(), *callee.answer.stats.cache_misses.values())
+"""
+
+LINE = "leaseboard: compiling kernels once, about 12 s\n"
+
+
+class Project:
+    """Two modules of kernels, one of which calls the other, in a new folder each time."""
+
+    def __init__(self, tmp_path):
+        self.tmp_path, self.cache, self.number = tmp_path, tmp_path / "cache", 0
+
+    def run(self, more="2.0", factor="3", doc="One."):
+        return self.ended(self.started(more, factor, doc))
+
+    def started(self, more="2.0", factor="3", doc="One."):
+        self.number += 1
+        folder = self.tmp_path / str(self.number)
+        folder.mkdir()
+        (folder / "caller.py").write_text(CALLER)
+        (folder / "callee.py").write_text(CALLEE.format(more=more, factor=factor, doc=doc))
+        for path in folder.iterdir():
+            os.utime(path, (self.number, self.number))
+        paths = os.pathsep.join(map(str, (folder, ROOT)))
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM],
+            env=os.environ | {"LEASEBOARD_CACHE": str(self.cache), "PYTHONPATH": paths},
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def ended(self, process):
+        out, said = process.communicate()
+        values, *errors, misses = out.splitlines()
+        assert errors == ["more than 20.0", "less than -10"]
+        (value,) = set(values.split())
+        return float(value), misses, said
+
+
+@pytest.fixture
+def project(tmp_path):
+    return Project(tmp_path)
+
+
+def test_the_same_code_elsewhere_compiles_nothing_and_changed_code_is_compiled(project):
+    assert project.run() == (5.0, "1 1", LINE)
+    assert project.run(doc="Another.") == (5.0, "", "")
+    assert project.run(more="4.0") == (7.0, "1 1", LINE)
+    assert project.run(factor="5") == (7.0, "1 1", LINE)
+    assert {path.suffix for path in (project.cache / "kernels").iterdir()} == {".kernel"}
+
+
+def test_of_processes_that_start_together_one_compiles_a_kernel(project):
+    ended = [project.ended(each) for each in [project.started() for _ in range(3)]]
+
+    assert {value for value, *_ in ended} == {5.0}
+    assert sorted(misses for _, misses, _ in ended) == ["", "", "1 1"]
+
+
+def test_a_damaged_file_is_compiled_again_and_a_folder_that_cannot_be_is_said(project):
+    project.run()
+    for path in (project.cache / "kernels").iterdir():
+        path.write_bytes(path.read_bytes()[:-1])
+    assert project.run()[:2] == (5.0, "1 1")
+    project.cache /= "a file"
+    project.cache.touch()
+    value, misses, said = project.run()
+    assert (value, misses, said.count("\n")) == (5.0, "1 1", 1)
+    assert said.startswith("leaseboard: each process compiles its kernels again: ")
+    assert said.endswith(": set LEASEBOARD_CACHE to a folder\n")
+
+
+@compiled
+def total(values, start):
+    for value in values:
+        start += value
+    return start
+
+
+@compiled
+def totals(values):
+    return total(values, 3) + total(values, 4)
+
+
+def test_one_specialisation_for_constants_and_for_read_only_arrays():
+    values, shown = np.arange(3), np.arange(3)
+    shown.flags.writeable = False
+
+    assert [totals(each) for each in (values, shown)] == [13, 13]
+    assert len(totals.overloads) == 1
+    assert len(total.overloads) <= 1  # none where `totals` was kept by an earlier run
+    assert total(shown, 3) == 6  # which only a kernel called until now
+
+
+def test_what_was_compiled_first_goes_when_the_folder_is_full(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(compilation, "LIMIT", 25)
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    for at in range(5):
+        (folder / str(at)).write_bytes(b"0123456789")
+        os.utime(folder / str(at), (at, at))
+    assert compilation.folder.__wrapped__() == folder
+    assert sorted(path.name for path in folder.iterdir()) == ["3", "4"]
+
+
+@pytest.mark.parametrize("name", ["X2_MAX", "gradient_squared"])
+def test_constants_and_kernels_of_other_modules_are_part_of_a_kernel(name, monkeypatch):
+    before = compilation.code_of.__wrapped__(lanes.learn_group)
+    monkeypatch.setattr(kernel, name, np.float32(1))
+
+    assert compilation.code_of.__wrapped__(lanes.learn_group) != before

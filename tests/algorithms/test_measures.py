@@ -1,0 +1,124 @@
+"""The measures against scikit-learn's, and where they are not defined."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics
+
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.measures import (
+    DIRECTIONS,
+    loss_of,
+    of_classes,
+    of_margins,
+    of_numbers,
+    skill_over,
+)
+
+finite = st.floats(-1e6, 1e6, width=32)
+
+
+@given(st.lists(st.tuples(finite, finite), min_size=2, max_size=30))
+def test_numbers_as_scikit_learn_measures_them(pairs):
+    predictions, labels = np.array(pairs).T
+    found = of_numbers(predictions, labels)
+
+    assert found["rmse"] == pytest.approx(metrics.root_mean_squared_error(labels, predictions))
+    assert found["mae"] == pytest.approx(metrics.mean_absolute_error(labels, predictions))
+    if np.ptp(labels) > 1e-3:
+        assert found["r2"] == pytest.approx(metrics.r2_score(labels, predictions))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=30))
+def test_classes_as_scikit_learn_measures_them(pairs):
+    predictions, labels = np.array(pairs).T
+    found = of_classes(predictions, labels, np.full(len(labels), 0.25))
+
+    assert found["error"] == pytest.approx(1 - metrics.accuracy_score(labels, predictions))
+    assert found["log_loss"] == pytest.approx(math.log(4))
+    kappa = metrics.cohen_kappa_score(labels, predictions)
+    assert found.get("kappa", math.nan) == pytest.approx(kappa, nan_ok=True)
+    before = metrics.accuracy_score(labels[1:], labels[:-1])
+    if before < 1:
+        right = metrics.accuracy_score(labels[1:], predictions[1:])
+        assert found["kappa_temporal"] == pytest.approx((right - before) / (1 - before))
+
+
+def test_no_loss_is_0_without_a_sign():
+    found = of_classes(np.zeros(2, dtype=np.intp), np.zeros(2, dtype=np.intp), [math.nan, 1.0])
+
+    assert math.copysign(1.0, found["log_loss"]) == 1.0
+
+
+def test_no_change_has_no_temporal_kappa_and_predictions_of_no_class_are_wrong():
+    labels = np.array([0, 1, 0, 1, 1])
+    found = of_classes(np.array([-1, 0, 1, 0, 1]), labels, np.zeros(5))
+
+    assert found["kappa_temporal"] == 0
+    assert found["error"] == pytest.approx(0.8)
+    assert found["log_loss"] == pytest.approx(-math.log(1e-15))
+
+
+def test_what_is_not_defined_is_left_out():
+    assert of_numbers([1.0, 2.0], [3.0, 3.0]).keys() == {"rmse", "mae"}
+    assert of_numbers([1e200, 0.0], [0.0, 1.0]).keys() == {"mae"}
+    assert of_classes(*np.zeros((2, 3), int), np.ones(3)).keys() == {"error", "log_loss"}
+    assert of_classes(*np.zeros((2, 1), int), np.ones(1)).keys() == {"error", "log_loss"}
+
+
+def test_a_class_that_was_unknown_counts_for_no_log_loss():
+    codes = np.array([0, 1, 0])
+    found = of_classes(np.array([-1, 0, 0]), codes, [math.nan, math.nan, 0.5])
+
+    assert found["log_loss"] == pytest.approx(math.log(2))
+    assert found["error"] == pytest.approx(2 / 3)
+    assert "log_loss" not in of_classes(codes[:1], codes[:1], [math.nan])
+
+
+def test_margins_are_log_odds():
+    found = of_margins(np.float32([0, 2, -400, 400]), np.float32([-1, 1, -1, -1]))
+
+    assert found["error"] == 0.25
+    expected = [math.log(2), math.log1p(math.exp(-2)), 0, -math.log(1e-15)]
+    assert found["log_loss"] == pytest.approx(np.mean(expected))
+
+
+def test_skill_is_the_share_of_the_best_baselines_loss_that_is_avoided():
+    assert skill_over([4.0, 2.0], 3.0) == -0.5
+    assert math.isnan(skill_over([], 3.0))
+    assert math.isnan(skill_over([0.0, 2.0], 3.0))
+    assert loss_of({"rmse": 3.0, "error": 0.1}) == 9.0
+    assert loss_of({"error": 0.1}) == 0.1
+    assert loss_of({"accuracy": 0.1}) is None
+
+
+def test_an_environment_measures_in_the_targets_own_unit():
+    labels = np.log(np.array([1.0, 10.0, 100.0]) + 5).astype(np.float32)
+    stream = Stream(np.zeros((3, 1), np.float32), labels, (Namespace("a", 0, 1),), ("x",), shift=5)
+    env = StreamEnvironment(stream)
+    list(env.record(np.log([6.0, 18.0, 101.0]).astype(np.float32)))
+    found = env.score().metrics
+
+    assert env.score().value < 1
+    assert found["mae"] == pytest.approx((0 + 3 + 4) / 3, rel=1e-4)
+    assert found["rmse"] == pytest.approx(math.sqrt((9 + 16) / 3), rel=1e-4)
+    assert {"rmse", "mae", "r2"} <= DIRECTIONS.keys()
+    assert StreamEnvironment(stream).score().metrics == {"models_per_example": 0.0}
+
+
+def test_an_environment_of_classes_measures_beyond_chance():
+    labels = np.float32([1, -1, 1, 1])
+    stream = Stream(
+        np.zeros((4, 1), np.float32), labels, (Namespace("a", 0, 1),), ("x",), "classification"
+    )
+    env = StreamEnvironment(stream)
+    list(env.record(np.float32([-1, -1, 1, 1])))
+
+    assert env.score().metrics.keys() >= {"error", "log_loss", "kappa", "kappa_temporal"}
+    assert env.score().metrics["error"] == env.score().value == 0.25

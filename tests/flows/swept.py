@@ -1,0 +1,160 @@
+"""A live model for sweeps of failpoints: its worlds, and what a user finds of it."""
+
+import json
+import shutil
+
+from benchmarks.drill import Webhook
+from tests.sweep import in_fork, query, tracked
+from tests.tasks.live.test_kills import trouble
+from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
+
+ALERTS = "alerts: {{webhook: '{}'}}\n"
+IMPORTS = (
+    "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "leaseboard.tasks.live.backup",
+    "leaseboard.flows.commands.care", "mlflow.store.tracking.sqlalchemy_store", "prefect.events",
+    "mlflow.store.model_registry.sqlalchemy_store", "leaseboard.tasks.models.registry",
+)  # fmt: skip
+"""What forks of this process need not import each."""
+
+OF_FAULT = ("the last update", "MLflow")
+"""Subjects of incidents that report a kill, or a disk that was full."""
+
+
+def update(number):
+    at = (BEGIN + timedelta(days=number + 1, hours=4)).isoformat()
+    return ["live", "update", "sales.yaml", "--local", "--run-dir", ".", "--at", at]
+
+
+def outcome(home, messages=(), events=()):
+    """Return rows, models, incidents, messages and events, but for those of the fault."""
+    state = home / "state.sqlite"
+    (cases,) = query(state, "select value from keep_sales_lifecycle where name = 'cases'") or [
+        ["[]"]
+    ]
+    cases = [each for each in json.loads(cases[0]) if each["incident"]["subject"] not in OF_FAULT]
+    return {
+        "rows": query(state, "select id, day, label, label_batch from keep_sales_rows"),
+        "quarantine": query(state, "select id, reason, row from keep_sales_rejected"),
+        "posted": query(state, "select id, label from keep_sales_posted"),
+        "days": query(state, "select day, candidate, rows, sums from keep_sales_days"),
+        "models": query(state, "select number, role, learned, model from keep_sales_candidate"),
+        "history": query(
+            state,
+            f"select kind, subject from keep_sales_history where subject not in {OF_FAULT}",
+        ),
+        "incidents": [(each["incident"]["what"], each["resolved"]) for each in cases],
+        "outbox": query(state, "select address, body from keep_sales_outbox"),
+        "messages": sorted(
+            {(each["id"], each["status"], each["what"]) for each in messages
+             if each["subject"] not in OF_FAULT}
+        ),
+        # Prefect's server stores one event of each identifier, which has a time of this case.
+        "events": sorted(
+            each[1:] for each in {tuple(each) for each in events} if each[2] not in OF_FAULT
+        ),
+        "page": (home / "report.html").exists(),
+        **tracked(home / "mlruns" / "mlflow.db"),
+    }  # fmt: skip
+
+
+class Live:
+    """A live model with a receiver of its messages and of its events, in one place."""
+
+    def __init__(self, store, folder):
+        self.webhook, self.store, self.folder = Webhook(), store, folder
+        self.events = folder / "events"
+        self.home = folder / "home"
+
+    def emit(self, event, resource, payload, **given):
+        """Note an event as Prefect's server does, which stores one of each identifier."""
+        name = resource["prefect.resource.id"]
+        with self.events.open("a") as file:
+            line = [str(given["id"]), event, payload.get("subject", name)]
+            file.write(json.dumps(line) + "\n")
+
+    def close(self):
+        self.webhook.shutdown()
+        self.webhook.server_close()
+
+    def clear(self):
+        self.webhook.reported.clear()
+        (self.folder / "said").write_text("")
+        self.events.write_text("")
+
+    def new(self, last=0, **given):
+        """Make it, with updates of some days."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        world = World(self.home, KEEP + ALERTS.format(self.webhook.address), **given)
+        (self.home / "mlruns").mkdir()
+        shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
+        for number in range(last + 1):
+            if number:
+                world.deliver(number, world.day(number))
+            assert in_fork(update(number), self.home) in (0, 1)
+        return world
+
+    def call(self, *words):
+        assert in_fork([*words, "--run-dir", "."], self.home) == 0
+
+    def started(self):
+        """Deliver rows alone: nothing is described yet."""
+        world = self.new()
+        for name in ("sales.yaml", "contract.yaml", "state.sqlite", "report.html"):
+            (self.home / name).unlink()
+        return world
+
+    def described(self):
+        """Write the files of a live model that was never updated."""
+        shutil.rmtree(self.home, ignore_errors=True)
+        World(self.home, KEEP + ALERTS.format(self.webhook.address))
+        (self.home / "mlruns").mkdir()
+        shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
+
+    def troubled(self):
+        trouble(self.new())
+
+    def labels_posted(self):
+        """Deliver rows without labels, and post these to the server."""
+        world = self.new(1)
+        frame = world.day(2)
+        world.deliver(2, frame.assign(revenue=float("nan")))
+        assert in_fork(update(2), self.home) in (0, 1)
+        at, labels = (
+            "2026-01-03T05:00:00+00:00",
+            zip(frame["order"], frame["revenue"], strict=True),
+        )
+        world.state.post([{"id": key, "at": at, "label": str(label)} for key, label in labels])
+
+    def retraining(self):
+        """Deliver the day on which a challenger is due, and delete old rows by their age."""
+        world = self.new(4)
+        settings = self.home / "sales.yaml"
+        settings.write_text(settings.read_text() + "retention: 3d\n")
+        world.deliver(5, world.day(5))
+
+    def with_challenger(self):
+        self.new(6)
+
+    def promoted(self):
+        self.new(6)
+        self.call("live", "promote", "sales", "--force")
+
+    def exported(self):
+        self.new(1)
+        self.call("live", "export", "sales.yaml", "sales.zip")
+
+    def has_said(self, home):
+        """Return whether a change by hand was reported, and is finished."""
+        mark = "select value from keep_sales_lifecycle where name = 'by_hand'"
+        said = (self.folder / "said").read_text()
+        return "is champion" in said and query(home / "state.sqlite", mark) == [["null"]]
+
+    def outcome(self, home):
+        if not (home / "state.sqlite").exists():
+            return {name: (home / name).read_text() if (home / name).exists() else None
+                    for name in ("sales.yaml", "sales.contract.yaml")}  # fmt: skip
+        events = map(json.loads, self.events.read_text().splitlines())
+        archive = home / "again.zip"
+        found = outcome(home, self.webhook.reported, events)
+        size = archive.stat().st_size // 2048 if archive.exists() else None
+        return found | {"archive": size, "parts": [*map(str, home.glob("*.part"))]}

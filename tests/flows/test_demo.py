@@ -1,0 +1,26 @@
+"""``leaseboard demo`` works in an empty folder, without the network, and again in the same one."""
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+
+@pytest.mark.slow
+def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
+    command = [sys.executable, "-m", "leaseboard", "demo", "--no-open"]
+    for _ in range(2):
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    folder = tmp_path / "leaseboard-demo"
+    predictions = pd.read_csv(folder / "predictions.csv")
+    assert len(predictions) == 100
+    assert predictions["prediction"].notna().all()
+    for name, best in (("stream", "chacha"), ("table", "leaseboard-default")):
+        results = pd.read_parquet(folder / name / "results.parquet")
+        assert set(results["status"]) == {"ok"}
+        assert best in set(results["name"])
+        assert (folder / name / "report.html").is_file()
+    assert "leaseboard run leaseboard-demo/stream.yaml" in done.stdout

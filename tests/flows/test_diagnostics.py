@@ -1,0 +1,103 @@
+"""Diagnostics on the command line: --json, --fail-on, ignore, and codes that do not exist."""
+
+import json
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+
+SUITE = """
+title: leak
+data: ["file:sales.csv?target=y"]
+algorithms: [vanilla]
+tracking: {configurations: none}
+"""
+
+
+@pytest.fixture
+def leaking(tmp_path, monkeypatch, empty_store, call):
+    """Return `call`, next to a suite on data of which one column is the target."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{shutil.copy(empty_store, tmp_path)}")
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    y = 2 * x[:, 0] + rng.normal(size=400)
+    pd.DataFrame({"a": x[:, 0], "refund": np.exp(y), "y": y}).to_csv("sales.csv", index=False)
+    (tmp_path / "leak.yaml").write_text(SUITE)
+    return call
+
+
+def codes(printed):
+    rows = json.loads(printed.splitlines()[-1])["diagnostics"]
+    return [row["code"] for row in rows if row["severity"] == "alarm"]
+
+
+@pytest.mark.slow
+def test_a_leak_from_the_run_to_the_gate(leaking, tmp_path):
+    run = "run", "leak.yaml", "--local", "--workers", "1"
+
+    printed = leaking(*run, code=0)
+    assert "LB002 alarm: on file:sales.csv?target=y the column refund alone" in printed.out
+    printed = leaking(*run, "--json", "--fail-on", "LB005,LB002", code=1)
+    assert "LB002" in codes(printed.out)
+    assert len(printed.out.splitlines()) == 1
+    leaking(*run, "--fail-on", "LB008", code=0)
+
+    assert "LB002" in codes(leaking("report", "runs/leak", "--json", code=0).out)
+    leaking("report", "runs/leak", "--fail-on", "LB002", code=1)
+    leaking("report", "runs/leak", "--fail-on", "LB002", "--leaderboard", "csv", code=1)
+    assert "refund" in (tmp_path / "runs" / "leak" / "report.html").read_text()
+
+    gate = "gate", "leak.yaml", "--local", "--workers", "1"
+    leaking(*gate, "--update-baseline", "--repetitions", "1", code=0)
+    leaking(*gate, code=0)
+    found = leaking(*gate, "--fail-on", "LB002", "--json", "--junit", "j.xml", code=1)
+    verdict = json.loads(found.out)
+    assert (verdict["exit_code"], verdict["diagnostics"][0]["code"]) == (1, "LB002")
+    assert 'type="alarm"' in (tmp_path / "j.xml").read_text()
+
+    (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB002]\n")
+    leaking(*run, "--fail-on", "LB002", code=0)
+    assert "LB002" not in leaking("report", "runs/leak", "--json").out
+    leaking(*gate, "--fail-on", "LB002", code=0)
+
+
+@pytest.mark.parametrize("command", ["run leak.yaml", "report .", "gate leak.yaml"])
+def test_an_unknown_code_is_wrong_usage_with_near_ones(leaking, command):
+    printed = leaking(*command.split(), "--fail-on", "LB002,LB13", code=64)
+
+    assert "unknown code 'LB13': did you mean" in printed.err
+    assert len(printed.err.splitlines()) == 1
+
+
+def test_an_unknown_code_to_ignore_is_wrong_usage_with_its_line(leaking, tmp_path):
+    (tmp_path / "leak.yaml").write_text(SUITE + "ignore: [LB02]\n")
+
+    printed = leaking("run", "leak.yaml", code=64)
+
+    assert "leak.yaml:6" in printed.err
+    assert "unknown code 'LB02': did you mean" in printed.err
+
+
+def test_the_suites_run_in_mlflow_has_the_counts_and_the_findings(leaking, tmp_path):
+    from leaseboard.tasks.track.store import open_store
+
+    leaking("run", "leak.yaml", "--local", "--workers", "1", code=0)
+    client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("leak").experiment_id
+    tagged = "tags.`leaseboard.diagnostics` LIKE '%LB002 1%'"
+    (run,) = client.search_runs([experiment], tagged)
+
+    artifacts = {each.path for each in client.list_artifacts(run.info.run_id)}
+    assert {"report.html", "diagnostics.json"} <= artifacts
+
+
+def test_a_race_and_what_is_learned_are_diagnosed_too(leaking):
+    raced = leaking("race", "vanilla", "sales.csv", "--target", "y", code=0).out
+    assert "LB002 alarm: on sales.csv?target=y the column refund alone" in raced
+    raced = leaking("race", "vanilla", "sales.csv", "--target", "y", "--json", code=0).out
+    assert "LB002" in codes(raced)
+
+    learned = leaking("learn", "model", "sales.csv", "--target", "y", code=0).out
+    assert "LB002 alarm: on sales.csv the column refund alone" in learned
+    assert "LB002" in codes(leaking("learn", "model", "sales.csv", "--json", code=0).out)

@@ -1,0 +1,141 @@
+"""The server of a live model ends at each failpoint; its callers ask again."""
+
+import http.client
+import json
+import os
+import signal
+import socket
+import sys
+import time
+import traceback
+from contextlib import closing
+
+import pytest
+
+from leaseboard.flows import cli
+from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
+from tests.flows.swept import outcome, update
+from tests.sweep import Sweep, in_fork, passed, query
+
+SECONDS = 60
+SERVED = "select id, prediction from keep_sales_served"
+
+
+class Callers:
+    """Two clients of a server: one asks for predictions, the other posts labels."""
+
+    def __init__(self, world):
+        frame = world.day(3)
+        asked = frame.drop(columns="revenue").to_dict("records")
+        late = world.day(2)
+        labels = zip(late["order"], late["revenue"], strict=True)
+        self.requests = {
+            "/invocations": {"dataframe_records": asked},
+            "/labels": [{"id": key, "label": label} for key, label in labels],
+        }
+        self.answers, self.unlogged = {}, []
+
+    def session(self, _words, home, failpoint):
+        """Start a server, ask, and stop it; 70 if a request has no answer."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        pid, said = os.fork(), home.parent / "said"
+        if not pid:
+            code = 1
+            try:
+                os.chdir(home)
+                os.environ[VARIABLE] = failpoint
+                sys.stdout = sys.stderr = said.open("a")
+                cli.main(["live", "serve", "sales.yaml", "--run-dir", ".", "--port", str(port)])
+            except SystemExit as end:
+                code = end.code or 0
+            except BaseException:  # noqa: BLE001
+                traceback.print_exc(file=said.open("a"))
+            finally:
+                os._exit(code)
+        answers = {}
+        if self._is_up(pid, port):
+            for path, body in self.requests.items():
+                status, found = self._post(port, path, body)
+                if status in (200, 202):
+                    answers[path] = found
+                    self._look(home, path, found)
+        try:
+            os.kill(pid, signal.SIGTERM)
+            os.waitpid(pid, 0)
+        except ChildProcessError:
+            pass
+        return 0 if answers.keys() == self.requests.keys() else 70
+
+    def _look(self, home, path, found):
+        """Note what was answered and is not in the state."""
+        state = home / "state.sqlite"
+        if path == "/invocations":
+            logged = {each for each, _ in query(state, SERVED)}
+            self.unlogged += sorted(set(found["ids"]) - logged)
+        elif not query(state, "select id from keep_sales_posted"):
+            self.unlogged += ["labels"]
+
+    @staticmethod
+    def _is_up(pid, port):
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            if os.waitpid(pid, os.WNOHANG)[0]:
+                return False
+            status, _ = Callers._post(port, "/health", None)
+            if status == 200:  # it has its champion
+                return True
+            time.sleep(0.02)
+        raise TimeoutError("the server did not begin")
+
+    @staticmethod
+    def _post(port, path, body):
+        """Return the status and the answer; 0 if the server has gone."""
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=SECONDS)) as caller:
+            try:
+                kind = {"content-type": "application/json"}
+                text = None if body is None else json.dumps(body)
+                caller.request("GET" if body is None else "POST", path, text, kind)
+                answer = caller.getresponse()
+                return answer.status, json.loads(answer.read())
+            except (OSError, http.client.HTTPException):
+                return 0, None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("action", ["kill, raise and disk-full", "sleep"])
+def test_callers_who_ask_again_lose_nothing_and_double_nothing(action, swept, capsys):
+    def prepare(_):
+        world = swept.new(1)
+        world.deliver(2, world.day(2).assign(revenue=float("nan")))
+        assert in_fork(update(2), swept.home) in (0, 1)
+        swept.callers = Callers(world)
+        world.deliver(3, world.day(3))
+
+    def after_update(home):
+        """Return what was logged, and what the next update makes of the labels."""
+        served = {tuple(each) for each in query(home / "state.sqlite", SERVED)}
+        assert in_fork(update(3), home) in (0, 1)
+        return {"served": sorted(served), "unlogged": swept.callers.unlogged,
+                **outcome(home, swept.webhook.reported)}  # fmt: skip
+
+    def call(words, home, failpoint):
+        return swept.callers.session(words, home, failpoint)
+
+    sweep = Sweep(
+        [], swept.folder, prepare, after_update, is_done=lambda _: True, before=swept.clear,
+        call=call,
+    )  # fmt: skip
+    if action == "sleep":
+        sweep.passages, sweep.actions = 0, ("sleep",)
+    sweep.run()
+    with capsys.disabled():
+        print(f"\nlive serve, {action}: {sweep.cases} cases, {len(sweep.faults)} faults")
+    assert not sweep.faults, "\n".join(each[:2000] for each in sweep.faults)
+    assert not swept.callers.unlogged, "in the whole run, too"
+
+
+@pytest.mark.slow
+def test_each_point_is_passed_by_the_server():
+    assert {each for each in POINTS if each.startswith("serve.")} <= passed

@@ -1,0 +1,20 @@
+"""Lists of what there is: algorithms, their settings, plugins."""
+
+
+def test_a_list_that_is_not_on_a_terminal_has_one_line_a_row(leaseboard):
+    listed = leaseboard("list", "algorithms").out.splitlines()
+    assert listed[0] == "Algorithms"
+    assert all(len(line.split("  ")) >= 3 for line in listed[1:])
+    settings = [line.split(maxsplit=2) for line in leaseboard("list", "chacha").out.splitlines()]
+    assert ["delta", "0.1", "number > 0 and < 1"] in settings
+    assert ["memory", "1000.0", "number > 1"] in settings
+
+
+def test_a_list_without_plugins_says_how_to_write_one(leaseboard):
+    *_, last = leaseboard("list", "plugins").out.splitlines()
+    assert last == "none is installed: leaseboard check --scaffold NAME writes the files of one"
+
+
+def test_a_purpose_that_does_not_apply_is_refused(leaseboard):
+    assert "unknown purpose 'bogus'" in leaseboard("list", "chacha", "--for", "bogus", code=64).err
+    assert "omit it" in leaseboard("list", "chacha", "--for", "table", code=64).err

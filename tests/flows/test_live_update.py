@@ -1,0 +1,232 @@
+"""``leaseboard live``: from a folder of files to a live model, by the command line."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from mlflow import MlflowClient
+
+from leaseboard.flows import server
+from leaseboard.flows.live_update import _page
+from leaseboard.tasks.live.update import state_of
+from tests.tasks.live.world import BEGIN, World
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _events_are_kept():
+    """Keep events, as a permanent server does; one that ends with its run does not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delitem(server._UNUSED, "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_ENABLED")
+        yield
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def at(number: int) -> str:
+    return (BEGIN + timedelta(days=number + 1, hours=4)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("named", "store", "link"),
+    [
+        ("", "sqlite:///m.db", "file:///home/sales/report.html"),
+        ("", None, "file:///home/sales/report.html"),
+        ("", "http://u:p@mlflow:5000", "http://mlflow:5000/#/models/sales"),
+        ("https://ui.example/", "sqlite:///m.db", "https://ui.example/#/models/sales"),
+    ],
+)
+def test_notifications_link_to_what_others_can_open(monkeypatch, named, store, link):
+    monkeypatch.setenv("MLFLOW_UI_URL", named)
+    assert _page(SimpleNamespace(name="sales"), Path("/home/sales"), store) == link
+
+
+def test_from_files_to_a_first_update(call, tmp_path, world):
+    (tmp_path / "sales.yaml").unlink()
+    (tmp_path / "contract.yaml").unlink()
+    code, out, _ = call("live", "init", "shop.yaml", "--files", "inbox/*.csv", "--target",
+                        "revenue", "--id-column", "order", "--at", at(0))  # fmt: skip
+    assert code == 0
+    assert "time when, id order, target revenue" in out
+    assert (tmp_path / "shop.contract.yaml").is_file()
+    code, out, _ = call("live", "card", "shop.yaml")
+    assert (code, "no champion yet" in out) == (3, True)
+    code, out, _ = call("live", "update", "shop.yaml", "--local", "--at", at(0))
+    assert code == 0
+    assert "000.csv: 60 new, 60 labels" in out
+    assert (tmp_path / "runs" / "live" / "shop" / "state.sqlite").is_file()
+    assert (tmp_path / "runs" / "live" / "shop" / "report.html").is_file()
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
+    assert set(client.get_registered_model("shop").aliases) == {"champion"}
+    assert call("live", "update", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
+    code, out, _ = call("live", "card", "shop.yaml")
+    assert code == 0
+    assert out.startswith("# shop: champion, candidate 1")
+    assert "## Limits" in out
+    code, out, _ = call("live", "status", "shop.yaml", "--at", at(0))
+    assert code == 0
+    assert "chacha" in out
+
+
+@pytest.mark.slow
+def test_what_is_wrong_is_reported_and_the_exit_code_says_so(call, world):
+    world.deliver(1, world.day(1).drop(columns="a"))
+    code, out, _ = call("live", "update", "sales.yaml", "--local", "--at", at(1))
+    assert code == 1
+    assert "leaseboard live status sales.yaml" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("update", "nowhere.yaml"), "`leaseboard live init nowhere.yaml` writes it"),
+        (("init", "nowhere.yaml"), "give --files"),
+        (("init", "sales.yaml", "--files", "x/*.csv"), "--files is for a new file"),
+        (("update", "sales.yaml", "--at", "yesterday"), "is not a time"),
+        (("init", "sales.yaml"), "exists, and is yours"),
+        (("init", "9.yaml", "--files", "inbox/*.csv", "--target", "revenue"), "begin with a"),
+        (("init", "new.yaml", "--files", "inbox/*.csv", "--target", "revenu"), "revenue"),
+        (("init", "new.yaml", "--files", "outbox/*.csv", "--target", "revenue"), "outbox"),
+    ],
+)
+def test_wrong_usage_is_one_line(call, world, arguments, said):
+    code, _, err = call("live", *arguments)
+    assert not Path("new.yaml").exists(), "what is wrong leaves no file behind"
+    assert code == 64
+    assert said in err
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, world):
+    file = tmp_path / "sales.yaml"
+    file.write_text(file.read_text().replace("every: 5d", "rows: 60"))
+    for number in range(1, 6):
+        world.deliver(number, world.day(number))
+    assert call("live", "update", "sales.yaml", "--local", "--at", at(5))[0] == 0
+    code, out, _ = call("live", "promote", "sales")
+    assert code == 1
+    assert "stays challenger: evidence" in out
+    assert "20 decides" in out
+    code, _, err = call("live", "promote", "sales", "--better")
+    assert code == 64
+    assert "sales is a live model: its evidence decides" in err
+    state = state_of(world.settings, tmp_path / "runs" / "live" / "sales")
+    with state.update_lock():
+        code, _, err = call("live", "promote", "sales", "--force")
+    assert code
+    assert len(err.strip().splitlines()) == 1
+    code, out, _ = call("live", "promote", "sales", "--force")
+    assert code == 0
+    assert "is champion now: evidence" in out
+    client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
+    version = client.get_model_version_by_alias("sales", "champion")
+    assert version.tags["leaseboard.candidate"] == "4"
+    code, _, err = call("live", "promote", "sales")
+    assert code == 64
+    assert "has no challenger" in err
+    with state.update_lock():
+        code, _, err = call("live", "rollback", "sales")
+    assert code
+    assert len(err.strip().splitlines()) == 1
+    assert client.get_model_version_by_alias("sales", "champion").version == version.version
+    assert call("live", "rollback", "sales")[0] == 0
+    version = client.get_model_version_by_alias("sales", "champion")
+    assert version.tags["leaseboard.candidate"] != "4"
+
+
+def test_a_model_that_cannot_predict_the_target_is_one_line_at_init(call, tmp_path, world):
+    (tmp_path / "contract.yaml").unlink()
+    file = tmp_path / "sales.yaml"
+    file.write_text(file.read_text().replace("{algorithm: chacha, settings: {b: 3}}",
+                                             "{algorithm: abc}"))  # fmt: skip
+    code, _, err = call("live", "init", "sales.yaml", "--at", at(0))
+    assert code == 64
+    assert "abc selects by the accuracy among classes" in err
+    assert len(err.strip().splitlines()) == 1
+    assert (tmp_path / "contract.yaml").is_file(), "where the target may be made a category"
+
+
+@pytest.mark.slow
+def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import TaskRunFilter, TaskRunFilterName
+
+    code, _, err = call("live", "update", "sales.yaml", "--at", at(0))
+    assert (code, err) == (0, "")
+    deadline = time.monotonic() + 240
+    wanted = {
+        "ingest",
+        "validate",
+        "join labels",
+        "monitor",
+        "train",
+        "evaluate",
+        "promote",
+        "publish",
+        "notify",
+    }
+    names: set[str] = set()
+    with get_client(sync_client=True) as client:
+        while not names >= wanted and time.monotonic() < deadline:
+            asked = TaskRunFilter(name=TaskRunFilterName(any_=sorted(wanted)))
+            names = {run.name for run in client.read_task_runs(task_run_filter=asked)}
+            time.sleep(0.2)
+    assert names >= wanted
+
+    world.deliver(1, world.day(1).drop(columns="a"))
+    assert call("live", "update", "sales.yaml", "--at", at(1))[0] == 1
+    asked = {"filter": {"event": {"prefix": ["leaseboard.incident."]}}}
+    events: list[dict[str, Any]] = []
+    with get_client(sync_client=True) as client:
+        while not events and time.monotonic() < deadline + 60:
+            found = client.request("POST", "/events/filter", json=asked).json()["events"]
+            events = [each for each in found if "no column 'a'" in each["payload"]["what"]]
+            time.sleep(0.2)
+        artifacts = client.request("POST", "/artifacts/filter", json={}).json()
+    (event,) = events
+    assert event["event"] == "leaseboard.incident.opened"
+    assert event["resource"]["prefect.resource.id"] == "leaseboard.model.sales"
+    related = {
+        each["prefect.resource.id"].removeprefix("prefect.flow-run.") for each in event["related"]
+    }
+    (artifact,) = (each for each in artifacts if each["flow_run_id"] in related)
+    assert artifact["key"] == "live-sales-opened"
+    assert "/#/models/sales" in artifact["data"]
+    assert "file://" not in artifact["data"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [2.0, 3.0, 4.0])
+def test_a_kill_at_any_moment_is_made_good(world, make_other, seconds):
+    other = make_other()
+    for number in range(1, 6):
+        for each in (world, other):
+            each.deliver(number, each.day(number))
+    file = world.home / "sales.yaml"
+    command = [sys.executable, "-m", "leaseboard", "live", "update", str(file), "--local",
+               "--run-dir", str(world.home), "--at", at(5)]  # fmt: skip
+    with subprocess.Popen(command, cwd=world.home, stdout=subprocess.DEVNULL) as child:
+        time.sleep(seconds)
+        child.send_signal(signal.SIGKILL)
+    world.update(5)
+    other.update(5)
+    assert [e.model for e in world.state.candidates()] == [
+        e.model for e in other.state.candidates()
+    ]
+    assert world.state.days() == other.state.days()
+
+
+@pytest.fixture
+def make_other(tmp_path):
+    return lambda: World(Path(tmp_path) / "double")

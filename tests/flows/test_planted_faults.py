@@ -1,0 +1,140 @@
+"""Faults that are planted outside of the product, and the sweep or the machine that finds each.
+
+The sweeps and the state machines find nothing today; these tests show that they would.
+"""
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from leaseboard.tasks.archive import merge
+from leaseboard.tasks.live import cycle, promotion
+from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.store.live_model import State
+from tests.flows.swept import update
+from tests.flows.test_any_order import machine_of
+from tests.machines import run_machine
+from tests.sweep import Sweep
+from tests.tasks.live.test_any_order import LiveModelMachine
+
+
+def sent_twice(patch):
+    """Leave a notification that was delivered in the outbox."""
+    patch.setattr(State, "remove_sent", lambda *_: None)
+
+
+def learned_twice(patch):
+    """Write what models have learned before the rows that they have learned, and apart."""
+    whole, commit = State.transaction, cycle.commit
+
+    @contextmanager
+    def apart(state):
+        yield
+
+    def models_first(given, work):
+        patch.setattr(State, "transaction", whole)
+        cycle.conclude(given)
+        reach("live.after-batch")
+        commit(given, work)
+        patch.setattr(State, "transaction", apart)
+
+    patch.setattr(State, "transaction", apart)
+    patch.setattr(cycle, "commit", models_first)
+
+
+def worse_is_champion(patch):
+    """Promote each challenger at its first label, on any evidence."""
+
+    def promote(given, work):
+        challenger = given.shadow.in_role(promotion.CHALLENGER)
+        champion = given.shadow.in_role(promotion.CHAMPION)
+        if challenger is None or not promotion.sequential_test(given, promotion.CHALLENGER).rows:
+            return
+        value = promotion.sequential_test(given, promotion.CHALLENGER).e_value("challenger")
+        previous = given.shadow.in_role(promotion.PREVIOUS)
+        for each, role in ((previous, "retired"), (champion, "previous")):
+            if each is not None:
+                given.shadow.change_role(each, role, given.at, role, "planted")
+        given.shadow.change_role(challenger, "champion", given.at, "champion", "planted", value)
+        given.lifecycle.tests = {}
+
+    patch.setattr(cycle, "promote", promote)
+
+
+def answered_before_it_is_logged(patch):
+    """Log predictions when the next ones are made."""
+    write = State.log_served
+
+    def log(state, predictions):
+        waiting = vars(state).setdefault("waiting", [])
+        waiting.append(predictions)
+        if len(waiting) > 1:
+            write(state, waiting.pop(0))
+
+    patch.setattr(State, "log_served", log)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("plant", "found"),
+    [
+        (sent_twice, "outbox"),
+        (answered_before_it_is_logged, "each_prediction_is_logged"),
+    ],
+)
+def test_the_machine_of_a_live_model_finds(plant, found, monkeypatch):
+    plant(monkeypatch)
+    with pytest.raises(AssertionError) as failed:
+        run_machine(LiveModelMachine, 20, 15, shrink=False)
+    assert found in "".join(map(str, failed.traceback))
+
+
+@pytest.mark.slow
+def test_days_of_a_live_model_find_a_champion_without_evidence(monkeypatch):
+    """One order: which ones Hypothesis draws depends on all modules that are imported."""
+    worse_is_champion(monkeypatch)
+    machine = LiveModelMachine()
+
+    def days():
+        for _ in range(15):
+            machine.deliver(labelled=True, renamed=False)
+            machine.update()
+
+    try:
+        with pytest.raises(AssertionError) as failed:
+            days()
+    finally:
+        machine.patch.undo()
+    assert "has_its_evidence" in "".join(map(str, failed.traceback))
+
+
+@pytest.mark.slow
+def test_the_sweep_of_an_update_finds_a_label_that_is_learned_twice(monkeypatch, swept):
+    learned_twice(monkeypatch)
+
+    def prepare(_):
+        world = swept.new()
+        world.deliver(1, world.day(1))
+
+    sweep = Sweep(
+        update(1), swept.folder, prepare, swept.outcome, before=swept.clear, actions=(),
+        points=("live.after-batch",), passages=2,
+    )  # fmt: skip
+    sweep.run()
+    (fault,) = sweep.faults
+    assert fault.startswith("live.after-batch=kill@1 (-9,")
+
+
+@pytest.mark.slow
+def test_the_machine_of_a_run_folder_finds_a_job_that_a_merge_loses(
+    monkeypatch, zygote, empty_store
+):
+    put = merge._put
+    monkeypatch.setattr(merge, "_put", lambda jobs, out: put(jobs[:-1], out))
+    machine = machine_of(monkeypatch, zygote, empty_store)()
+    machine.run("out")
+    machine.export()
+    first = SimpleNamespace(draw=lambda _: machine.archives[0])
+    with pytest.raises(AssertionError, match="<="):
+        machine.merge(first, "", 1)

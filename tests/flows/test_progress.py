@@ -1,0 +1,177 @@
+"""A command that may take long shows a bar on a terminal, and lines elsewhere."""
+
+import os
+import pty
+import re
+import select
+import sys
+import threading
+
+import pytest
+import typer
+
+from leaseboard.flows import console
+from leaseboard.flows.cli import app
+from leaseboard.flows.commands.options import SERVICES
+from leaseboard.tasks.machine import progress
+
+
+def leaves(group, *above):
+    """Yield the name of each command, as the user writes it, with the command."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from leaves(command, *above, name)
+        else:
+            yield " ".join([*above, name]), command
+
+
+ROOT = typer.main.get_command(app)
+COMMANDS = dict(leaves(ROOT))
+OF_TERMINALS = {"pipe": os.pipe, "terminal": pty.openpty}
+
+
+class Slow:
+    """Work of a command that lasts until its progress is read, if there is any."""
+
+    def __init__(self, name, ours):
+        self.name, self.ours, self.shown = name, ours, ""
+
+    def __call__(self, **_):
+        watched = any(each.name == "progress" for each in threading.enumerate())
+        while watched and self.name not in self.shown:
+            assert select.select([self.ours], [], [], 240)[0]
+            self.shown += os.read(self.ours, 1 << 16).decode()
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("kind", OF_TERMINALS)
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - {*SERVICES}))
+def test_every_command_shows_that_it_works_unless_it_is_quiet(
+    name, kind, quiet, monkeypatch, environment
+):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setenv("COLUMNS", "150")
+    ours, theirs = OF_TERMINALS[kind]()
+    command, slow = COMMANDS[name], Slow(name, ours)
+    monkeypatch.setattr(command, "callback", slow)
+    given = {"obj": {"quiet"} if quiet else set(), "resilient_parsing": True}
+    root = typer.Context(ROOT, info_name="leaseboard")
+    context = command.make_context(name, [], parent=root, **given)
+    with os.fdopen(theirs, "w", buffering=1) as stream:
+        monkeypatch.setattr(sys, "stderr", stream)
+        command.invoke(context)
+        left = os.read(ours, 1 << 16) if select.select([ours], [], [], 0)[0] else b""
+    os.close(ours)
+
+    assert (name in slow.shown) is not quiet
+    assert not (quiet and left)
+    assert ("\x1b" in slow.shown) is (kind == "terminal" and not quiet)
+    assert kind == "terminal" or quiet or slow.shown.splitlines()[0] == f"{name}: working for 0 s"
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """Return a line for each activity, made when it ended."""
+    lines = []
+
+    class Works(list):
+        def remove(self, work):
+            lines.append(re.sub(r"\d+ (s|min)\b", "T", work.words()))
+            super().remove(work)
+
+    monkeypatch.setattr(progress, "_activities", Works())
+    return lines
+
+
+ARMS = (
+    "rising-bandits",
+    "sklearn:iris",
+    "--budget",
+    "12",
+    "--set",
+    "arms=[qda,logistic_regression]",
+)
+SUITE = "title: t\ndata: ['synthetic:fried?rows=200']\nalgorithms: [vanilla]\n"
+
+
+@pytest.mark.slow
+def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, ended, tmp_path):
+    (tmp_path / "s.yaml").write_text(SUITE)
+    (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)))
+    site, run = ("results", "publish", "out", "--output", "site"), ("--run-dir", "out", "--local")
+    for words, what, amount in (
+        (("learn", "m.model", "t.csv"), "learning", "30 of 30 rows"),
+        (("predict", "m.model", "t.csv"), "predicting", "30 of 30 rows"),
+        (("run", "s.yaml", *run), "run", "5 of 5 jobs"),
+        (("report", "out"), "reading event logs", "5 of 5 jobs"),
+        (("report", "out"), "building the page", ""),
+        (("diff", "out", "out"), "comparing", "5 of 5 scenarios"),
+        (("results", "export", "out", "a.zip"), "checking event logs", "5 of 5 jobs"),
+        (("results", "export", "out", "a.zip"), "writing the archive", "5 of 5 jobs"),
+        (("results", "merge", "a.zip", "--run-dir", "both"), "reading a.zip", "5 of 5 jobs"),
+        (("results", "merge", "a.zip", "--run-dir", "two"), "unpacking a.zip", "5 of 5 jobs"),
+        (("results", "merge", "a.zip", "--run-dir", "three"), "MLflow", ""),
+        (("results", "verify", "a.zip"), "running again", "5 of 5 jobs"),
+        (site, "building pages", "1 of 1 runs"),
+        (("data", "fetch", "sklearn:iris"), "data fetch", "1 of 1 datasets"),
+        (("race", "vanilla", "synthetic:fried?rows=300"), "vanilla on", "300 of 300 examples"),
+        (("race", *ARMS), "rising-bandits on sklearn:iris", "12 of 12 trials"),
+        (("check", "vanilla"), "check", " rules"),
+        (("model", "register", "out"), "model register", "1 of 1 models"),
+    ):
+        ended.clear()
+        leaseboard(*words)
+
+        mine = [line for line in ended if line.startswith(what) and amount in line]
+        assert mine, (words, ended)
+        assert any(line.endswith("in T, about T left") or "0 of 0" in line for line in mine), mine
+
+
+def test_the_time_left_is_that_of_what_was_done_now(monkeypatch):
+    now = iter([100.0, 104.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    with progress.Activity("run", 20, "jobs", 10) as work:
+        work.done = 12
+
+        assert work.words() == "run: 12 of 20 jobs in 4 s, about 16 s left"
+
+
+def test_lines_wait_for_silence(monkeypatch, capsys):
+    monkeypatch.setattr(progress, "PATIENCE", 1e6)
+    with progress.watched("a command", as_bar=False):
+        console.say("a line", err=True)
+
+    assert capsys.readouterr().err == "a line\n"
+
+
+def test_a_bar_goes_around_what_is_printed(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    ours, theirs = pty.openpty()
+
+    def shown():
+        return os.read(ours, 1 << 16).decode()
+
+    with os.fdopen(theirs, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        with progress.watched("results verify", as_bar=True):
+            said = shown()
+            console.say("a line", err=True)
+            while "a line" not in said:
+                said += shown()
+            with progress.Activity("a part", 2, done=1):
+                while "1/2" not in said:
+                    said += shown()
+        assert not progress.shown_bars
+    os.close(ours)
+
+    assert "results verify" in said[: said.index("a line")]
+    assert "a part" in said[said.index("a line") :]
+
+
+def test_a_process_forks_while_a_line_is_written(monkeypatch):
+    """A child that writes does not wait for a thread that only its parent has."""
+    with progress.drawing:
+        if (child := os.fork()) == 0:
+            with progress.drawing:
+                os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0

@@ -1,0 +1,308 @@
+"""Merging: in any order, as often as one likes; nothing is lost, and two are not shown as one."""
+
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.archive import bundle
+from leaseboard.tasks.archive.merge import merge
+from leaseboard.tasks.folder import results
+from leaseboard.tasks.folder.results import shown_at
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.frame import as_frame
+
+
+@pytest.fixture
+def machine(tmp_path, put_job):
+    """Return a function that makes a machine's run folder of a few jobs, and its archive."""
+
+    def make(name, *jobs, suite=None):
+        out = tmp_path / name
+        for job in jobs:
+            put_job(out, **{"host": name, **job})
+        if suite is not None:
+            (out / results.SUITE_FILE).write_text(suite.model_dump_json())
+        path = tmp_path / f"{name}.zip"
+        bundle.export(out, path)
+        changed = bundle.read(path)
+        same = changed.manifest.model_copy(update={"suite": "s"})
+        return bundle.Bundle(path, same, changed.suite, changed.results)
+
+    return make
+
+
+@pytest.fixture
+def out(tmp_path):
+    (tmp_path / "merged").mkdir()
+    return tmp_path / "merged"
+
+
+def contents(out):
+    files = {
+        str(path.relative_to(out)): path.read_bytes()
+        for path in out.rglob("*")
+        if path.is_file() and path.suffix != ".parquet"
+    }
+    return files, as_frame(shown_at(out)).to_json()
+
+
+def test_jobs_of_two_machines_come_together(machine, out):
+    a, b = machine("a", {"key": "k1"}), machine("b", {"key": "k2", "name": "chacha"})
+    merged = merge([a, b], out)
+
+    assert [row.name for row in merged.rows] == ["chacha", "vanilla"]
+    assert (merged.added, merged.conflicts) == (2, [])
+    assert results.read_result(out, "k1").status == "ok"
+    assert len(as_frame(shown_at(out))) == 2
+
+
+def test_one_that_is_ok_wins_then_the_older_one(machine, out):
+    late = {"key": "k1", "started": "2026-02-01T00:00:00+00:00"}
+    bundles = [machine("a", {"key": "k1", "status": "crash"}), machine("b", late),
+               machine("c", {"key": "k1"})]  # fmt: skip
+    merged = merge(bundles[:2], out)
+    assert [row.host for row in merged.rows] == ["b"]
+    merged = merge(bundles[2:], out)
+    assert [row.host for row in merged.rows] == ["c"]
+    assert results.read_result(out, "k1").host == "c"
+
+
+def test_other_scores_of_one_job_are_a_conflict_and_rounding_is_not(machine, out):
+    a = machine("a", {"key": "k1", "score": 0.5}, {"key": "k2", "name": "x", "score": 1.0})
+    b = machine("b", {"key": "k1", "score": 0.6}, {"key": "k2", "name": "x", "score": 1 + 1e-13})
+    (line,) = merge([b, a], out).conflicts
+
+    assert line == ("vanilla on d, repetition 0: mse 0.5 on a, 0.6 on b;"
+                    " the first, which is older, is kept")  # fmt: skip
+
+
+def test_other_code_is_kept_apart(machine, out):
+    a = machine("a", {"key": "k1", "version": "1" * 12})
+    b = machine("b", {"key": "k2", "version": "2" * 12}, {"key": "k3", "name": "chacha"})
+    suite = Suite(title="T", name="s", data=["d"], algorithms=["vanilla", "chacha"],
+                  normalise={"zero": "vanilla", "one": "chacha"})  # fmt: skip
+    (out / results.SUITE_FILE).write_text(suite.model_dump_json())
+    merged = merge([a, b], out)
+
+    assert [row.name for row in merged.rows] == ["chacha", "vanilla @11111111",
+                                                  "vanilla @22222222"]  # fmt: skip
+    assert results.read_result(out, "k1").name == "vanilla"
+    assert merged.suite.normalise is None
+
+
+def test_other_data_of_one_name_are_kept_apart(machine, out):
+    a, b = (machine(n, {"key": f"k{n}", "digest": n * 9}) for n in "ab")
+
+    assert [row.data for row in merge([a, b], out).rows] == ["d @aaaaaaaa", "d @bbbbbbbb"]
+
+
+def test_other_seeds_are_further_repetitions(machine, out):
+    jobs = [{"key": f"k{i}{label}", "name": label, "seed": i, "environment_seed": i}
+            for i in (3, 5) for label in "xy"]  # fmt: skip
+    a, b = machine("a", *jobs[:2]), machine("b", *jobs[2:])
+    rows = merge([b, a], out).rows
+
+    assert {(row.name, row.seed, row.repetition) for row in rows} == {
+        ("x", 3, 0), ("y", 3, 0), ("x", 5, 1), ("y", 5, 1),
+    }  # fmt: skip
+
+
+def test_a_job_without_data_gives_way_to_one_with(machine, out):
+    a = machine("a", {"key": "k0", "status": "skipped", "digest": ""})
+    assert [row.status for row in merge([a], out).rows] == ["skipped"]
+
+    assert [row.status for row in merge([machine("b", {"key": "k1"})], out).rows] == ["ok"]
+    assert not results.job_folder(out, "k0").exists()
+
+
+def test_what_cannot_be_distinguished_is_refused_and_nothing_is_written(machine, out):
+    a, b = machine("a", {"key": "k1"}), machine("b", {"key": "k2", "settings": {"b": 3}})
+
+    with pytest.raises(UsageError, match="two results with different settings"):
+        merge([a, b], out)
+    assert list(out.iterdir()) == []
+
+
+def test_different_suites_are_refused(machine, out):
+    def suite(name):
+        return Suite(title="T", name=name, data=["d"], algorithms=["vanilla"])
+
+    a, b = (machine(n, {"key": f"k{n}"}, suite=suite(n)) for n in ("a", "b"))
+    with pytest.raises(UsageError, match=r"different suites \(a, b, s\)"):
+        merge([a, b], out)
+
+
+def test_parts_of_a_suite_are_united(machine, out):
+    def suite(**parts):
+        return Suite(**{"title": "T", "name": "s", "data": ["d"], "algorithms": ["vanilla"]}
+                     | parts)  # fmt: skip
+
+    a = machine("a", {"key": "k1"}, suite=suite(data=["d", "e"]))
+    b = machine("b", {"key": "k2", "name": "x"}, suite=suite(algorithms=["chacha"]))
+    merged = merge([b, a], out)
+
+    assert [entry.data for entry in merged.suite.data] == ["d", "e"]
+    assert [one.algorithm for one in merged.suite.algorithms] == ["vanilla", "chacha"]
+    assert Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()) == merged.suite
+
+
+def test_a_leaderboard_that_cannot_be_computed_is_refused_and_nothing_is_written(machine, out):
+    a = machine("a", {"key": "k1", "direction": "min"})
+    b = machine("b", {"key": "k2", "name": "x", "direction": "max"})
+
+    with pytest.raises(UsageError, match="a leaderboard compares results of one metric"):
+        merge([a, b], out)
+    assert list(out.iterdir()) == []
+
+
+def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, monkeypatch):
+    a = machine("a", {"key": "k1"})
+    monkeypatch.setattr(
+        "leaseboard.tasks.archive.merge.shutil.disk_usage", lambda _: SimpleNamespace(free=1)
+    )
+
+    with pytest.raises(LeaseboardError, match=r"has 1 B free and the archives hold .*: make room"):
+        merge([a], out)
+    assert list(out.iterdir()) == []
+
+
+REPLACED = """
+import os, signal, sys
+from pathlib import Path
+from leaseboard.tasks.archive import bundle, merge
+
+renames, replace = [], Path.replace
+
+def replaced(old, new):
+    replace(old, new)
+    renames.append(new)
+    if len(renames) == int(sys.argv[3]):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Path.replace = replaced
+merge.merge([bundle.read(Path(sys.argv[1]))], Path(sys.argv[2]))
+"""
+PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
+
+
+@pytest.fixture
+def better(put_job, tmp_path):
+    """Return a run folder of two crashes and an archive in which both jobs are ok."""
+    for place in PLACES:
+        put_job(tmp_path / "old" / "s", status="crash", **place)
+        put_job(tmp_path / "new" / "s", **place)
+    bundle.export(tmp_path / "new" / "s", tmp_path / "new.zip")
+    return tmp_path / "old" / "s", tmp_path / "new.zip"
+
+
+@pytest.mark.parametrize("renames", [1, 3])
+@pytest.mark.parametrize("then", ["run", "merge"])
+def test_a_kill_between_old_and_new_loses_no_job(better, renames, then):
+    out, file = better
+    killed = subprocess.run([sys.executable, "-c", REPLACED, file, out, str(renames)], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert len(results.read_results(out)) == 1
+    if then == "run":
+        assert results.discard_unfinished(out) == []
+        expected = ["ok", "crash"] if renames == 3 else ["crash", "crash"]
+    else:
+        merge([bundle.read(file)], out)
+        expected = ["ok", "ok"]
+
+    assert [result.status for result in results.read_results(out)] == expected
+    assert results.damaged(out) == []
+    assert not list(out.glob(".new-*"))
+
+
+@pytest.mark.parametrize("renames", [1, 2, 3, 4])
+def test_an_interruption_between_old_and_new_loses_no_job(better, monkeypatch, renames):
+    out, file = better
+    done, replace = [], Path.replace
+
+    def replaced(old, new):
+        replace(old, new)
+        done.append(new)
+        if len(done) == renames:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", replaced)
+    with pytest.raises(KeyboardInterrupt):
+        merge([bundle.read(file)], out)
+
+    assert [result.status for result in results.read_results(out)] == [
+        "ok" if renames >= 2 * number else "crash" for number in (1, 2)
+    ]
+    assert not list(out.glob(".new-*"))
+
+
+JOB = st.builds(
+    lambda key, place, status, score, started, version: {
+        "key": f"{key}{place}{version}", "name": "xy"[place], "status": status,
+        "score": score if status == "ok" else None, "version": version,
+        "started": f"2026-01-0{started}T00:00:00+00:00",
+    },
+    st.sampled_from("k"), st.integers(0, 1), st.sampled_from(["ok", "ok", "crash", "timeout"]),
+    st.sampled_from([0.5, 0.6]), st.integers(1, 3), st.sampled_from("12"),
+)  # fmt: skip
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=15,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],  # files are slow to shrink with
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(st.lists(st.lists(JOB, min_size=1, max_size=3), min_size=2, max_size=3), st.randoms())
+def test_neither_order_nor_repetition_matters(put_job, groups, order):
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        bundles = []
+        for i, jobs in enumerate(groups):
+            (folder / f"m{i}" / "s").mkdir(parents=True)
+            for job in jobs:
+                put_job(folder / f"m{i}" / "s", host=f"m{i}", **job)
+            bundle.export(folder / f"m{i}" / "s", folder / f"{i}.zip")
+            bundles.append(bundle.read(folder / f"{i}.zip"))
+        made = []
+        shuffled = order.sample(bundles, len(bundles))
+        for number, steps in enumerate(
+            ([bundles], [shuffled], [[b] for b in shuffled], [bundles] * 2)
+        ):
+            out = folder / f"out{number}"
+            out.mkdir()
+            for some in steps:
+                merge(some, out)
+            made.append(contents(out))
+            shutil.rmtree(out)
+
+    assert all(one == made[0] for one in made)
+
+
+def test_a_damaged_job_stays_on_the_leaderboard_as_not_done_until_an_archive_has_it(
+    machine, out, put_job
+):
+    merge([machine("a", {"key": "k1"}, {"key": "k2", "name": "chacha"})], out)
+    with (out / "jobs" / "k2" / results.EVENTS).open("a") as log:
+        log.write("{}\n")
+    other = machine("b", {"key": "k3", "name": "apple"})
+
+    merged = merge([other], out)
+
+    assert sorted(result.key for result in merged.results) == ["k1", "k3"]
+    shown = {row.key: row.status for row in results.rows(out)[0]}
+    assert shown == {"k1": "ok", "k2": "not done", "k3": "ok"}
+    assert [damage.path.parent.name for damage in results.damaged(out)] == ["k2"]
+
+    merge([machine("c", {"key": "k2", "name": "chacha"})], out)
+    assert {row.status for row in results.rows(out)[0]} == {"ok"}
+    assert results.damaged(out) == []

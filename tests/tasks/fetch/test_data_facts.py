@@ -1,0 +1,283 @@
+"""Facts of a table: planted leaks and shuffled time are seen, chance is not."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.tasks.fetch.data_facts import facts_of
+
+N = 600
+
+
+def table(seed: int = 0) -> tuple[pd.DataFrame, pd.Series]:
+    """Return a table in time order whose labels drift slowly, and no column that leaks."""
+    rng = np.random.default_rng(seed)
+    y = pd.Series(np.sin(np.arange(N) / 40) + 0.3 * rng.normal(size=N), name="y")
+    frame = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(N), unit="h"),
+            "x": 0.5 * y + rng.normal(size=N),
+            "shop": pd.Categorical(rng.choice(list("abc"), N)),
+        }
+    )
+    return frame, y
+
+
+def classes(y: pd.Series) -> pd.Series:
+    return pd.cut(y, [-9, -0.5, 0.5, 9], labels=["low", "mid", "high"]).cat.as_unordered()
+
+
+LEAKS = {
+    "copy": lambda y: y,
+    "another scale": lambda y: np.exp(3 * y),
+    "decreasing": lambda y: -(y**3),
+    "a name a label": lambda y: y.round(0).astype(str).astype("category"),
+    "missing where high": lambda y: y.where(y < 0.5),
+}
+
+
+@pytest.mark.parametrize("kind", ["copy", "another scale", "decreasing"])
+def test_a_column_that_is_a_function_of_the_target_leaks(kind):
+    frame, y = table()
+
+    found = facts_of(frame.drop(columns="day").assign(planted=LEAKS[kind](y)), y)
+
+    assert found["leak_column"] == "planted"
+    assert found["leak_skill"] > 0.99
+
+
+@pytest.mark.parametrize("kind", ["copy", "another scale"])
+def test_so_does_one_of_classes(kind):
+    frame, y = table()
+
+    found = facts_of(frame.drop(columns="day").assign(planted=LEAKS[kind](y)), classes(y))
+
+    assert found["leak_column"] == "planted"
+    assert found["leak_errors"] <= 3
+
+
+def test_missing_values_can_leak():
+    frame, y = table()
+    high = (y > 0.5).map({True: "yes", False: "no"}).astype("category")
+    hidden = frame["x"].where(y <= 0.5)
+
+    found = facts_of(frame[["shop"]].assign(hidden=hidden), high)
+
+    assert found["leak_skill"] > 0.99
+
+
+STREAMS = {
+    "a random walk": lambda rng, n: np.cumsum(rng.normal(size=n)),
+    "a trend": lambda rng, n: np.arange(n) + 3 * rng.normal(size=n),
+    "seasons": lambda rng, n: 10 * np.sin(np.arange(n) / 700) + 0.5 * rng.normal(size=n),
+    "runs of classes": lambda rng, n: np.repeat(rng.integers(0, 2, n // 100), 100).astype(str),
+}
+ROW = np.arange(4000)
+POSITIONS = {
+    "a timestamp": pd.date_range("2026-01-01", periods=len(ROW), freq="h"),
+    "an id": ROW,
+    "the newest first": -ROW,
+    "a day": ROW // 24,
+    "seconds": np.cumsum(np.random.default_rng(1).exponential(size=len(ROW))),
+    "one a shop": ROW % (len(ROW) // 4),
+}
+
+
+def stream_of(labels, rng):
+    y = STREAMS[labels](rng, len(ROW))
+    return pd.Series(y, dtype="category" if labels == "runs of classes" else None)
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("labels", STREAMS)
+def test_the_place_of_a_row_in_a_smooth_stream_does_not_leak(labels, position):
+    rng = np.random.default_rng(0)
+    y = stream_of(labels, rng)
+    frame = pd.DataFrame({"at": POSITIONS[position], "x": rng.normal(size=len(y))})
+
+    assert facts_of(frame, y)["leak_skill"] < 0.9
+
+
+@pytest.mark.parametrize("position", ["a timestamp", "an id"])
+@pytest.mark.parametrize("labels", ["a random walk", "seasons", "runs of classes"])
+def test_nor_does_it_in_any_other_order_of_rows(labels, position):
+    rng = np.random.default_rng(0)
+    y = stream_of(labels, rng)
+    frame = pd.DataFrame({"at": POSITIONS[position]})
+    order = rng.permutation(len(y))
+
+    found = facts_of(frame.iloc[order], y.iloc[order].reset_index(drop=True))
+
+    assert found["leak_skill"] < 0.95
+
+
+@pytest.mark.parametrize("leak", [
+    lambda y: 1000 * y + 7,
+    lambda y: pd.Timestamp("2026-01-01") + pd.to_timedelta((1e6 * (y - y.min())).round(), "s"),
+    lambda y: (1e6 * -y).round().astype("int64"),
+])  # fmt: skip
+@pytest.mark.parametrize("order", ["as it came", "sorted", "shuffled"])
+def test_a_function_of_the_target_leaks_in_any_order_of_rows(order, leak):
+    y = stream_of("a random walk", rng := np.random.default_rng(0))
+    places = {"as it came": np.arange(len(y)), "sorted": np.argsort(y),
+              "shuffled": rng.permutation(len(y))}  # fmt: skip
+    y = y.iloc[places[order]].reset_index(drop=True)
+
+    assert facts_of(pd.DataFrame({"planted": leak(y)}), y)["leak_skill"] > 0.98
+
+
+def test_what_is_missing_leaks_from_a_date_in_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    paid = pd.Series(pd.date_range("2026-01-01", periods=N, freq="h"))
+    y = pd.Series(rng.choice(["no", "yes"], N), dtype="category")
+
+    assert facts_of(pd.DataFrame({"paid": paid.where(y == "yes")}), y)["leak_skill"] == 1.0
+
+
+def test_numbers_of_rows_that_are_sorted_by_class_and_shuffled_leak():
+    y = pd.Series(np.repeat(["a", "b", "c"], [1000, 500, 500]), dtype="category")
+    order = np.random.default_rng(0).permutation(len(y))
+
+    found = facts_of(pd.DataFrame({"row": order}), y.iloc[order].reset_index(drop=True))
+
+    assert found["leak_skill"] > 0.98
+
+
+RAW = {
+    "a time with its zone": pd.Series(pd.date_range("2026-01-01", periods=N, freq="h", tz="UTC")),
+    "whole numbers": pd.Series([1, None] * (N // 2), dtype="Int64"),
+    "flags": pd.Series([True, None, False] * (N // 3), dtype="boolean"),
+    "infinite": pd.Series(np.where(np.arange(N) % 2, -np.inf, np.nan)),
+    "infinite in order": pd.Series([-np.inf, *range(N - 2), np.inf]),
+    "missing": pd.Series(np.full(N, np.nan)),
+}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("kind", RAW)
+def test_columns_as_files_hold_them(kind):
+    _, y = table()
+
+    assert facts_of(pd.DataFrame({"raw": RAW[kind]}), y)["leak_column"] == "raw"
+    found = facts_of(pd.DataFrame({"raw": RAW[kind], "copy": y}, np.arange(N) // 2), y)
+    assert found["leak_column"] == "copy"
+
+
+def test_a_name_may_come_twice_and_there_may_be_no_column():
+    frame, y = table()
+    twice = pd.DataFrame(np.column_stack([frame["x"], y]), columns=["a", "a"])
+
+    assert facts_of(twice, y)["leak_skill"] > 0.98
+    assert facts_of(frame[[]], y) == {}
+    assert facts_of(frame[[]], classes(y)).keys() == {"majority"}
+
+
+def test_an_identity_of_rows_does_not_leak():
+    frame, y = table()
+    ids = pd.Series([f"row {i}" for i in range(N)], dtype="category")
+
+    assert facts_of(frame[["x"]].assign(id=ids), classes(y))["leak_skill"] < 0.6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_column_leaks_labels_that_are_shuffled(seed):
+    frame, y = table(seed)
+    shuffled = pd.Series(np.random.default_rng(seed).permutation(y), name="y")
+
+    found = facts_of(frame, shuffled)
+
+    assert found["leak_skill"] < 0.2
+    assert abs(found["time_dependence"]) < 3.1
+
+
+def test_rows_in_time_order_are_in_order_and_shuffled_ones_are_not():
+    frame, y = table()
+    order = np.random.default_rng(0).permutation(N)
+
+    kept, mixed = (
+        facts_of(frame, y),
+        facts_of(frame.iloc[order].reset_index(drop=True), y.iloc[order].reset_index(drop=True)),
+    )
+
+    assert (kept["time_discordant"], kept["time_column"]) == (0.0, "day")
+    assert mixed["time_discordant"] == pytest.approx(0.5, abs=0.02)
+    assert mixed["time_dependence"] == pytest.approx(kept["time_dependence"])
+    assert mixed["time_dependence"] > 10
+
+
+def test_the_newest_first_is_the_wrong_order_and_one_outlier_is_not():
+    frame, y = table()
+    first_is_last = frame["day"].copy()
+    first_is_last[0] = pd.Timestamp("2099-01-01")
+
+    assert facts_of(frame[::-1].reset_index(drop=True), y)["time_discordant"] == 1.0
+    assert facts_of(frame.assign(day=first_is_last), y)["time_discordant"] < 0.01
+
+
+def test_a_clock_in_several_columns_is_one_time():
+    frame, y = table()
+    days = frame.pop("day").dt
+    parts = {name: getattr(days, name) for name in ("hour", "day", "month", "year")}
+
+    found = facts_of(frame.assign(**parts), y)
+
+    assert (found["time_column"], found["time_discordant"]) == ("year, month, day, hour", 0.0)
+
+
+def test_hours_without_a_day_are_no_time():
+    frame, y = table()
+    hours = frame.pop("day").dt.hour
+
+    assert "time_column" not in facts_of(frame.assign(hour=hours), y)
+
+
+@pytest.mark.parametrize("moments", [2, 30, N])
+def test_the_order_of_rows_of_one_moment_is_not_that_of_time(moments):
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        y = pd.Series(np.repeat(["a", "b"], N // 2), dtype="category")
+        date = pd.Series(rng.permutation(N) % moments)
+        found.append(facts_of(pd.DataFrame({"date": date}), y)["time_dependence"])
+
+    assert max(found) < 4
+
+
+ROWS = np.arange(N)
+MOMENTS = {
+    "date": (pd.Timestamp("2026-01-01") + pd.to_timedelta(ROWS[::-1], "h"), True),
+    "paid": (pd.Timestamp("2026-01-01") + pd.to_timedelta((ROWS + 300) % N, "h"), True),
+    "birth": (pd.Timestamp("1980-01-01") + pd.to_timedelta(ROWS * 37 % 601, "D"), False),
+    "timestamp": (ROWS * 37 % 601, True),
+    "time": (ROWS * 37 % 601, False),
+    "Time": ((ROWS + 300) % N, True),
+    "TIME": (ROWS % 24, False),
+    "tIME": (ROWS % 150, False),
+}
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_a_time_is_certain_by_its_name_or_by_blocks_of_rows_in_its_order(name):
+    moments, certain = MOMENTS[name]
+
+    found = facts_of(pd.DataFrame({name: moments}), table()[1])
+
+    assert found["time_discordant"] > 0.02
+    assert found["time_certain"] == certain
+
+
+def test_what_is_in_order_is_the_time_and_else_what_is_certain():
+    y, rng = table()[1], np.random.default_rng(0)
+    days = [pd.Timestamp("2026-01-01") + pd.to_timedelta(rows, "h")
+            for rows in (ROWS, rng.permutation(ROWS), rng.permutation(ROWS))]  # fmt: skip
+    in_order = pd.DataFrame({"date": days[1], "sold": days[0]})
+    shuffled = pd.DataFrame({"birth": days[2], "date": days[1]})
+
+    assert facts_of(in_order, y)["time_column"] == "sold"
+    assert facts_of(shuffled, y)["time_column"] == "date"
+
+
+def test_few_rows_say_nothing():
+    frame, y = table()
+
+    assert facts_of(frame[:30], y[:30]) == {}

@@ -1,0 +1,307 @@
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.errors import DataError, LeaseboardError, SkipError, UsageError
+from leaseboard.tasks.evaluate.trials import spaces
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.jobs import environments
+from leaseboard.tasks.jobs.job import Job
+
+WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
+GAUSSIANS = "synthetic:seven-gaussians?rows=5000"
+
+
+def job(algorithm="average", data="sklearn:wine", budget=8.0, environment=WINE, seed=0):
+    return Job(algorithm, data, seed, seed, budget=budget, environment=environment)
+
+
+def played(job, dataset=None):
+    env = environments.make("pulls", dataset or load(job.data), job)
+    auditor = Auditor()
+    for event in play(job.algorithm, registry.build(job.algorithm), env, job.seed):
+        auditor(event)
+    auditor.close()
+    return env
+
+
+def test_a_dataset_becomes_arms_with_recorded_trials():
+    env = played(job())
+
+    assert env.pulls == [4, 4]
+    assert 0.5 < env.score().value <= 1
+    assert 0 <= env.score().metrics["test"] <= 1
+    assert env.score().metrics["exploitation.gaussian_nb"] == 0.5
+    assert env.score().metric == "validation_accuracy"
+
+
+def test_the_environments_seed_makes_the_split():
+    scores = {seed: played(job(seed=seed)).score().metrics["test"] for seed in (1, 2)}
+
+    assert played(job(seed=1)).cost.spent_cpu_seconds == 0
+    assert len(set(scores.values())) > 1
+
+
+def test_cross_validation_is_another_protocol():
+    env = played(job(environment={**WINE, "protocol": "cv", "folds": 3, "optimiser": "random"}))
+
+    assert 0.5 < env.score().value <= 1
+
+
+def test_a_regression_needs_a_space_of_regressors():
+    with pytest.raises(UsageError, match=r"is for classification.* or leave it out"):
+        environments.make("pulls", load("sklearn:diabetes"), job(data="sklearn:diabetes"))
+    env = played(
+        job(data="sklearn:diabetes", environment={"space": "tables-regression", "arms": ["ridge"]})
+    )
+    assert env.score().metric == "validation_reward"
+    assert 0.5 < env.score().value < 1
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "data", "space", "arm"),
+    [("rising-bandits-cost", "sklearn:diabetes", "tables-regression", "ridge"),
+     ("er-ucb-auto", "sklearn:wine", "tables-classification", "qda")],
+)  # fmt: skip
+def test_a_space_that_is_not_named_is_of_the_datas_task(algorithm, data, space, arm):
+    asked = {"arms": [arm]}
+    plain, named = (
+        played(job(algorithm, data, 2.0, env)).score()
+        for env in (asked, {**asked, "space": space})
+    )
+
+    assert plain == named
+    assert (
+        tuple(spaces.load_space(space).arms)
+        == environments.make("pulls", load(data), job(algorithm, data, 30.0, {})).arms
+    )
+
+
+def test_arms_without_a_space_are_of_one_that_has_them():
+    assert spaces.searched("", ["ridge"])[0].task == "regression"
+    with pytest.raises(UsageError, match="ridge"):
+        environments.make("pulls", load("sklearn:wine"), job(environment={"arms": ["ridge"]}))
+    with pytest.raises(UsageError, match="unknown arm 'rigde': did you mean 'ridge'"):
+        spaces.searched("", ["rigde"])
+
+
+def test_a_budget_smaller_than_the_number_of_arms_is_refused():
+    with pytest.raises(UsageError, match="smaller than the 2 arms"):
+        environments.make("pulls", load("sklearn:wine"), job(budget=1.0))
+
+
+def test_a_joint_policy_needs_no_trial_of_every_arm():
+    assert sum(played(job("random-joint", budget=1.0)).pulls) == 1
+
+
+def test_a_budget_in_seconds_is_spent_and_replayed():
+    options = {**WINE, "unit": "cpu_seconds"}
+    first, again = (played(job(environment=options, budget=0.06)) for _ in range(2))
+
+    assert first.at == again.at == 0.06
+    assert first.pulls == again.pulls
+    assert again.cost.spent_cpu_seconds == 0
+
+
+def test_a_table_of_feedbacks_needs_no_store():
+    env = played(job("er-ucb", GAUSSIANS, 1000.0, {"protocol": "table"}))
+
+    assert env.arms == tuple(f"arm{i}" for i in range(1, 8))
+    assert env.score().value == pytest.approx(1.06, abs=0.06)
+    assert env.score().metrics["exploitation.arm1"] > 0.8
+    assert env.score().metric == "best_feedback"
+
+
+def test_curves_keep_the_order_of_the_rows_for_any_seed():
+    arms = "synthetic:rising-arms?rows=20"
+    for seed in (1, 2):
+        env = played(job("average", arms, 40.0, {"protocol": "curves"}, seed=seed))
+        assert env.score().value == pytest.approx(0.85 - 0.25 / 10, abs=1e-6)
+
+
+def test_what_a_policy_thinks_of_each_arm_at_the_end_is_a_metric():
+    arms = "synthetic:rising-arms?rows=20"
+    rising = played(job("rising-bandits", arms, 40.0, {"protocol": "curves"})).score().metrics
+    extreme = played(job("er-ucb", arms, 4.0, {"protocol": "curves"})).score().metrics
+    assert rising["lower.arm2"] == pytest.approx(0.85 - 0.25 / 12, abs=1e-6)  # its 12th pull
+    assert rising["upper.arm1"] > rising["lower.arm1"]
+    e = np.sqrt(2 * np.log(5))
+    assert extreme["index.arm1"] == pytest.approx(20 * 3.15 + e + np.sqrt(e / 0.01))
+
+
+def test_a_table_that_is_too_short_or_holds_no_numbers_is_refused():
+    short = "synthetic:seven-gaussians?rows=10"
+    with pytest.raises(UsageError, match="holds 10 feedbacks an arm"):
+        played(job("c-ucb", short, 200.0, {"protocol": "table"}))
+    data = load(GAUSSIANS)
+    data.features["arm1"] = data.features["arm1"].where(data.features["arm1"] < 0.9)
+    with pytest.raises(DataError, match="column 'arm1' is not an arm's feedback"):
+        environments.make("pulls", data, job(data=GAUSSIANS, environment={"protocol": "table"}))
+    with pytest.raises(UsageError, match="cost no cpu_seconds"):
+        played(job("c-ucb", GAUSSIANS, 5.0, {"protocol": "table", "unit": "cpu_seconds"}))
+    with pytest.raises(UsageError, match="no hyperparameters to tune jointly"):
+        played(job("tpe-joint", GAUSSIANS, 20.0, {"protocol": "table"}))
+
+
+@pytest.mark.parametrize("name", ["smac-joint", "bohb"])
+def test_without_the_extra_smac_is_skipped_with_the_reason(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "smac", None)
+    with pytest.raises(SkipError, match=r"not installed: pip install '\.\[smac\]'"):
+        played(job(name))
+
+
+def test_a_class_that_only_the_test_rows_hold_is_an_error_of_the_model_not_of_the_environment():
+    data = load("sklearn:wine")
+    said = np.where(data.target == "class_0", "test", "train")
+    data = replace(data, features=data.features.assign(split=said))
+    env = played(
+        job(environment={**WINE, "protocol": "cv", "folds": 2, "split_column": "split"}), data
+    )
+
+    assert env.score().metrics["test"] == 0.0
+
+
+BROKEN = (
+    "broken: {estimator: 'sklearn.neighbors:KNeighborsClassifier', constants: {n_neighbors: 0}}"
+)
+WORKS = "bayes: {estimator: 'sklearn.naive_bayes:GaussianNB'}"
+
+
+def bad_table(path, **columns):
+    """Return sixty rows of two classes that one column separates, with `columns` in its place."""
+    x = np.random.default_rng(0).normal(size=60)
+    pd.DataFrame({"x": x, "y": np.where(x > 0, "yes", "no"), **columns}).to_csv(path, index=False)
+    return f"file:{path}?target=y"
+
+
+def space_of(path, *arms):
+    path.write_text(f"{{title: t, source: s, arms: {{{', '.join(arms)}}}}}")
+    return {"space": str(path)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"y": "yes"}, "constant"),
+        ({"y": range(60)}, "60 rows of 60 classes, each with a row for training, are too few"),
+        ({"y": [None, *["a", "b"] * 29, "a"]}, "missing"),
+    ],
+    ids=["one class", "every class once", "missing target"],
+)
+def test_a_target_that_cannot_be_learned_is_refused_with_the_reason(tmp_path, columns, message):
+    data = bad_table(tmp_path / "bad.csv", **columns) + "&task=classification"
+    with pytest.raises(DataError, match=message):
+        played(job(data=data))
+
+
+def test_rare_classes_empty_columns_and_unseen_categories_are_supported(tmp_path):
+    rare = ["rare", *["yes", "no"] * 29, "yes"]
+    once = [f"only {i}" for i in range(60)]  # each category in one row, most never trained on
+    data = bad_table(tmp_path / "odd.csv", y=rare, gone=np.nan, once=once)
+    score = played(job(data=data)).score()
+
+    assert 0 <= score.value <= 1
+    assert score.metrics["failed_trials"] == 0
+
+
+def test_an_arm_that_always_fails_is_retired_and_the_others_go_on(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    env = played(job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN, WORKS)))
+
+    assert env.pulls == [3, 5]
+    assert env.score().metrics["failed_trials"] == 3
+    assert env.score().value > 0.8
+
+
+def test_where_all_arms_fail_the_job_fails_with_the_commonest_reason(tmp_path):
+    data = bad_table(tmp_path / "good.csv")
+    with pytest.raises(LeaseboardError, match=r"all 3 trials failed, 3 of them because .Invalid"):
+        played(job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN)))
+
+
+@pytest.mark.parametrize(
+    ("data", "options"),
+    [
+        ("sklearn:wine", {"protocol": "cv"}),
+        ("sklearn:diabetes", {}),
+        (GAUSSIANS, {"protocol": "table"}),
+    ],
+    ids=["folds", "regression", "table"],
+)
+def test_a_framework_needs_a_classification_with_a_holdout(data, options):
+    with pytest.raises(UsageError, match="flaml runs on a classification with protocol=holdout"):
+        environments.make("pulls", load(data), job("flaml", data, environment=options))
+
+
+def test_a_framework_that_is_not_installed_is_skipped_with_the_command(monkeypatch, tmp_path):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path))
+    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
+        environments.make("pulls", load("sklearn:wine"), job("flaml"))
+
+
+def test_a_split_column_must_exist():
+    options = {**WINE, "protocol": "cv", "split_column": "spilt"}
+    with pytest.raises(UsageError, match="unknown split column 'spilt'"):
+        played(job(environment=options))
+
+
+def test_another_content_of_a_space_is_another_job(tmp_path):
+    mine = tmp_path / "mine.yaml"
+    text = "{title: t, source: s, arms: {nb: {estimator: 'sklearn.naive_bayes:GaussianNB'}}}"
+    identities = set()
+    for content in (text, text, text.replace("nb:", "bayes:")):
+        mine.write_text(content)
+        identities.add(environments.identity("pulls", {"space": str(mine)}))
+
+    assert len(identities) == 2
+    assert environments.identity("pulls", {"protocol": "table"}) == ""
+    assert all(
+        spaces.digest(spaces.load_space(name)) in environments.identity("pulls", {})
+        for name in spaces.SUITED.values()
+    )
+
+
+@pytest.mark.mirror
+def test_a_real_set_of_rising_bandits(mirror):
+    data = load("openml:1049", mirrors=(mirror,))
+    env = played(job("rising-bandits", "openml:1049", 12.0), data)
+
+    assert len(data.target) == 1458
+    assert 0.8 < env.score().value < 0.95
+
+
+@pytest.mark.mirror
+def test_a_real_task_of_er_ucb_with_its_authors_split(mirror):
+    data = load("mirror:erucb_split_glass", mirrors=(mirror,))
+    options = {"space": "er-ucb10", "arms": ["gaussian_nb", "extra_tree"], "protocol": "cv",
+               "optimiser": "random", "split_column": "split"}  # fmt: skip
+    env = played(job("er-ucb", data.reference, 10.0, options), data)
+
+    assert 0.4 < env.score().value < 0.9
+    assert 0.2 < env.score().metrics["test"] < 0.9
+
+
+def test_a_repetition_has_an_order_of_the_arms_of_its_own_and_their_trials_stay_the_same():
+    names = ["gaussian_nb", "k_nearest_neighbors", "lda", "qda"]
+    given = {"space": "fast", "arms": names, "permuted": True}
+    orders = {
+        seed: environments.make("pulls", load("sklearn:wine"), job(environment=given, seed=seed))
+        for seed in range(4)
+    }
+
+    assert len({env.arms for env in orders.values()}) > 1
+    assert all(sorted(env.arms) == names for env in orders.values())
+    env = orders[1]
+    plain = environments.make(
+        "pulls", load("sklearn:wine"), job(environment={**given, "permuted": False}, seed=1)
+    )
+    for name in ("lda", "k_nearest_neighbors"):
+        one, other = env.pull(env.arms.index(name)), plain.pull(names.index(name))
+        assert replace(one, arm=other.arm) == other
+    assert plain.cost.spent_cpu_seconds == 0  # the store had them

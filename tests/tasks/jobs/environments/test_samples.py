@@ -1,0 +1,234 @@
+"""Jobs on the samples environment, from a reference to a result."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from leaseboard.algorithms.errors import DataError, SkipError, UsageError
+from leaseboard.algorithms.events import ConfigurationAdmitted, Eliminated, ProbeFinished
+from leaseboard.algorithms.log_format import read_log
+from leaseboard.tasks.jobs import environments
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+
+DATA = "synthetic:waveform?rows=3000&seed=0"
+NAMES = (
+    "abc", "full-run", "successive-halving", "hyperband", "daub", "random-configuration",
+)  # fmt: skip
+QUICK = """
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
+
+PIPELINES = {
+    "constant": DummyClassifier(),
+    "bayes": GaussianNB(),
+    "stump": DecisionTreeClassifier(max_depth=1),
+    "tree": DecisionTreeClassifier(max_depth=4),
+}
+"""
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a job on quick pipelines by default: its result and its events."""
+    pipelines = tmp_path / "quick.py"
+    pipelines.write_text(QUICK)
+    folder = tmp_path / "job"
+    folder.mkdir()
+
+    def run(algorithm, *, settings=None, **env):
+        env = {"initial_rows": 300, "pipelines": str(pipelines)} | env
+        job = Job(algorithm, DATA, 1, 7, settings=settings or {}, environment=env)
+        result, _ = run_job(job, folder)
+        return result, list(read_log(folder / "events.jsonl.gz"))
+
+    return run
+
+
+@pytest.mark.parametrize("shared_bins", [False, True])
+def test_everyone_meets_the_same_drawn_configurations(run, shared_bins):
+    drawn = []
+    for name in ("full-run", "random-configuration"):
+        result, events = run(name, pipelines=None, configurations=3, shared_bins=shared_bins)
+        assert 0.7 < result.score <= 1
+        drawn.append([e.parameters for e in events if isinstance(e, ConfigurationAdmitted)])
+    assert drawn[0] == drawn[1]
+    assert [parameters["learner"] for parameters in drawn[0]] == [
+        "LogisticRegression", "LinearSVM", "LightGBM",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everyone_runs_on_pipelines_of_a_file(run, name):
+    result, events = run(name)
+    assert (result.status, result.direction, result.metric) == ("ok", "max", "test_accuracy")
+    assert len([e for e in events if isinstance(e, ConfigurationAdmitted)]) == 4
+    assert result.champion["name"] in ("constant", "bayes", "stump", "tree")
+
+
+def test_abc_is_within_epsilon_of_full_run(run):
+    best, _ = run("full-run")
+    found, events = run("abc", settings={"epsilon": "0.05"})
+    assert best.score - found.score <= 0.05
+    assert all(event.status == "ok" for event in events if isinstance(event, ProbeFinished))
+
+
+def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
+    """Seconds decide whom GradientCI probes, and what samples may cost: they are recorded."""
+    first, events = run("abc", initial_rows=100)
+    again, replayed = run("abc", initial_rows=100)
+    # Which samples it takes depends on the seconds that the first ones took.
+    assert min(event.rows for event in events if isinstance(event, ProbeFinished)) == 50
+    assert replayed[:-1] == events[:-1]
+    assert again.score == first.score
+    assert again.cpu_seconds == first.cpu_seconds > 0
+    assert again.metrics["spent_cpu_seconds"] < 0.5 * first.metrics["spent_cpu_seconds"]
+
+
+@pytest.mark.slow
+def test_a_replay_of_drawn_configurations_loads_no_learners(tmp_path):
+    code = f"""
+import sys
+from pathlib import Path
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+
+heavy = {{"lightgbm", "sklearn", "scipy.stats"}}
+job = Job("abc", {DATA!r}, 0, 0, environment={{"configurations": 2, "initial_rows": 300}})
+print(run_job(job, Path({str(tmp_path)!r}))[0].score, sorted(heavy & sys.modules.keys()))
+"""
+    first, again = (
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+        for _ in range(2)
+    )
+    score = first.stdout.split()[0]
+    assert "lightgbm" in first.stdout
+    assert again.stdout == f"{score} []\n"
+
+
+def test_another_scheduler_replays_the_probes_that_it_shares(run):
+    _, events = run("abc")
+    _, others = run("abc", settings={"scheduler": "round-robin"})
+    costs = [
+        {(e.configuration, e.rows): e.cpu_seconds for e in log if isinstance(e, ProbeFinished)}
+        for log in (events, others)
+    ]
+    shared = costs[0].keys() & costs[1].keys()
+    assert len(shared) >= 4
+    assert all(costs[0][probe] == costs[1][probe] for probe in shared)
+
+
+def test_equal_pipelines_of_a_list_are_duplicates(run, tmp_path):
+    path = tmp_path / "doubles.py"
+    path.write_text(
+        "from sklearn.naive_bayes import GaussianNB\n"
+        "PIPELINES = [GaussianNB(), GaussianNB(), GaussianNB(var_smoothing=0.5)]\n"
+    )
+    _, events = run("abc", pipelines=str(path))
+    (double, *_) = [event for event in events if isinstance(event, Eliminated)]
+    assert (double.configuration, double.reason) == (1, "duplicate of configuration 0")
+
+
+def test_other_code_of_the_file_is_another_job(run, tmp_path):
+    first, _ = run("random-configuration")
+    again, _ = run("random-configuration")
+    (tmp_path / "quick.py").write_text(QUICK + "CHANGED = True\n")
+    other, _ = run("random-configuration")
+    assert first.key == again.key != other.key
+
+
+def test_options_out_of_range_are_refused_by_name():
+    for option, value in (
+        ("configurations", 0), ("test_fraction", 1), ("initial_rows", 0), ("profile", "wild"),
+        ("unit", "bananas"), ("probe_seconds", 0),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=f"samples environment: option {option}"):
+            environments.check_options("samples", {option: value})
+
+
+def test_own_pipelines_and_a_draw_exclude_each_other(run):
+    with pytest.raises(UsageError, match="pipelines are taken unchanged: remove configurations"):
+        run("abc", configurations=5)
+
+
+def test_verdicts_represent_learners(tmp_path):
+    """The same classifiers for all algorithms, split by the environment's seed alone."""
+    data, found = "synthetic:near-ties?rows=1000", {}
+    for name in ("full-run", "abc", "successive-halving"):
+        job = Job(name, data, 1, 7, environment={"protocol": "verdicts", "initial_rows": 50})
+        found[name], _ = run_job(job, tmp_path)
+    assert {result.metrics["configurations"] for result in found.values()} == {4.0}
+    assert found["full-run"].score >= max(result.score for result in found.values())
+    assert found["full-run"].cpu_seconds == pytest.approx(4 * 0.8)
+    job = Job("full-run", data, 1, 8, environment={"protocol": "verdicts"})
+    assert run_job(job, tmp_path)[0].score != found["full-run"].score
+
+
+def test_invalid_verdicts_are_refused(tmp_path):
+    job = Job("abc", "sklearn:wine", 0, 0, environment={"protocol": "verdicts"})
+    with pytest.raises(DataError, match="column 'alcohol' is not of verdicts"):
+        run_job(job, tmp_path)
+    drawn = {"protocol": "verdicts", "configurations": 3}
+    with pytest.raises(UsageError, match="verdicts are taken unchanged: remove configurations"):
+        environments.check_options("samples", drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folds", [1, 5])
+def test_scikit_learns_search_is_charged_the_recorded_fits(run, folds):
+    settings = {"folds": folds, "min_resources": 300}
+    result, events = run("sklearn-halving", settings=settings)
+    again, replayed = run("sklearn-halving", settings=settings)
+
+    assert result.status == "ok"
+    assert result.champion["name"] == "bayes"
+    paid = sum(event.cpu_seconds for event in events if isinstance(event, ProbeFinished))
+    assert result.cpu_seconds == pytest.approx(paid)
+    assert again.cpu_seconds == result.cpu_seconds
+    assert replayed == events
+
+
+def test_a_fit_costs_the_same_for_every_algorithm(run):
+    _, whole = run("full-run")
+    _, searched = run("sklearn-halving", settings={"folds": 1, "min_resources": 2400})
+    spent = [
+        {event.configuration: event.cpu_seconds for event in log
+         if isinstance(event, ProbeFinished) and event.rows == 2400}
+        for log in (whole, searched)
+    ]  # fmt: skip
+
+    assert spent[0] == spent[1]
+    assert len(spent[0]) == 4
+
+
+def test_a_search_that_is_not_installed_is_skipped(run):
+    with pytest.raises(SkipError, match="leaseboard frameworks install optuna"):
+        run("optuna-median")
+
+
+@pytest.mark.slow
+def test_an_accuracy_on_folds_is_not_one_on_test_rows(run):
+    """A search's choice is judged on the test rows that it sees: the folds see nothing."""
+    _, events = run("sklearn-halving", settings={"min_resources": 300})
+    found = [event for event in events if isinstance(event, ProbeFinished)]
+
+    assert {event.rows + event.test_rows for event in found} <= {300, 900}
+    assert all(event.test_rows in (60, 180) for event in found)
+
+
+def test_folds_and_shared_bins_are_refused(tmp_path):
+    """A model on shared bins takes the rows of its sample by number: a fold's would be others."""
+    env = {"configurations": 3, "initial_rows": 300, "shared_bins": True}
+    settings = {"min_resources": 300}
+
+    with pytest.raises(UsageError, match="shared bins know samples of the first rows alone"):
+        run_job(Job("sklearn-halving", DATA, 1, 7, settings=settings, environment=env), tmp_path)

@@ -1,0 +1,81 @@
+"""Several suites as one: which, and what they may not have in common."""
+
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members
+from leaseboard.tasks.machine import paths
+
+SUITE = "title: t\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "conf" / "suites"
+    folder.mkdir(parents=True)
+
+    def put(**files):
+        for name, text in files.items():
+            (folder / f"{name}.yaml").write_text(text)
+        return tmp_path / "conf"
+
+    return put
+
+
+def test_a_suite_has_itself_as_member_and_a_collection_its_own(write):
+    conf = write(a=SUITE, b=SUITE, both="title: t\nsuites: [a, b]\n")
+    assert members("a", conf) == ["a"]
+    assert members("both", conf) == ["a", "b"]
+
+
+def test_files_are_those_next_to_the_collection(write):
+    conf = write(a=SUITE, mine="title: t\nsuites: [a.yaml]\n")
+    path = conf / "suites" / "mine.yaml"
+    assert members(str(path), conf) == [str(conf / "suites" / "a.yaml")]
+
+
+WRONG = [
+    ("title: t\nsuites: [a, a]\n", "both.yaml:2: suites.1: a occurs twice"),
+    ("title: t\nsuites: [a, both]\n", "both is a suite group itself"),
+    ("title: t\nsuites: [aa]\n", "unknown suite 'aa': did you mean 'a'"),
+    ("title: t\nsuites: []\n", "at least 1 item"),
+    ("title: t\nsuites: [a]\nseed: 1\n", "unknown key 'seed'"),
+]
+
+
+def test_what_is_wrong_is_one_clear_line(write):
+    for text, words in WRONG:
+        conf = write(a=SUITE, both=text)
+        with pytest.raises(UsageError) as error:
+            members("both", conf)
+        assert words in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_a_group_is_not_a_suite(write):
+    conf = write(a=SUITE, both="title: t\nsuites: [a]\n")
+    with pytest.raises(UsageError, match="both is a group of suites: name one of those in"):
+        load_suite("both", conf)
+
+
+def test_one_name_on_one_dataset_belongs_to_one_suite():
+    common = {"title": "t", "data": ["sklearn:wine"]}
+    first = Suite.model_validate(common | {"name": "a", "algorithms": ["vanilla"]})
+    other = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha"]})
+    check_apart([first, other])
+    double = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha", "vanilla"]})
+    with pytest.raises(UsageError, match="vanilla on sklearn:wine is in a and in b"):
+        check_apart([first, double])
+
+
+def test_ci_holds_every_system_with_baselines():
+    conf = paths.shipped_conf()
+    found = [load_suite(name, conf) for name in members("ci", conf)]
+    check_apart(found)
+    names = {one.algorithm for suite in found for one in suite.algorithms}
+    systems = {"chacha", "apple", "rising-bandits", "er-ucb", "abc"}
+    baselines = {"vanilla", "linear", "quadratic", "average", "c-ucb", "full-run"}
+    assert systems | baselines <= names
+    required = {requirement.algorithm for suite in found for requirement in suite.requirements}
+    assert systems <= required

@@ -1,0 +1,165 @@
+"""A day that has no second like it."""
+
+import numpy as np
+import pytest
+
+from leaseboard.tasks.live.drift.unusual_days import BEYOND, FAR, LEAST, excess, is_far_above
+
+NAMES = ["x: low", "x: middle", "x: high", "x: commonest"]
+
+
+def excess_of(before, today, names=("y: missing",), rows=100, alarmed=()):
+    """Return the excess of a day after days of 100 rows, of which those at `alarmed` alarmed."""
+    before = np.array(before, dtype=float).reshape(-1, len(names))
+    reported = np.zeros(before.shape, dtype=bool)
+    reported[list(alarmed)] = True
+    today = np.array(today, dtype=float).reshape(-1)
+    return excess(names, before, today, [100] * len(before) + [rows], reported)
+
+
+def test_far_from_all_is_alarming_and_between_them_is_not():
+    before = np.random.default_rng(0).normal(0.5, 0.1, 30)
+
+    assert excess_of(before, 5)[0] > 1
+    assert excess_of(before, 0.5)[0] < 0.3
+
+
+def test_a_sunday_is_near_sundays():
+    week = [0.1] * 6 + [0.9]
+
+    assert excess_of(week * 4 + week[:6], 0.9)[0] < 0.1
+    assert excess_of(week * 4 + week[:6], 0.5)[0] > 1
+
+
+def test_a_level_that_lasts_is_usual_on_its_third_day():
+    before = list(np.random.default_rng(0).normal(0.2, 0.05, 30))
+
+    assert excess_of(before, 0.9)[0] > 1
+    assert excess_of([*before, 0.9], 0.9, alarmed=[30])[0] > 1
+    assert excess_of([*before, 0.9, 0.9], 0.9, alarmed=[30, 31])[0] < 0.1
+
+
+def test_fewer_rows_alarm_less():
+    before = np.random.default_rng(0).normal(0.5, 0.1, (30, 1))
+    of_all, of_few = (excess_of(before, 2.0, rows=rows)[0] for rows in (100, 1))
+
+    assert of_few == pytest.approx(of_all / 10)
+
+
+def test_a_column_of_one_value_a_day_says_the_day():
+    months = np.array([[1, 1, 1, 1.0]] * 30)
+
+    assert (excess_of(months, [2, 2, 2, 1.0], NAMES) == 0).all()
+
+
+def test_a_value_that_becomes_common_alarms_and_one_that_becomes_rare_does_not():
+    before = np.random.default_rng(0).normal(0.5, 0.02, 30)
+
+    assert excess_of(before, 1.0, names=["x: commonest"])[0] > 1
+    assert excess_of(before, 0.1, names=["x: commonest"])[0] == 0
+
+
+def test_a_number_of_few_values_has_to_leave_them():
+    """A day of rain: quantiles of whole numbers leap by 1, on days whose quantiles hardly do."""
+    names = ["x: low", "x: middle", "x: high", "x: commonest", "x: step"]
+    generator = np.random.default_rng(0)
+    before = [[1, 1, 2 + (generator.random() < 0.1), 0.6, 1] for _ in range(40)]
+
+    assert excess_of(before, [1.3, 2, 3, 0.6, 1], names).max() < 1
+    assert excess_of(before, [1, 12, 13, 0.6, 1], names)[1] > 1
+    assert excess_of(before, [1, 1, 2, 0.6, 900], names)[4] == 0
+
+
+def test_predictions_that_stay_bad_alarm_all_the_time():
+    names = ["labels: other", "predictions: loss", "predictions: disagreement"]
+    generator = np.random.default_rng(0)
+    before = generator.normal([0.3, 0.3, -0.5], 0.05, (40, 3))
+    bad = generator.normal([0.3, 0.9, 0.3], 0.05, (9, 3))
+
+    for known in range(9):
+        days = np.vstack([before, bad[:known]])
+        assert excess_of(days, bad[known], names, alarmed=range(40, 40 + known)).max() > 1
+    days = np.vstack([before, bad])
+    assert excess_of(days, before[0], names, alarmed=range(40, 49)).max() < 1
+
+
+def test_a_price_that_leaps_leaps_again():
+    names = ["x: low", "x: middle", "x: high", "x: step"]
+    generator = np.random.default_rng(3)
+    level = 30 * np.exp(generator.normal(0, 0.15, 60))
+    leaps = [20, 35, 50]
+    level[leaps] *= [5, 9, 7]
+    before = np.stack([0.7 * level, level, 1.4 * level, level * 0 + 0.01], axis=1)
+    day = [0.7 * 180, 180, 1.4 * 180, 0.01]
+
+    assert excess_of(before, day, names, alarmed=leaps).max() < 1
+    assert excess_of(before, np.array(day) * 100, names, alarmed=leaps).max() > 1
+
+
+def test_wrong_labels_that_move_each_series_a_little_alarm_together():
+    names = ["labels: other", "predictions: loss", "predictions: disagreement"]
+    before = np.random.default_rng(0).normal([0.3, 0.3, -0.5], 0.1, (40, 3))
+    found = excess_of(before, [0.6, 0.6, -0.2], names)
+
+    assert found.max() > 1
+    assert found[0] < 1, "which is judged alone, too"
+    assert found[1] * found[2] == 0, "one is named for both"
+    for alone in ([0.6, 0.3, -0.5], [0.3, 0.6, -0.5], [0.3, 0.3, -0.2]):
+        assert excess_of(before, alone, names).max() < 1
+
+
+def test_exchangeable_days_exceed_all_others_no_more_often_than_theory_says(monkeypatch):
+    monkeypatch.setattr("leaseboard.tasks.live.drift.unusual_days.MARGIN", 1.0)
+    generator = np.random.default_rng(0)
+    n, tries = 20, 1000
+    found = [
+        excess_of(days[:-1], days[-1])[0] > 1 for days in generator.standard_cauchy((tries, n + 1))
+    ]
+
+    assert 0.02 < np.mean(found) <= 1 / (n + 1) + 2 * np.sqrt(0.05 / tries)
+
+
+class TestACostlyDay:
+    """Guarantees of `is_far_above`, just within and just beyond each of its bounds."""
+
+    USUAL = np.tile([0.9, 1.0, 1.1], 8)  # median 1, deviation .1
+    SPREAD = 0.1 * 1.4826
+
+    def is_costly(self, now, before=USUAL, floor=0.0, rows=100):
+        return is_far_above(before, now, floor, [100] * len(before), rows)
+
+    def test_it_is_far_spreads_above_the_median(self):
+        edge = 1.0 + FAR * self.SPREAD
+        assert not self.is_costly(edge - 1e-3)
+        assert self.is_costly(edge + 1e-3)
+        assert not self.is_costly(-edge)
+
+    def test_the_spread_is_never_below_the_floor(self):
+        assert not self.is_costly(1.0 + FAR * 0.5 - 1e-3, floor=0.5)
+        assert self.is_costly(1.0 + FAR * 0.5 + 1e-3, floor=0.5)
+        assert self.is_costly(1.06, before=np.ones(20), floor=0.01)
+        assert not self.is_costly(1.04, before=np.ones(20), floor=0.01)
+
+    def test_one_bad_day_hides_no_other_and_a_weekday_that_is_always_bad_counts_for_nothing(self):
+        assert self.is_costly(5.0, before=np.append(self.USUAL, 9.0))
+        mondays = np.append(self.USUAL, [5.0, 5.0])
+        assert not self.is_costly(5.0, before=mondays)
+        assert self.is_costly(5.0 + (BEYOND + 0.1) * self.SPREAD * 2, before=mondays)
+
+    def test_of_fewer_rows_more_is_asked_and_of_more_not_less(self):
+        edge = 1.0 + 2 * FAR * self.SPREAD
+        assert not self.is_costly(edge - 1e-3, rows=25)
+        assert self.is_costly(edge + 1e-3, rows=25)
+        assert not self.is_costly(1.0 + FAR * self.SPREAD - 1e-3, rows=10_000)
+
+    def test_nothing_is_said_before_two_weeks_are_known(self):
+        known = np.append(self.USUAL[: LEAST - 1], [np.nan] * 9)
+        assert not self.is_costly(1e9, before=known)
+        assert self.is_costly(1e9, before=np.append(known, 1.0))
+
+
+def test_a_slope_goes_on():
+    days = np.arange(40) / 10 + np.random.default_rng(0).normal(0, 0.05, 40)
+
+    assert excess_of(days[:-1], days[-1])[0] < 0.5
+    assert excess_of(days[:-1], -3)[0] > 1

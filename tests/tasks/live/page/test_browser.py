@@ -1,0 +1,43 @@
+"""The page of a live model in a real browser: it draws, is silent, and can be read by all."""
+
+import pytest
+from playwright.sync_api import expect
+
+from leaseboard.tasks.live.page import build
+from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.store.live_model import State
+from tests.browsing import assert_accessible, cut_off, see_all
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+
+@pytest.fixture
+def address(lived, keep, tmp_path):
+    place, now = lived
+    return f"file://{build(ModelRecord(keep, State(place, 'sales'), now), tmp_path)}"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing(silent_page, address, theme):
+    page = silent_page("file:", viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    page.goto(address)
+    see_all(page)
+    assert_accessible(page)
+
+
+def test_nothing_is_wider_than_a_phone_and_no_link_is_cut(silent_page, address):
+    page = silent_page("file:", viewport={"width": 390, "height": 800}, is_mobile=True)
+    page.goto(address)
+    see_all(page)
+    for width in (360, 390, 500, 800):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert cut_off(page) == []
+
+
+def test_links_and_folded_tables_open(silent_page, address):
+    page = silent_page("file:", viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}#candidates")
+    expect(page.locator("#candidates .barlayer .point").first).to_be_visible()
+    page.locator("#losses").get_by_text("The numbers").click()
+    expect(page.locator("#losses-table")).to_be_visible()

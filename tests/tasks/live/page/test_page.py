@@ -1,0 +1,157 @@
+"""The page of a live model: whole, quiet, true to the state, and bounded."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from leaseboard.tasks.live.page import build
+from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.report.page import unpacked
+from leaseboard.tasks.store.live_model import State
+from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate
+from tests.page_reader import read_page
+
+ALL = {"losses", "estimates", "candidates", "comparison", "incidents", "quarantine", "drift",
+       "calibration", "waiting", "batches", "storage"}  # fmt: skip
+
+
+@pytest.fixture
+def built(lived, keep, tmp_path):
+    place, now = lived
+    return build(ModelRecord(keep, State(place, "sales"), now), tmp_path / "runs" / "sales")
+
+
+def figures_of(read):
+    return {name: unpacked(data) for name, data in read.packed.items() if name != "plotly"}
+
+
+def titles(read):
+    return [figure["title"] for figure in figures_of(read).values()]
+
+
+def test_the_page_is_whole_and_loads_nothing(built):
+    read = read_page(built)
+    assert len(read.ids) == len(set(read.ids))
+    assert set(read.ids) >= ALL
+    assert all(value.startswith(("#", "data:,")) for value in read.loads)
+    assert {value[1:] for value in read.loads if value.startswith("#")} <= set(read.ids)
+
+
+def test_the_head_reports_the_state_of_the_model(built):
+    words = " ".join(read_page(built).words)
+    assert "chacha 6 has been champion since 2026-02-25" in words
+    assert "Over the 280 labels of the 7 days up to 2026-02-22 its predictions of revenue" in words
+    assert "better than running-mean with" in words
+    assert "1 open incident." in words
+    assert "40 rows wait for their 'revenue'" in words
+
+
+def test_names_are_text_not_markup(built):
+    content = built.read_text(encoding="utf-8")
+    assert "<b>" not in content
+    assert "price has moved <b>" in " ".join(read_page(built).words)
+    for figure in figures_of(read_page(built)).values():
+        for trace in figure["data"]:
+            for words in [trace["name"], *trace.get("hovertext", [])]:
+                assert "<" not in words.replace("<br>", "")
+
+
+def test_each_part_is_drawn(built):
+    assert titles(read_page(built)) == [
+        "Loss by day", "Skill over running-mean", "MAE by day, estimated and known",
+        "Roles over time", "Evidence by day",
+        "Quarantined rows by day", "Inputs", "Labels inside their interval, by week",
+        "Rows without a label", "Rows and labels by day",
+    ]  # fmt: skip
+
+
+def test_days_whose_labels_never_came_are_a_gap(built):
+    loss = figures_of(read_page(built))["losses-0"]["data"]
+    mean = next(trace for trace in loss if trace["name"] == "running-mean")
+    assert mean["y"][mean["x"].index("2026-01-21")] is None
+    assert "2026-01-22" not in mean["x"]
+
+
+def test_the_same_state_gives_the_same_page(lived, keep, tmp_path):
+    place, now = lived
+    pages = [
+        build(ModelRecord(keep, State(place, "sales"), now), tmp_path / name) for name in "ab"
+    ]
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+@pytest.mark.parametrize("days", [0, 1, 3, 9])
+def test_a_young_keep_has_a_page(days, state, life, keep, tmp_path):
+    now = life(state).live(days)
+    words = " ".join(read_page(build(ModelRecord(keep, state, now), tmp_path)).words)
+    assert ("The model has no champion yet" in words) == (days < 3)
+    assert "No prediction of a champion has met its label yet." in words or days == 9
+
+
+@pytest.mark.parametrize("days", [4, 8, 9, 12])
+def test_no_chart_of_a_young_page_is_empty(days, state, life, keep, tmp_path):
+    """A line without neighbours is a dot, and what has one day only is said in a sentence."""
+    now = life(state).live(days)
+    figures = figures_of(read_page(build(ModelRecord(keep, state, now), tmp_path)))
+    for name, figure in figures.items():
+        if "data" not in figure:
+            continue
+        places = {(x, trace.get("base") and trace["base"][0]) for trace in figure["data"]
+                  for x in trace["x"]}  # fmt: skip
+        assert len(places) > 1, name
+        for trace in figure["data"]:
+            ys = [None, *trace["y"], None] if "mode" in trace else []
+            alone = [i for i in range(1, len(ys) - 1) if ys[i - 1] is None and ys[i + 1] is None]
+            assert not alone or "markers" in trace["mode"], (name, trace["name"])
+
+
+def test_the_head_says_first_what_is_wrong_and_gives_away_no_folder(state, life, keep, tmp_path):
+    source = f"folder:{tmp_path}/inbox/*.csv"
+    settings = keep.model_copy(update={"data": keep.data.model_copy(update={"source": source})})
+    words = read_page(
+        build(ModelRecord(settings, state, life(state).live(9)), tmp_path / "page")
+    ).words
+    asked = [word for word in words if word.endswith("?")]
+    assert asked[:3] == ["Is anything wrong?", "Who is champion?", "How good is it?"]
+    assert words[words.index("Is anything wrong?") + 1 :][:3].count("No open incidents.") == 1
+    assert str(tmp_path) not in " ".join(words)
+    assert "from inbox/*.csv" in " ".join(words)
+
+
+def test_classes_are_reported_by_brier_and_by_errors(state, life, keep, tmp_path):
+    now = life(state, classes=True).live(20)
+    read = read_page(build(ModelRecord(keep, state, now), tmp_path))
+    assert "were wrong, and their Brier score is" in " ".join(read.words)
+    assert "Labels inside their interval, by week" not in titles(read)
+    assert "Certainty and the share that was right, by week" in titles(read)
+
+
+def test_a_lone_candidate_has_a_page(state, keep, tmp_path, lived):
+    state.commit(
+        Changes(
+            "2026-01-01T03:00:00+00:00",
+            candidates=[
+                ModelCandidate(1, "champion", "chacha", None, 9, "2026-01-01T03:00:00+00:00", "x")
+            ],
+            days={("2026-01-01", 1): (2, {"loss": 2.0, "absolute": 2.0, "square": 2.0})},
+            history=[HistoryEntry("2026-01-01T03:00:00+00:00", "created", "1", "the first")],
+        )
+    )
+    words = " ".join(read_page(build(ModelRecord(keep, state, lived[1]), tmp_path)).words)
+    assert "it has no naive baseline to compare with" in words
+
+
+def test_a_thousand_days_are_drawn_by_week(state, life, keep, tmp_path, lived):
+    now = life(state).live(9)
+    later = [(now + timedelta(days=i)).date().isoformat() for i in range(1, 1000)]
+    sums = {"loss": 4.0, "absolute": 2.0, "square": 4.0, "inside": 1.0, "intervals": 1.0}
+    days = {(day, number): (1, sums) for day in later for number in (1, 2, 3)}
+    state.commit(Changes("2028-09-01T03:00:00+00:00", days=days))
+    path = build(ModelRecord(keep, state, now + timedelta(days=1000)), tmp_path)
+    figures = figures_of(read_page(path))
+    assert figures["losses-0"]["title"] == "Loss by week"
+    assert len(figures["losses-0"]["data"][0]["x"]) < 150
+    small = len(path.read_bytes()) - len(read_page(path).packed["plotly"])
+    assert small < 300_000
+    assert json.dumps(figures)

@@ -1,0 +1,257 @@
+"""A live model in any order of what can happen to it: a state machine of Hypothesis."""
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import tempfile
+from collections import Counter
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from benchmarks.drill import _is_worse, _learned, _miscounted, _unlike_their_count
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows import live_update as flow
+from leaseboard.tasks.live import notification, sources
+from leaseboard.tasks.live.erasure import erase
+from leaseboard.tasks.live.promotion import promote_by_hand, roll_back
+from leaseboard.tasks.live.rows import features_of
+from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.live.update import LiveModel
+from leaseboard.tasks.machine.failpoints import POINTS, VARIABLE
+from leaseboard.tasks.models.model import load
+from leaseboard.tasks.serve.champion import Champion
+from leaseboard.tasks.serve.desk import Desk
+from leaseboard.tasks.store.live_tables import in_role
+from tests.machines import run_machine
+from tests.sweep import query
+from tests.tasks.live.world import BEGIN, World
+
+KEEP = """\
+name: sales
+data: {source: "folder:inbox/*.csv", time: when, id: order, target: revenue, label_delay: 1d}
+model: {algorithm: chacha, settings: {b: 2}}
+retrain: {rows: 20, window: 100}
+contract: contract.yaml
+alerts: {webhook: 'http://127.0.0.1:9/'}
+"""
+KILLS = sorted(each for each in POINTS if each.startswith(("store.", "live.")))
+SERVING = ["", "serve.before-log=disk-full", "serve.after-log=raise"]
+
+
+class LiveModelMachine(RuleBasedStateMachine):
+    """Days, labels, faults, kills and people, in any order."""
+
+    def __init__(self):
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp())
+        self.patch = pytest.MonkeyPatch()
+        self.sent, self.kills = self.folder / "sent", 0
+        self.sent.touch()
+        self.patch.setattr(flow, "build", lambda *_: None)
+        self.patch.setattr(notification, "_post", self.post)
+        clock = SimpleNamespace(time=sources.time.time, sleep=lambda _: None)
+        self.patch.setattr(sources, "time", clock)
+        self.world = World(self.folder / "home", KEEP, rows=8, first=40)
+        self.day, self.now = 0, BEGIN + timedelta(days=1, hours=4)
+        self.delivered = set(self.world.day(0, 40)["order"])
+        self.waiting, self.broken = {}, {}
+        self.answered, self.forgotten = set(), set()
+        try:
+            self.update()
+        except BaseException:  # no one tears down what was not made
+            self.patch.undo()
+            raise
+
+    def teardown(self):
+        try:
+            self.nothing_is_lost()
+        finally:
+            self.patch.undo()
+            shutil.rmtree(self.folder)
+
+    def nothing_is_lost(self):
+        for path, frame in self.broken.items():
+            frame.to_csv(path, index=False)
+        self.now += timedelta(days=1)
+        self.update()
+        rows = query(self.folder / "home/state.sqlite",
+                     "select id, label_batch is null from keep_sales_rows")  # fmt: skip
+        expected = self.delivered - self.forgotten
+        assert {each[0] for each in rows} == expected
+        waiting = {each for ids in self.waiting.values() for each in ids}
+        assert {each[0] for each in rows if each[1]} == waiting - self.forgotten
+
+    def post(self, _client, _address, body):
+        with self.sent.open("a") as file:
+            file.write(json.dumps(body) + "\n")
+
+    @property
+    def live(self):
+        return LiveModel.read(self.world.settings, self.world.state)
+
+    def run_update(self):
+        flow.run_update(self.world.settings, self.world.home, self.now, local=True)
+
+    def recount(self):
+        self.before = _learned(self.world.settings, self.world.home)
+
+    # What happens
+
+    @rule(labelled=st.booleans(), renamed=st.sampled_from([False, False, False, True]))
+    def deliver(self, labelled, renamed):
+        """Deliver a day's rows, some without labels, and some under another name of a column."""
+        self.day += 1
+        self.now = max(self.now, BEGIN + timedelta(days=self.day + 1, hours=4))
+        frame = self.world.day(self.day)
+        self.delivered |= set(frame["order"])
+        if not labelled:
+            self.waiting[self.day] = list(frame["order"])
+            frame["revenue"] = float("nan")
+        path = self.world.deliver(self.day, frame.rename(columns={"a": "b"}) if renamed else frame)
+        if renamed:
+            self.broken[path] = frame
+
+    @precondition(lambda self: self.broken)
+    @rule()
+    def fix(self):
+        path, frame = self.broken.popitem()
+        frame.to_csv(path, index=False)
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def deliver_labels(self, data):
+        """Deliver the labels of an earlier day alone, twice in the same file's name or another."""
+        day = data.draw(st.sampled_from(sorted(self.waiting)))
+        del self.waiting[day]
+        self.world.deliver(day, self.world.day(day)[["order", "revenue"]], "-labels")
+
+    @precondition(lambda self: self.day)
+    @rule(data=st.data())
+    def deliver_again(self, data):
+        """Deliver a day once more, in another file and another order, if its labels have come."""
+        days = sorted(set(range(1, self.day + 1)) - self.waiting.keys())
+        if days:
+            day = data.draw(st.sampled_from(days))
+            self.world.deliver(day, self.world.day(day)[::-1], f"-again-{self.now:%j}")
+
+    @rule()
+    def update(self):
+        self.run_update()
+        assert not _is_worse(self.world.settings, self.world.home)
+        assert self.world.state.outbox() == {}
+        self.each_champion_has_its_evidence()
+        if not hasattr(self, "before"):
+            self.recount()
+        opened = [each.subject for each in self.world.state.history() if each.kind == "opened"]
+        messages = [json.loads(line) for line in self.sent.read_text().splitlines()]
+        count = Counter((each["id"], each["status"]) for each in messages)
+        assert sum(status == "opened" for _, status in count) == len(opened)
+        assert sum(count.values()) - len(count) <= self.kills, "sent twice without a kill"
+
+    def each_champion_has_its_evidence(self):
+        """Look at all that became champion by an update: its e-value was enough."""
+        enough = 1 / self.world.settings.compare.alpha
+        kinds = "champion", "rolled back"
+        values = [each.e_value for each in self.world.state.history() if each.kind in kinds]
+        assert all(value is None or value >= enough for value in values)
+
+    @rule(point=st.sampled_from(KILLS), number=st.integers(1, 9))
+    def killed_update(self, point, number):
+        """Update in a fork that is killed at a point, if it passes it so often."""
+        child = os.fork()
+        if not child:
+            os.environ[VARIABLE] = f"{point}=kill@{number}"
+            code = 1
+            try:
+                self.run_update()
+                code = 0
+            finally:
+                os._exit(code)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        assert code in (0, -signal.SIGKILL)
+        self.kills += code != 0
+
+    @rule()
+    def two_updates(self):
+        with self.world.state.update_lock(), pytest.raises(UsageError, match="another update"):
+            self.run_update()
+
+    @rule(days=st.sampled_from([-3, -1, 1, 4]))
+    def clock(self, days):
+        """Move the clock by so many days."""
+        self.now += timedelta(days=days)
+
+    @rule(force=st.booleans())
+    def promote(self, force):
+        with suppress(UsageError), self.world.state.update_lock():  # without a challenger
+            promote_by_hand(
+                self.world.state, self.world.settings.compare.alpha, self.now.isoformat(),
+                anyway=force,
+            )  # fmt: skip
+
+    @rule()
+    def roll_back(self):
+        with suppress(UsageError), self.world.state.update_lock():  # without a previous champion
+            roll_back(self.world.state, self.now.isoformat())
+
+    @rule(data=st.data())
+    def forget(self, data):
+        """Delete a row by its id, and never learn it again."""
+        identity = data.draw(st.sampled_from(sorted(self.delivered)))
+        with self.world.state.update_lock():
+            erase(self.live, [identity], "asked", self.now)
+        self.forgotten.add(identity)
+        self.answered.discard(identity)
+        self.recount()
+
+    @rule(failpoint=st.sampled_from(SERVING), number=st.integers(1, 5))
+    def serve(self, failpoint, number):
+        """Ask for predictions of rows of the next day."""
+        state, live = self.world.state, self.live
+        champion = in_role(state.candidates(), "champion")
+        learned = load(state.model(champion.model), "the champion")
+        snapshot = Snapshot(features_of(live.contract, live.settings.data), learned)
+        version = Champion(snapshot, "sales", "1", str(champion.number), champion.model, 0.0)
+        frame = self.world.day(self.day + 1)[:number]
+        rows = [snapshot.read(row) for row in frame.drop(columns="revenue").to_dict("records")]
+        ids = list(frame["order"])
+        desk = Desk(state, lambda: self.now, lambda _: None)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(VARIABLE, failpoint)
+            try:
+                found = asyncio.run(desk.ask(version, ids, rows, None))
+            except (LeaseboardError, OSError, RuntimeError):
+                assert failpoint
+            else:
+                assert not failpoint
+                assert len(found) == number
+                self.answered |= set(ids) - self.forgotten
+            finally:
+                desk.stop()
+
+    # What holds at any moment
+
+    @invariant()
+    def each_prediction_is_logged(self):
+        state = self.folder / "home/state.sqlite"
+        served = {each for (each,) in query(state, "select id from keep_sales_served")}
+        assert self.answered <= served
+
+    @invariant()
+    def each_label_is_learned_once(self):
+        found = _learned(self.world.settings, self.world.home)
+        assert _miscounted(self.before, found) == 0
+        assert _unlike_their_count(self.world.state) == 0
+
+
+@pytest.mark.slow
+def test_orders():
+    run_machine(LiveModelMachine, 3, 12)

@@ -1,0 +1,145 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live.contract import BatchRules, ColumnRule, Contract, read_contract
+from leaseboard.tasks.live.settings import DataSettings
+from leaseboard.tasks.machine.yaml_files import load_yaml
+
+DATA = DataSettings(source="folder:*.csv", time="day", id="order", target="revenue")
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
+REALS = st.floats(-1e30, 1e30)
+RANGES = st.tuples(REALS, REALS).map(sorted)
+NUMBERS = st.builds(
+    lambda ends, size, **given: ColumnRule(low=ends[0], high=ends[1], size=size, **given),
+    RANGES,
+    st.none() | st.tuples(st.floats(0, 1e30), st.floats(0, 1e30)).map(sorted),
+    kind=st.sampled_from(["number", "integer"]),
+    missing=st.floats(0, 1),
+    required=st.booleans(),
+)
+CATEGORIES = st.builds(
+    ColumnRule,
+    kind=st.just("category"),
+    categories=st.lists(WORDS, min_size=1),
+    closed=st.booleans(),
+)
+DATES = st.builds(ColumnRule, kind=st.sampled_from(["date", "text", "flag"]))
+
+
+@settings(max_examples=50)
+@given(
+    st.dictionaries(WORDS, NUMBERS | CATEGORIES | DATES, min_size=1, max_size=5),
+    st.builds(BatchRules, least=st.integers(0, 9), most=st.none() | st.integers(9)),
+)
+def test_what_is_written_is_read_again(tmp_path_factory, columns, rows):
+    contract = Contract(columns=columns, rows=rows)
+    path = tmp_path_factory.mktemp("contract") / "contract.yaml"
+    path.write_text(contract.to_yaml(), encoding="utf-8")
+
+    assert load_yaml(path, Contract) == contract
+
+
+def test_the_file_says_what_was_seen_next_to_what_is_asked():
+    rule = ColumnRule(kind="number", low=-5, high=20.5)
+    times = BatchRules(time="day", fresh=timedelta(hours=36), most=9)
+    contract = Contract(columns={"day": ColumnRule(kind="date"), "price": rule}, rows=times)
+    frame = pd.DataFrame({"price": [1.0, 3.5], "day": pd.to_datetime(["2026-01-01"] * 2)})
+
+    text = contract.to_yaml(frame)
+
+    assert "  price: {kind: number, low: -5, high: 20.5}  # seen: 1 to 3.5\n" in text
+    assert "rows: {time: day, fresh: 36h, most: 9}\n" in text
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads a text as contract.yaml."""
+
+    def written(text):
+        path = tmp_path / "contract.yaml"
+        path.write_text(text)
+        return read_contract(path, DATA)
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("price", "reported"),
+    [
+        ("{kind: number, low: 3, high: 2}", "low 3 is above high 2: swap them"),
+        ("{kind: text, low: 3}", "low, high and size are of numbers, not of kind text"),
+        ("{kind: category, closed: true}", "name the categories"),
+        ("{kind: number, categories: [a]}", "are of kind category, not number"),
+        ("{kind: number, size: [3, 2]}", "the least and the most"),
+        ("{kind: number, missing: 2}", "columns.price.missing"),
+        ("{kind: numeric}", "unknown value 'numeric'"),
+        ("{kind: number}\n  price: {kind: number}", "key 'price' occurs twice"),
+    ],
+)
+def test_a_contract_that_contradicts_itself_is_one_line(read, price, reported):
+    with pytest.raises(UsageError) as error:
+        read(f"columns:\n  price: {price}\n")
+
+    assert reported in str(error.value)
+    assert "contract.yaml:" in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "reported"),
+    [
+        ("{time: dya}", "unknown column 'dya': did you mean 'day'?"),
+        ("{time: order, fresh: 2d}", "column 'order' is of kind text"),
+        ("{fresh: 2d}", "name the column time"),
+        ("{least: 3, most: 2}", "least 3 is above most 2: swap them"),
+        ("{time: day, fresh: 2}", "such as 7d, 12h or 30m"),
+    ],
+)
+def test_rules_of_batches_contradict_nothing(read, rows, reported):
+    columns = "columns: {day: {kind: date}, order: {kind: text}, revenue: {kind: number}}"
+
+    with pytest.raises(UsageError, match=reported):
+        read(f"{columns}\nrows: {rows}\n")
+
+
+def test_a_contract_knows_the_columns_that_the_live_model_names(read):
+    with pytest.raises(UsageError, match="target: unknown column 'revenue': did you mean 'reven"):
+        read("columns: {day: {kind: date}, order: {kind: text}, revenues: {kind: number}}")
+
+
+@pytest.mark.parametrize("kind", ["number, low: 0", "integer, size: [1, 9]", "text"])
+def test_an_id_is_a_text_for_any_kind(read, kind):
+    order = f"order: {{kind: {kind}}}"
+    found = read(f"columns: {{day: {{kind: date}}, {order}, revenue: {{kind: number}}}}")
+
+    assert found.columns["order"] == ColumnRule(kind="text")
+    assert found.texts == ("order",)
+
+
+def test_an_id_is_never_missing(read):
+    columns = "{day: {kind: date}, order: {kind: text, missing: 0.1}, revenue: {kind: number}}"
+
+    with pytest.raises(UsageError, match=r"columns\.order\.missing: it identifies rows"):
+        read(f"columns: {columns}")
+
+
+def test_labels_that_come_alone_keep_the_rules_of_their_columns(read):
+    columns = "{day: {kind: date}, order: {kind: text}, revenue: {kind: number, missing: 1}}"
+    contract = read(f"columns: {columns}\nrows: {{least: 9}}")
+
+    assert contract.of_labels(DATA) == Contract(
+        columns={name: contract.columns[name] for name in ("order", "revenue")}
+    )
+
+
+def test_the_page_shows_a_contract(read):
+    page = Path(__file__).parents[3] / "docs/how-to/write-a-data-contract.md"
+    contract = read(page.read_text().split("```yaml\n")[1].split("```")[0])
+
+    assert contract.columns["weather"].closed

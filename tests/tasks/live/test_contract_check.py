@@ -1,0 +1,283 @@
+import datetime as dt
+import itertools
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.tasks.live.contract import BatchRules, ColumnRule, Contract
+from leaseboard.tasks.live.contract_check import FEW, check, row_check, stale
+from leaseboard.tasks.live.first_files import infer
+
+NOW = datetime(2026, 1, 31, 12, tzinfo=UTC)
+N = 200
+RULES = {
+    "number": ColumnRule(kind="number", low=-3, high=1e6),
+    "free number": ColumnRule(kind="number", missing=0.5),
+    "integer": ColumnRule(kind="integer", low=0, high=2**60, missing=1),
+    "flag": ColumnRule(kind="flag"),
+    "date": ColumnRule(kind="date", missing=1),
+    "text": ColumnRule(kind="text", missing=1),
+    "open": ColumnRule(kind="category", categories=["a"], missing=1),
+    "closed": ColumnRule(kind="category", categories=["a", "3", "True"], closed=True),
+}
+VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.decimals(allow_nan=False)
+    | st.dates()
+    | st.datetimes()
+    | st.sampled_from(
+        ["a", "3", "3.0", "true", "-3", "1e6", "1e400", "nan", "1_000", " 4 ", "", "2024-02-30",
+         "2024-02-29", "2024-02-29 25:00", "2024-02-29T12:00+01:00", b"a", [1], (), {"a": 1},
+         pd.NA, pd.NaT, np.float32(3.1), np.int8(3), np.bool_(True), np.datetime64("2024-01-01"),
+         np.timedelta64(3, "s"), 2 + 3j, Decimal("NaN")]
+    )
+)  # fmt: skip
+TYPED = {
+    "float64": st.floats(),
+    "float32": st.floats(width=32),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "uint64": st.integers(0, 2**64 - 1),
+    "Int64": st.none() | st.integers(-9, 9),
+    "bool": st.booleans(),
+    "datetime64[us]": st.none() | st.datetimes(),
+    "str": st.none() | st.sampled_from(["a", "3", "x", "true", "2024-02-29"]),
+    "category": st.none() | st.sampled_from(["a", "3"]),
+}
+
+
+def frame(n=N, seed=0):
+    """Return a shop's days: honest rows."""
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame({
+        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(n) * 3, "h"),
+        "price": generator.lognormal(3, 0.5, n),
+        "temperature": generator.normal(8, 6, n),
+        "pieces": generator.poisson(4, n),
+        "weather": generator.choice(["sun", "rain"], n),
+        "revenue": generator.lognormal(5, 1, n),
+    })  # fmt: skip
+
+
+@pytest.fixture
+def contract():
+    return infer(frame(), time="day", target="revenue")
+
+
+def keys(remarks):
+    return [remark.key for remark in remarks]
+
+
+def agree(name, column):
+    """Return whether a file and as many requests are judged alike."""
+    contract = Contract(columns={name: RULES[name]})
+    reason = row_check(contract)
+
+    found = check(contract, pd.DataFrame({name: column}), now=NOW)
+
+    reported = [(row, reason({name: value})) for row, value in enumerate(column)]
+    assert found.breaks == ()
+    assert [(each.position, each.column) for each in found.quarantined] == [
+        (row, name) for row, why in reported if why is not None
+    ]
+    for each in found.quarantined:  # a request is quoted to its caller, a file to no one
+        why = reported[each.position][1]
+        assert why.startswith(f"{name} ")
+        assert why.endswith(each.reason.removeprefix(name))
+    assert found.rows.index.tolist() == [row for row, why in reported if why is None]
+
+
+@given(st.sampled_from([*RULES]), st.lists(VALUES, max_size=FEW - 1))
+def test_a_file_and_a_request_are_judged_alike(name, values):
+    agree(name, pd.Series(values, dtype=object))
+
+
+@given(st.sampled_from([*RULES]), st.sampled_from([*TYPED]), st.data())
+def test_a_file_may_have_any_type(name, dtype, data):
+    agree(name, pd.Series(data.draw(st.lists(TYPED[dtype], max_size=FEW - 1)), dtype=dtype))
+
+
+def test_rows_that_conform_have_the_types_of_the_contract():
+    given_rows = pd.DataFrame({
+        "number": ["1.5", 2, Decimal(3)],
+        "integer": [1, 2.0, "3"],
+        "flag": ["true", False, 1],
+        "date": ["2024-02-29", dt.date(2024, 3, 1), None],
+        "text": ["a", 3.0, None],
+        "new": [1, 2, 3],
+    })  # fmt: skip
+    contract = Contract(columns={name: RULES[name] for name in given_rows if name in RULES})
+
+    rows = check(contract, given_rows, now=NOW).rows
+
+    assert rows["number"].tolist() == [1.5, 2, 3]
+    assert rows["integer"].dtype == np.float64, "the same where one is missing"
+    assert rows["flag"].tolist() == [1.0, 0.0, 1.0]
+    assert rows["date"].dtype == "datetime64[us]"
+    assert rows["date"].dt.day.tolist()[:2] == [29, 1]
+    assert rows["text"].tolist() == ["a", "3", None]
+    assert "new" not in rows
+
+
+def test_honest_rows_are_all_kept(contract):
+    found = check(contract, frame(seed=1), now=NOW)
+
+    assert (len(found.rows), found.quarantined, found.breaks, found.remarks) == (N, (), (), ())
+
+
+def test_a_row_that_breaks_a_rule_is_quarantined_and_the_others_stay(contract):
+    rows = frame(seed=1).astype({"price": object})
+    rows.loc[[3, 7], "price"] = [1e6, "free"]
+
+    found = check(contract, rows, now=NOW)
+
+    assert found.quarantined == (
+        (3, "price", "price is above 550"), (7, "price", "price is not a number")
+    )  # fmt: skip
+    assert found.rows.index.tolist() == [row for row in range(N) if row not in (3, 7)]
+    assert found.rows["price"].dtype == np.float64
+
+
+def test_a_changed_unit_is_one_fault_of_the_column(contract):
+    columns = ["price", "temperature", "pieces", "revenue"]
+    for column, factor, seed in itertools.product(columns, (1000, 0.001), (1, 2, 3)):
+        rows = frame(24, seed=seed)
+        rows[column] = rows[column] * factor
+        found = check(contract, rows, now=NOW)
+        (fault,) = found.breaks
+        assert repr(column) in fault.text
+        assert (found.quarantined, len(found.rows)) == ((), 0)
+
+
+def test_a_renamed_column_is_reported_with_the_nearest_new_name(contract):
+    rows = frame().rename(columns={"temperature": "temp"}).assign(tempo="word", x=1.0)
+    found = check(contract, rows, now=NOW)
+    assert found.breaks[0].text == (  # tempo holds words
+        "no column 'temperature': 'temp' is new, rename it back, or fix the contract"
+    )
+
+
+def test_a_target_may_be_absent_and_is_reported_if_it_is_renamed(contract):
+    absent = check(contract, frame().drop(columns="revenue"), now=NOW)
+    renamed = check(contract, frame().rename(columns={"revenue": "Revenue"}), now=NOW)
+
+    assert (absent.breaks, absent.remarks) == ((), ())
+    assert renamed.breaks == ()
+    assert keys(renamed.remarks) == ["column Revenue", "column revenue"]
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rows: rows.assign(price=None), "missing price"),
+        (lambda rows: rows.drop(columns="price"), "column price"),
+        (lambda rows: rows.assign(price="dear"), "values of price"),
+        (lambda rows: rows.assign(day=None), "missing day"),
+        (lambda rows: pd.concat([rows, rows[["price"]]], axis=1), "column price"),
+    ],
+)
+def test_what_would_spoil_a_model_breaks_the_batch(contract, change, key):
+    found = check(contract, change(frame()), now=NOW)
+
+    assert keys(found.breaks) == [key]
+    assert "\n" not in found.breaks[0].text
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (lambda rows: rows.assign(wind=1.0), "column wind"),
+        (lambda rows: rows[-3:], "number of rows"),
+        (lambda rows: rows.iloc[::-1], "order of day"),
+        (lambda rows: rows.assign(day=rows["day"] - timedelta(days=9)), "age of day"),
+        (lambda rows: rows.assign(day=rows["day"] + timedelta(days=9)), "future day"),
+    ],
+)
+def test_what_is_odd_is_reported_and_ingested(contract, change, key):
+    rules = BatchRules(time="day", fresh=timedelta(days=8), least=4, most=2 * N)
+    expecting = contract.model_copy(update={"rows": rules})
+    given_rows = change(frame())
+
+    found = check(expecting, given_rows, now=NOW)
+
+    assert keys(found.remarks) == [key]
+    assert len(found.rows) == len(given_rows)
+
+
+def test_words_that_are_new_are_taken_unless_the_set_is_closed(contract):
+    rows = frame().assign(weather=["snow"] * 3 + ["sun"] * (N - 3))
+    weather = contract.columns["weather"].model_copy(update={"closed": True})
+    closed = Contract(columns={**contract.columns, "weather": weather})
+
+    assert check(contract, rows, now=NOW).quarantined == ()
+    assert check(closed, rows, now=NOW).quarantined[2] == (
+        2, "weather", "weather is not one of rain, sun"
+    )  # fmt: skip
+
+
+def test_a_request_without_a_column_that_is_required_is_refused(contract):
+    row = frame().iloc[0].to_dict()
+    without = {name: value for name, value in row.items() if name not in ("price", "revenue")}
+
+    assert row_check(contract)(row) is None
+    assert row_check(contract)({**without, "price": 3, "unknown": []}) is None
+    assert row_check(contract)(without) == "no column 'price'"
+
+
+def test_times_without_a_zone_are_utc(contract):
+    rules = BatchRules(time="day", fresh=timedelta(hours=2))
+    expecting = contract.model_copy(update={"rows": rules})
+
+    assert stale(expecting, datetime(2026, 1, 31, 10), NOW) is None
+    assert stale(expecting, datetime(2026, 1, 31, 9, 59), NOW).text == (
+        "the newest day is 2026-01-31 09:59 UTC, that is 2:01:00 ago: at most 2h is fresh"
+    )
+
+
+def test_an_empty_batch_is_not_a_fault(contract):
+    found = check(contract, frame()[:0], now=NOW)
+
+    assert (len(found.rows), found.quarantined, found.breaks) == (0, (), ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "plain"),
+    [
+        ("number", pd.Series(pd.to_timedelta([90, 30], "s")), [90.0, 30.0]),
+        ("number", pd.Series([90, 30], dtype="duration[ms][pyarrow]"), [0.09, 0.03]),
+        ("number", pd.Series([Decimal("1.5"), None], dtype=pd.ArrowDtype(pa.decimal128(5, 2))),
+         [1.5, np.nan]),
+        ("number", pd.Series([dt.time(0, 1), None], dtype=pd.ArrowDtype(pa.time64("us"))),
+         [60.0, np.nan]),
+        ("number", pd.arrays.SparseArray([0.0, 2.0]), [0.0, 2.0]),
+        ("date", pd.Series(pd.period_range("2024-03", periods=2, freq="M")),
+         [pd.Timestamp("2024-03-01"), pd.Timestamp("2024-04-01")]),
+        ("date", pd.Series([dt.date(2024, 3, 1), None], dtype=pd.ArrowDtype(pa.date32())),
+         [pd.Timestamp("2024-03-01"), pd.NaT]),
+        ("text", pd.Series(["a", None], dtype=pd.ArrowDtype(pa.string())), ["a", None]),
+        ("text", pd.Series(pd.interval_range(0, 2)), ["(0, 1]", "(1, 2]"]),
+    ],
+)  # fmt: skip
+def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
+    """A batch is read by the table of types that `learn` reads a file by."""
+    rows = pd.DataFrame({"x": typed})
+    held = check(Contract(columns={"x": ColumnRule(kind=kind, missing=1)}), rows, now=NOW)
+    assert held.breaks == held.quarantined == ()
+    wanted = pd.Series(plain, name="x", dtype=object if kind == "text" else None)
+    pd.testing.assert_series_equal(held.rows["x"], wanted, check_dtype=False)
+    assert infer(rows.assign(y=1.0), target="y").columns["x"].kind in (kind, "category")
+
+
+def test_a_column_of_no_type_breaks_its_rule_and_no_update():
+    lists = pd.Series([[1]] * 2, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
+    contract = Contract(columns={"x": ColumnRule(kind="number")})
+    held = check(contract, pd.DataFrame({"x": lists}), now=NOW)
+    assert [each.reason for each in held.quarantined] == ["x is not a number"] * 2

@@ -1,0 +1,203 @@
+"""Updates of a live model: every row once, in order, after any failure; and what is reported."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.flows import live_update as flow
+from leaseboard.tasks.live import cycle
+from leaseboard.tasks.live.first_files import write_contract
+from tests.repeated import REPEATED, assert_flat
+from tests.tasks.live.world import BEGIN, KEEP, World, models, opened
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+def test_a_week_of_a_stream(make_world):
+    world = make_world("week", first=600)
+    world.live(0, 7)
+    candidates = world.state.candidates()
+    assert [(each.role, each.name) for each in candidates[:3]] == [
+        ("champion", "chacha"),
+        ("reference", "running-mean"),
+        ("reference", "last-label"),
+    ]
+    assert candidates[0].learned == 600 + 7 * 20
+    assert candidates[3].role == "challenger", "five days are over"
+    days = world.state.days()
+    assert {each["day"] for each in days} == {f"2026-01-{n:02}" for n in range(2, 9)}
+    losses = {n: sum(e["sums"]["loss"] for e in days if e["candidate"] == n) for n in (1, 2, 3)}
+    assert losses[1] < 0.5 * losses[2]
+    assert opened(world) == []
+
+
+def test_flags_are_predicted_as_the_classes_that_they_are(world):
+    for number in range(3):
+        frame = world.day(number, 100)
+        world.deliver(number, frame.assign(revenue=frame["a"] > 0))
+    (world.home / "contract.yaml").unlink()
+    write_contract(world.settings, BEGIN + timedelta(days=1))
+    world.update(3)
+    wrong = {e["day"]: e["sums"]["error"] for e in world.state.days() if e["candidate"] == 1}
+    assert wrong["2026-01-03"] < 40, "of 100"
+    assert set(json.loads(world.state.labelled_rows(1)[0].predictions)["1"]) == {"True", "False"}
+
+
+def test_the_same_world_twice_learns_the_same(make_world):
+    first, second = make_world("first"), make_world("second")
+    for each in (first, second):
+        each.live(0, 6)
+    assert models(first) == models(second)
+    assert first.state.days() == second.state.days()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "step", ["validate", "join_labels", "train", "commit", "evaluate", "close"]
+)
+def test_an_update_that_dies_anywhere_is_made_good(make_world, monkeypatch, step):
+    whole, broken = make_world("whole"), make_world("broken")
+    for number in range(7):
+        for each in (whole, broken):
+            if number:
+                each.deliver(number, each.day(number))
+        whole.update(number)
+        with monkeypatch.context() as patch:
+            patch.setattr(cycle, step, lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                broken.update(number)
+        broken.update(number)
+    assert models(broken) == models(whole)
+    assert broken.state.days() == whole.state.days()
+    assert any("the update failed" in each for each in opened(broken))
+    assert opened(whole) == []
+
+
+def test_many_batches_at_once_are_as_one_after_the_other(make_world):
+    daily, late = make_world("daily"), make_world("late")
+    daily.live(0, 4)
+    for number in range(1, 5):
+        late.deliver(number, late.day(number))
+    late.update(4)
+    assert models(late)[1] == models(daily)[1]
+
+
+def test_labels_that_come_later_meet_their_predictions(make_world):
+    world = make_world("late")
+    world.live(0, 2)
+    frame = world.day(3)
+    world.deliver(3, frame.assign(revenue=None))
+    world.update(3)
+    assert world.state.candidates()[0].learned == 60 + 40
+    assert len(world.state.unlabelled_rows()) == 20
+    world.deliver(4, frame[["order", "revenue"]], "-labels")
+    world.update(4)
+    assert world.state.unlabelled_rows() == []
+    assert world.state.candidates()[0].learned == 60 + 60
+    assert {each["day"] for each in world.state.days()} >= {"2026-01-04"}
+
+
+def test_labels_that_do_not_come_are_reported_once(world):
+    world.live(0, 1)
+    world.deliver(2, world.day(2).assign(revenue=None))
+    world.update(2)
+    for number in (3, 4, 5):
+        world.deliver(number, world.day(number))
+        world.update(number)
+    reported = [each for each in opened(world) if "wait for their 'revenue'" in each]
+    assert len(reported) == 1
+
+
+def test_a_clock_that_goes_back_is_reported_and_not_followed(world):
+    world.live(0, 3)
+    world.deliver(4, world.day(4))
+    world.update(-30)
+    assert any("its clock says 2025-12" in each for each in opened(world))
+    assert str(world.lifecycle.last_update).startswith("2026-01-05")
+    assert models(world)[1][1] == 60 + 80
+
+
+class RankWorld(World):
+    """The same days, of which it is asked whether revenue was high; at first it never is."""
+
+    def day(self, number, rows=None):
+        """Return the rows of a day."""
+        frame = super().day(number, rows)
+        high = (frame["revenue"] > 102) & (number > 0)
+        return frame.assign(revenue=high.map({True: "high", False: "low"}))
+
+
+ABC = KEEP.replace(
+    "{algorithm: chacha, settings: {b: 3}}",
+    """
+  algorithm: abc
+  settings:
+    configurations:
+      - {learner: LogisticRegression, C: 0.1}
+      - {learner: LogisticRegression, C: 10.0}
+""",
+).replace("every: 5d", "rows: 40")
+
+
+APPLE = KEEP.replace("chacha, settings: {b: 3}", "apple").replace("every: 5d", "rows: 40")
+
+
+@pytest.mark.parametrize("keep", [ABC, APPLE])
+def test_what_is_made_on_a_window_begins_with_two_classes_and_is_made_again(tmp_path, keep):
+    world = RankWorld(tmp_path / "ranks", keep=keep, first=60)
+    world.live(0, 0)
+    assert world.state.candidates() == [], "all are low: there is nothing to learn"
+    contract = world.home / "contract.yaml"
+    text = contract.read_text().replace("categories: [low]", "categories: [high, low]")
+    contract.write_text(text)
+    world.live(1, 4)
+    candidates = world.state.candidates()
+    assert (candidates[0].role, candidates[0].learned) == ("champion", 80)
+    assert any(each.role == "challenger" for each in candidates)
+    days = world.state.days()
+    error = {n: sum(e["sums"]["error"] for e in days if e["candidate"] == n) for n in (1, 2)}
+    assert error[1] < error[2]
+
+
+def test_abc_of_numbers_is_one_line_at_each_update(make_world):
+    world = make_world("numbers")
+    file = world.home / "sales.yaml"
+    file.write_text(ABC)
+    with pytest.raises(UsageError, match="'revenue' holds numbers, and abc selects"):
+        world.update(0)
+
+
+def test_what_happened_is_announced_once_and_in_flow_runs_alone(world, monkeypatch):
+    from leaseboard.flows import live_flow as announcing
+
+    reported = []
+    monkeypatch.setattr(announcing, "announce", lambda _, news, __: reported.append(len(news)))
+    world.live(0, 1)
+    assert reported == [], "no flow run: nothing is reported"
+    monkeypatch.setattr(flow, "current_run", lambda: "f-1")
+    world.deliver(2, world.day(2).drop(columns="a"))
+    world.update(2)
+    assert reported == [1], "what happened before was not to be reported"
+    world.update(2)
+    assert reported == [1]
+
+
+@REPEATED
+def test_updates_leave_no_file_open_and_no_memory(world, times):
+    assert_flat(lambda number: world.live(number, number), times)
+
+
+@pytest.mark.parametrize(("count", "more"), [(1, ""), (2, ", and 1 more"), (4, ", and 3 more")])
+def test_one_incident_counts_all_that_is_unlike_the_days_before(count, more):
+    raised = []
+    update = SimpleNamespace(incident=lambda *given: raised.append(given))
+    alarms = [SimpleNamespace(what=f"column {number} moved") for number in range(count)]
+    cycle._raise_alarm(update, SimpleNamespace(made_champion=False), "drift", "Monday", alarms)
+    cycle._raise_alarm(update, SimpleNamespace(made_champion=True), "drift", "Monday", alarms)
+
+    assert raised == [("alarm", "drift", f"Monday: column 0 moved{more}")]

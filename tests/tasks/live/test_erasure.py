@@ -1,0 +1,148 @@
+"""Rows that are deleted, by age or by id: nothing of them stays, and the record says so."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live.erasure import erase
+from leaseboard.tasks.live.page import status
+from leaseboard.tasks.live.page.data import storage
+from leaseboard.tasks.live.record import ModelRecord
+from leaseboard.tasks.live.settings import read_settings
+from leaseboard.tasks.live.update import LiveModel
+from tests.tasks.live.world import BEGIN, KEEP
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+NOW = BEGIN + timedelta(days=30)
+
+
+def live_of(world):
+    return LiveModel.read(world.settings, world.state, world.home / "sales.yaml")
+
+
+def has(identity, state):
+    """Return whether an id is anywhere in the state."""
+    return re.search(rf"(?<![\d-]){identity}(?![\d-])", texts(state)) is not None
+
+
+def texts(state):
+    """Return all texts and models in the state."""
+    found = []
+    with state.connected() as connection:
+        for table in state.tables.values():
+            for row in connection.execute(table.select()):
+                found += [str(value) for value in row]
+    return "\n".join(found)
+
+
+def serve(world, *ids, day=NOW):
+    world.state.log_served([
+        {"id": each, "at": day.isoformat(), "snapshot": "a/1", "level": None, "prediction": "1"}
+        for each in ids
+    ])  # fmt: skip
+
+
+def test_nothing_of_an_id_stays_and_it_is_not_learned_again(make_world):
+    worlds = [make_world(name) for name in ("with", "without")]
+    for world in worlds:
+        world.live(0, 0)
+        frame = world.day(1)
+        late = frame["revenue"].where(frame["order"] != "1-3")
+        world.deliver(1, frame.assign(revenue=late))
+        world.update(1)
+    world, control = worlds
+    champion = world.state.candidates()[0].model
+    broken = world.day(2).assign(order="1-3", a="broken")[:1]
+    world.deliver(2, broken, "broken")
+    world.update(2)
+    serve(world, "1-3", "1-4")
+    world.state.post([{"id": "1-3", "at": NOW.isoformat(), "label": "1.0"}])
+    assert has("1-3", world.state)
+    assert b"1-3" in world.state.model(champion), "its prediction waits for its label"
+
+    said = erase(live_of(world), ["1-3", "0-5"], "a customer asked", NOW)
+    assert said.startswith(
+        "2 rows, 1 quarantined rows, 1 logged predictions, 1 posted labels deleted by id: a"
+        " customer asked, by "
+    )
+    assert [has(each, world.state) for each in ("1-3", "0-5", "1-4")] == [False, False, True]
+    assert b"1-3" not in world.state.model(world.state.candidates()[0].model)
+
+    again = world.day(1)  # with the label that was missing
+    for each in worlds:
+        each.deliver(3, again if each is world else again[again["order"] != "1-3"], "again")
+    world.state.post([{"id": "1-3", "at": BEGIN.isoformat(), "label": "1.0"}])
+    world.deliver(3, broken.assign(shop="x"), "broken")
+    assert world.update(11).counts["erased"] == 2, "in a file, and posted"
+    control.update(11)
+    assert not has("1-3", world.state)
+    learned = [each.state.candidates()[0].learned for each in worlds]
+    assert learned[0] == learned[1] == 79
+    assert world.state.posted() == []
+
+    record = ModelRecord(world.settings, world.state, NOW)
+    assert said in status(record)
+    assert storage(record).tables[1].frame["What"].tolist() == [said]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("when", [None, "90d", "3d"])
+def test_old_rows_are_deleted_by_retention_and_the_rest_goes_on(make_world, when):
+    keep = KEEP + (f"retention: {when}\n" if when else "")
+    world, control = make_world("with", keep=keep), make_world("without")
+    for number in range(8):
+        for each in (world, control):
+            each.live(number, number)
+        serve(world, f"{number}-1", day=BEGIN + timedelta(days=number))
+    days = {row.day for row in world.state.labelled_rows(1000)}
+    kinds = [each.kind for each in world.state.history()]
+    assert world.roles() == control.roles()
+    assert world.state.candidates()[0].learned == 60 + 7 * 20
+    assert world.state.days() == control.state.days()
+    if when != "3d":
+        assert min(days) == "2026-01-01"
+        assert "deleted by age" not in kinds
+        return
+    assert min(days) == "2026-01-06", "the update was at 4 o'clock of the ninth"
+    assert world.state.counts()["served"] == 3
+    assert kinds.count("deleted by age") >= 4
+    what = next(each.what for each in world.state.history() if each.kind == "deleted by age")
+    assert what.startswith("60 rows")
+    assert "deleted before 2026-01-02: retention 3d, by " in what
+    world.deliver(9, world.day(0, 60), "again")
+    found = world.update(9)
+    assert found.counts.get("new", 0) == 0, "a deleted day that arrives again is not learned again"
+
+
+def test_old_rows_are_deleted_also_when_nothing_new_comes(make_world):
+    world = make_world("one", keep=KEEP + "retention: 10d\n")
+    world.live(0, 0)
+    assert world.state.counts()["rows"] == 60
+    world.update(40)
+    assert world.state.counts()["rows"] == 0
+    assert world.state.candidates()[0].learned == 60
+
+
+def test_what_cannot_be_deleted_is_one_line(world):
+    world.live(0, 0)
+    path = world.home / "sales.yaml"
+    path.write_text(KEEP + "retention: 12h\n")
+    with pytest.raises(
+        UsageError, match="retention 12h is below 1d: a day, and as long as labels"
+    ):
+        read_settings(path)
+    path.write_text(KEEP.replace("id: order, ", ""))
+    with pytest.raises(UsageError, match=r"the live model 'sales' has no id: set data.id, or"):
+        erase(live_of(world), ["a"], "why", NOW)
+
+
+def test_an_id_that_never_came_is_not_learned_later(world):
+    world.live(0, 0)
+    assert erase(live_of(world), ["1-1"], "why", NOW).startswith("nothing deleted by id: why")
+    world.deliver(1, world.day(1))
+    assert world.update(1).counts == {"new": 19, "labels": 19, "repeated": 0, "quarantined": 0,
+                                      "erased": 1}  # fmt: skip

@@ -1,0 +1,103 @@
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.tasks.fetch import cache
+from leaseboard.tasks.live.contract import ColumnRule
+from leaseboard.tasks.live.contract_check import check
+from leaseboard.tasks.live.first_files import WHOLE, infer
+
+NOW = datetime(2026, 1, 31, tzinfo=UTC)
+N = WHOLE
+
+
+@pytest.fixture
+def frame():
+    generator = np.random.default_rng(0)
+    return pd.DataFrame({
+        "order": np.arange(N),
+        "day": pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(N) // 100, "D"),
+        "price": generator.uniform(1, 9, N).round(2),
+        "pieces": generator.poisson(4, N),
+        "vip": generator.random(N) < 0.1,
+        "weather": generator.choice(["sun", "rain"], N),
+        "note": [f"note {row}" for row in range(N)],
+        "empty": [np.nan] * N,
+        "shop": 3,
+        "revenue": generator.lognormal(5, 1, N),
+    })  # fmt: skip
+
+
+def test_each_column_gets_the_rule_of_its_kind(frame):
+    found = infer(frame, time="day", id="order", target="revenue", batches=[90, 100]).columns
+
+    kinds = {name: rule.kind for name, rule in found.items()}
+    assert kinds == {
+        "order": "text", "day": "date", "price": "number", "pieces": "integer", "vip": "flag",
+        "weather": "category", "note": "text", "empty": "text", "shop": "integer",
+        "revenue": "number",
+    }  # fmt: skip
+    assert found["order"] == ColumnRule(kind="text")
+    assert found["price"] == ColumnRule(
+        kind="number", low=-79, high=89, size=[0.16, 150], missing=0.05
+    )
+    assert found["weather"].categories == ["rain", "sun"]
+    assert found["shop"] == ColumnRule(kind="integer", missing=0.05)
+    assert (found["revenue"].missing, found["revenue"].required) == (1, False)
+
+
+def test_a_batch_may_have_a_third_or_thrice_the_rows(frame):
+    rows = infer(frame, time="day", target="revenue", batches=[90, 100]).rows
+
+    assert (rows.time, rows.least, rows.most, rows.fresh) == ("day", 30, 300, None)
+
+
+def test_rows_may_be_twice_as_old_as_the_first_ones(frame):
+    assert infer(frame, time="day", target="revenue", now=NOW).rows.fresh == timedelta(days=2)
+
+
+def test_a_file_may_come_a_day_after_the_one_before():
+    """However fresh the first one is: the next comes tomorrow."""
+    frame = pd.DataFrame({"day": pd.date_range("2026-01-31", periods=48, freq="30min"), "y": 1.0})
+    now = datetime(2026, 2, 1, tzinfo=UTC)
+
+    assert infer(frame, time="day", target="y", now=now).rows.fresh == timedelta(days=1)
+
+
+def test_few_rows_say_nothing_of_fractions(frame):
+    assert infer(frame[:100], target="revenue").columns["pieces"].kind == "number"
+
+
+def test_more_is_missing_at_times(frame):
+    frame.loc[: N // 4 - 1, "price"] = np.nan
+
+    assert infer(frame, target="revenue").columns["price"].missing == 0.55
+
+
+@pytest.mark.parametrize("factor", [2, 10])
+def test_what_only_grows_may_grow_on_and_a_changed_unit_is_outside(factor):
+    counts = pd.DataFrame({"count": np.arange(500.0), "y": 1.0})
+    contract = infer(counts, target="y")
+
+    assert check(contract, counts * factor, now=NOW).breaks == ()
+    assert check(contract, counts[9:] * factor * 1000, now=NOW).breaks != ()
+
+
+@pytest.mark.mirror
+@pytest.mark.parametrize("name", ["42713", "151"])
+def test_honest_rows_of_drifting_data_are_kept(mirror, name):
+    """Bike sharing and electricity in the order of time; the first tenth says what is right."""
+    frame = cache.table_of(cache.mirrored([mirror])[name]).frame
+    first, later = np.split(np.arange(len(frame)), [len(frame) // 10])
+    contract = infer(frame.iloc[first], target=frame.columns[-1])
+
+    for start in range(0, len(later), 480):
+        found = check(contract, frame.iloc[later[start : start + 480]], now=NOW)
+        assert (found.quarantined, found.breaks) == ((), ())
+
+
+def test_ids_beyond_the_exact_reals_are_texts():
+    frame = pd.DataFrame({"order": [2**53 + 1, 2**53 + 2], "y": [1.0, 2.0]})
+    assert infer(frame, id="order", target="y").columns["order"].kind == "text"

@@ -1,0 +1,155 @@
+"""What is wrong with a day: reported as one incident, and not learned."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+
+from leaseboard.flows import live_update as flow
+from leaseboard.tasks.live.lifecycle import DoubtfulDay
+from leaseboard.tasks.live.training import rows_to_learn
+from leaseboard.tasks.live.update import Work, open_update
+from tests.tasks.live.world import KEEP, World, models, opened
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+@pytest.fixture(scope="module")
+def three_weeks(tmp_path_factory):
+    """Return a world with a large first file and three weeks of days."""
+    world = World(tmp_path_factory.mktemp("weeks") / "world", first=300)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(flow, "build", lambda *_: None)
+        world.live(0, 20)
+    return world
+
+
+@pytest.fixture
+def lived(three_weeks, tmp_path):
+    """Return that world, to go on with."""
+    return three_weeks.copied(tmp_path / "lived")
+
+
+@pytest.mark.slow
+def test_wrong_labels_of_a_day_are_reported_and_not_learned(lived):
+    learned = models(lived)[1][1]
+    wrong = lived.day(21)
+    lived.deliver(21, wrong.assign(revenue=1.5 * wrong["revenue"] - 90))
+    lived.update(21)
+    assert any(each.startswith("2026-01-22") for each in opened(lived))
+    assert models(lived)[1][1] == learned, "they wait"
+    lived.live(22, 22)
+    assert models(lived)[1][1] == learned + 20, "the next day's alone"
+    assert [each.kind for each in lived.state.history()].count("left out") == 1
+
+
+def test_flags_are_monitored_by_their_shares(make_world):
+    world = make_world("flags")
+    for number in range(4):
+        frame = world.day(number)
+        flags = (frame["a"] > 0).astype(object)
+        flags[0] = None
+        world.deliver(number, frame.assign(flag=flags))
+        if not number:
+            path = world.home / "contract.yaml"
+            rule = "columns:\n  flag: {kind: flag, missing: 0.5}\n"
+            path.write_text(path.read_text().replace("columns:\n", rule))
+        world.update(number)
+    seen = world.lifecycle.monitored.inputs.values
+    assert [name for name in seen if name.startswith("flag: ")] == [
+        "flag: missing", "flag: commonest", "flag: other",
+    ]  # fmt: skip
+
+
+def in_two(frame):
+    """Return a day's rows in two batches."""
+    return frame.iloc[::2], frame.iloc[1::2]
+
+
+def test_an_incident_names_the_file_that_was_given(world):
+    for file, reported in ((world.home / "my sales.yml", f"'{world.home}/my sales.yml'"),
+                       (None, "sales.yaml")):  # fmt: skip
+        with world.state.update_lock():
+            update = open_update(world.settings, world.state, datetime.now(UTC), file)
+        update.incident("alarm", "labels", "odd")
+        assert update.found[-1].command == f"leaseboard live status {reported}"
+
+
+@pytest.mark.slow
+def test_a_day_in_many_batches_is_one_point_of_the_monitor(make_world):
+    whole, split = make_world("whole"), make_world("split")
+    for number in range(22):
+        frame = whole.day(number)
+        if number:
+            whole.deliver(number, frame)
+            for part, rows in zip("ab", in_two(frame), strict=True):
+                split.deliver(number, rows, part)
+        whole.update(number)
+        split.update(number)
+    seen, alike = (each.lifecycle.monitored for each in (split, whole))
+    assert seen.inputs.days == alike.inputs.days
+    assert seen.outcomes.rows[-10:] == [20] * 10
+    for name in ("a: middle", "shop: commonest"):
+        assert seen.inputs.values[name] == pytest.approx(alike.inputs.values[name], nan_ok=True)
+
+
+def test_wrong_labels_of_a_day_in_two_batches_are_not_learned_either(lived):
+    learned = models(lived)[1][1]
+    wrong = lived.day(21)
+    wrong["revenue"] = 1.5 * wrong["revenue"] - 90
+    for part, rows in zip("ab", in_two(wrong), strict=True):
+        lived.deliver(21, rows, part)
+    lived.update(21)
+    assert models(lived)[1][1] == learned, "a day that goes on confirms nothing"
+    lived.live(22, 22)
+    assert models(lived)[1][1] == learned + 20, "the next day's alone"
+
+
+def test_a_challenger_does_not_learn_what_was_left_out(lived):
+    wrong = lived.day(21)
+    lived.deliver(21, wrong.assign(revenue=1.5 * wrong["revenue"] - 90))
+    lived.update(21)
+    lived.live(22, 26)
+    (happened,) = [each for each in lived.state.history() if each.kind == "left out"]
+    created = [each for each in lived.state.candidates() if each.created > happened.at][-1]
+    with lived.state.update_lock():
+        left = set(lived.lifecycle.left_out)
+    assert left == {f"21-{i}" for i in range(20)}
+    labelled = lived.state.labelled_rows(200)
+    window = [row.id for row in labelled if row.day < created.created[:10]]
+    assert left & set(window), "the window reaches so far"
+    assert created.learned <= len(labelled) - 20
+
+
+def test_a_world_that_has_changed_is_learned_a_day_later(lived):
+    learned = models(lived)[1][1]
+    due = {21: 0, 22: 40, 23: 60, 24: 80, 25: 100}
+    for number, more in due.items():
+        frame = lived.day(number)
+        lived.deliver(number, frame.assign(revenue=200 - frame["revenue"] + 40))
+        lived.update(number)
+        assert models(lived)[1][1] == learned + more
+    assert "left out" not in {each.kind for each in lived.state.history()}
+
+
+def test_a_past_that_is_odd_raises_no_alarm(make_world):
+    world = make_world("past")
+    frames = [world.day(n) for n in range(1, 25)]
+    frames[20]["revenue"] *= 2
+    world.deliver(0, pd.concat(frames))
+    world.update(24)
+    assert opened(world) == []
+
+
+def test_held_rows_that_the_window_has_left_stop_nothing(make_world):
+    text = KEEP.replace("window: 200", "window: 30").replace("every: 5d, ", "")
+    world = make_world("narrow", first=300, keep=text)
+    world.live(0, 1)
+    with world.state.update_lock():
+        update = world.open_update(world.state)
+        update.lifecycle.doubtful = DoubtfulDay("2026-01-01", ["0-0", "1-18"])
+        work = Work(None, None, doubtful={"2026-01-02": True})  # the second of such days
+        work.labelled = update.state.labelled_rows(1)
+        assert [row.id for row in rows_to_learn(update, work)] == ["1-18", "1-19"]

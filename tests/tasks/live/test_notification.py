@@ -1,0 +1,233 @@
+"""Letters reach a server on loopback; one that no one takes is kept, and costs little time."""
+
+import json
+import socket
+import threading
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live.incidents import Incident, reconcile
+from leaseboard.tasks.live.notification import (
+    check_addresses,
+    deliver,
+    outbox_of,
+    shown,
+    undelivered,
+)
+from leaseboard.tasks.live.settings import AlertSettings
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@contextmanager
+def server(status=200, before=lambda: None):
+    """Yield a webhook's address, and what it was sent."""
+    got = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append((self.path, json.loads(body)))
+            before()
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}", got
+        finally:
+            listening.shutdown()
+            thread.join()
+
+
+@contextmanager
+def closed_port():
+    """Yield an address at which nothing listens, and nothing can."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}/hook"
+
+
+def full_outbox(*addresses, n=2):
+    found = [
+        Incident("alarm", f"x{i}", "was 9", NOON, "leaseboard live update a.yaml")
+        for i in range(n)
+    ]
+    settings = SimpleNamespace(name="sales", alerts=AlertSettings(to=list(addresses)))
+    _, messages = reconcile([], found, NOON)
+    return dict(enumerate(outbox_of(messages, settings, "report.html")))
+
+
+def test_a_webhook_gets_each_message_once_with_all_that_is_known():
+    with server() as (address, got):
+        done = list(deliver(full_outbox(f"{address}/hook?key=1")))
+
+    assert [each.fault for each in done] == ["", ""]
+    assert [path for path, _ in got] == ["/hook?key=1"] * 2
+    assert got[0][1].pop("id") != got[1][1].pop("id")
+    assert got[0][1] == {
+        "live_model": "sales",
+        "status": "opened",
+        "kind": "alarm",
+        "subject": "x0",
+        "what": "was 9",
+        "since": "2026-01-01T12:00:00+00:00",
+        "command": "leaseboard live update a.yaml",
+        "page": "report.html",
+        "text": "sales: was 9, since 2026-01-01T12:00:00+00:00; see leaseboard live update a.yaml;"
+        " report.html",
+    }
+
+
+def test_a_receiver_that_is_down_is_asked_once_an_update_and_nothing_is_lost():
+    with closed_port() as down, server() as (up, got):
+        done = list(deliver(full_outbox(down, up, n=3)))
+
+    assert [each.address for each in done if each.fault] == [down] * 3
+    assert len(got) == 3
+    (line,) = undelivered(done)
+    assert line.startswith(f"{shown(down)}: is down (")
+    assert line.endswith("); 3 messages kept, to be sent at the next update")
+
+
+def test_one_that_answers_500_is_asked_for_each():
+    with server(status=500) as (address, got):
+        done = list(deliver(full_outbox(address)))
+
+    assert len(got) == 2
+    assert undelivered(done) == [
+        f"{shown(address)}: answered 500; 2 messages kept, to be sent at the next update"
+    ]
+
+
+def test_a_receiver_that_hangs_costs_one_time_out_an_update():
+    over = threading.Event()
+    with server(before=over.wait) as (address, got):
+        done = list(deliver(full_outbox(address, n=5), seconds=0.2))
+        over.set()
+
+    assert len(got) <= 1
+    assert [each.fault for each in done] == ["did not answer in time"] * 5
+
+
+def test_one_that_drips_is_left():
+    """Each read is short enough, but reads never end."""
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def drip():
+            asked, _ = listening.accept()
+            with asked:
+                while not over.wait(0.05):
+                    asked.sendall(b"H" if over.is_set() else b"\r\n")
+
+        thread = threading.Thread(target=drip)
+        thread.start()
+        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        (done,) = deliver(full_outbox(address, n=1), seconds=0.3)
+        over.set()
+        thread.join()
+
+    assert done.fault
+
+
+def endless(answer, over, sent):
+    """Yield the address and thread of a webhook that answers so, piece by piece, forever."""
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer_all():
+        with listening, listening.accept()[0] as asked:
+            asked.recv(100_000)
+            first, rest = answer
+            with suppress(OSError):
+                asked.sendall(first)
+                while not over.is_set():
+                    sent.append(asked.send(rest))
+
+    thread = threading.Thread(target=answer_all)
+    thread.start()
+    return f"http://127.0.0.1:{listening.getsockname()[1]}", thread
+
+
+@pytest.mark.parametrize(
+    ("head", "rest", "fault"),
+    [
+        ("HTTP/1.1 200 OK\r\n\r\n", "x" * 65536, ""),
+        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "\x00" * 65536, ""),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n" * 9000, ""),
+        ("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", "x" * 65536, "answered 302"),
+        ("HTTP/1.1 200 OK\r\n", "A: " + "x" * 65536, "is down ("),
+        ("HTTP/1.1 200 OK\r\n", "A: x\r\n" * 9000, "is down ("),
+        ("x" * 3000, "x" * 65536, "is down ("),
+    ],
+)  # fmt: skip
+def test_of_an_answer_without_an_end_no_more_than_its_head_is_read(head, rest, fault):
+    over, sent = threading.Event(), []
+    address, thread = endless((head.encode(), rest.encode()), over, sent)
+    (done,) = deliver(full_outbox(address, n=1))
+    over.set()
+    thread.join()
+
+    assert done.fault.startswith(fault)
+    assert bool(done.fault) == bool(fault)
+    assert len(done.fault) < 250
+    assert sum(sent) < 20_000_000, "what the system buffers, and not the seconds of a time out"
+
+
+def test_an_address_of_apprise_gets_the_same_line():
+    with server() as (address, got):
+        sent = full_outbox(address.replace("http", "json"), n=1)
+        check_addresses([sent[0][0]])
+        (done,) = deliver(sent)
+
+    assert not done.fault
+    assert got[0][1]["message"] == sent[0][1]["text"]
+    assert got[0][1]["title"] == "sales: alarm opened"
+
+
+def test_apprise_that_fails_is_reported_without_its_address(capfd):
+    with closed_port() as down:
+        done = list(deliver(full_outbox(down.replace("http://", "json://me:secret@"), n=2)))
+
+    assert undelivered(done) == [
+        "json://***: was not reached by Apprise; 2 messages kept, to be sent at the next update"
+    ]
+    assert "secret" not in "".join(capfd.readouterr())
+
+
+def test_a_secret_is_in_the_environment_alone(monkeypatch):
+    monkeypatch.setenv("PASSWORD", "hunter2")
+    monkeypatch.setenv("TOKEN", "t0ken")
+    with closed_port() as down:
+        written = down.replace("//", "//me:$PASSWORD@").replace("/hook", "/$TOKEN")
+        sent = full_outbox(written, n=1)
+        (done,) = deliver(sent)
+
+    assert "$PASSWORD" in done.address
+    (line,) = undelivered([done])
+    assert "hunter2" not in line
+    assert "t0ken" not in line
+
+
+def test_a_variable_that_is_gone_keeps_the_letter():
+    (done,) = deliver(full_outbox("$NO_HOOK", n=1))
+
+    (line,) = undelivered([done])
+    assert line.startswith("$NO_HOOK: the variable NO_HOOK is not set: export it before")
+    assert line.endswith("; 1 message kept, to be sent at the next update")
+
+
+def test_an_address_that_cannot_be_is_refused():
+    for address in ("sales@example.com", "nothing://x", "mailto://", "json://"):
+        with pytest.raises(UsageError, match="is not an address that Apprise knows"):
+            check_addresses([address])

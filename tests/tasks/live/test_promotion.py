@@ -1,0 +1,198 @@
+"""Who takes whose place, by the evidence of their losses, or by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.tasks.live import cycle
+from leaseboard.tasks.live.promotion import (
+    begun_by_hand,
+    promote_by_hand,
+    roll_back,
+    sequential_test,
+)
+from leaseboard.tasks.live.record import ROLLED_BACK
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.live.update import Work
+from leaseboard.tasks.store.live_tables import Changes, in_role
+
+pytestmark = pytest.mark.usefixtures("without_pages")
+
+
+class TestRoles:
+    """Changes of roles."""
+
+    @pytest.fixture
+    def update(self, world):
+        world.live(0, 6)
+        state = world.state
+        with state.update_lock():
+            update = world.open_update(state)
+            update.lifecycle.tests = {}
+            yield update
+
+    def test_a_better_challenger_takes_the_place_and_the_champion_becomes_previous(self, update):
+        compare(update, champion=4.0, challenger=1.0)
+        roles = {each.number: each.role for each in update.shadow.predicting}
+        assert (roles[1], roles[4]) == ("previous", "champion")
+        assert sequential_test(update, "previous").rows == 0
+
+    def test_a_new_champion_that_is_worse_gives_the_place_back(self, update):
+        compare(update, champion=4.0, challenger=1.0)
+        compare(update, champion=9.0, previous=1.0)
+        roles = {each.number: each.role for each in update.shadow.candidates.values()}
+        assert (roles[1], roles[4]) == ("champion", "retired")
+        assert [each.kind for each in update.found] == ["rolled back"]
+
+    def test_a_worse_challenger_is_retired(self, update):
+        compare(update, champion=1.0, challenger=4.0)
+        assert update.shadow.in_role("challenger") is None
+        assert update.shadow.in_role("champion").number == 1
+
+    def test_alike_is_undecided(self, update):
+        compare(update, champion=2.0, challenger=2.0)
+        assert update.shadow.in_role("challenger") is not None
+
+
+def compare(update, **losses):
+    """Compare on labels, by which roles have these losses, one unit to and fro."""
+    work = Work(None, None)
+    numbers = {update.shadow.in_role(role).number: loss for role, loss in losses.items()}
+    work.losses = [
+        {number: {"loss": loss + 0.1 * (i % 3)} for number, loss in numbers.items()}
+        for i in range(150)
+    ]
+    cycle.evaluate(update, work)
+    cycle.promote(update, work)
+
+
+AT = "2026-02-01T00:00:00+00:00"
+
+
+def roles(shop):
+    return {
+        each.number: each.role for each in shop.live.state.candidates() if each.name == "chacha"
+    }
+
+
+def seen(shop, champion, challenger, rows=100):
+    """Have the sequential test see so many rows of these losses, one unit to and fro."""
+    losses = [[mean + 0.1 * (i % 3) for i in range(rows)] for mean in (champion, challenger)]
+    state = SequentialTest().update_many(*losses).to_dict()
+    shop.live.state.commit(Changes(AT, lifecycle={"tests": {CHALLENGER: state}}))
+
+
+@pytest.fixture
+def challenged(shop):
+    """Return a world with a champion and a challenger."""
+    return shop.update(bear=True)
+
+
+def test_evidence_promotes_and_the_champion_becomes_previous(challenged):
+    seen(challenged, champion=4.0, challenger=1.0)
+    done, words = promote_by_hand(challenged.live.state, 0.05, AT)
+    assert done
+    assert "against it after 100 labels, 20 decides; it loses 3 less a row (" in words
+    assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
+    assert challenged.live.state.lifecycle()["tests"] == {}
+    last = challenged.live.state.history()[-1]
+    assert (last.kind, last.subject) == (CHAMPION, "4")
+    assert last.e_value > 20
+    assert "by hand" in last.what
+
+
+@pytest.mark.parametrize("losses", [(1.0, 4.0), (2.0, 2.0)])
+def test_evidence_that_is_against_it_or_not_enough_does_not_but_anyway_does(challenged, losses):
+    seen(challenged, *losses)
+    before = challenged.live.state.lifecycle()
+    assert promote_by_hand(challenged.live.state, 0.05, AT)[0] is False
+    assert roles(challenged) == {1: CHAMPION, 4: CHALLENGER}
+    assert challenged.live.state.lifecycle() == before
+    assert promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)[0] is True
+    assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
+    last = challenged.live.state.history()[-1]
+    assert "by hand in spite of the evidence" in last.what
+    assert last.e_value is None  # it did not decide
+
+
+def test_without_a_row_that_both_predict_there_is_not_an_evidence(challenged):
+    done, words = promote_by_hand(challenged.live.state, 0.05, AT)
+    assert (done, words) == (False, "no label of a row that both have predicted has come")
+
+
+def test_the_one_before_the_champion_retires(challenged):
+    promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)
+    challenged.update(bear=True)
+    promote_by_hand(challenged.live.state, 0.05, AT, anyway=True)
+    assert roles(challenged) == {1: RETIRED, 4: PREVIOUS, 5: CHAMPION}
+    assert in_role(challenged.live.state.candidates(), RETIRED).model is None
+    challenged.update()
+
+
+def test_without_a_challenger_it_is_one_line(shop):
+    shop.update()
+    with pytest.raises(UsageError, match="'sales' has no challenger: an update makes one"):
+        promote_by_hand(shop.live.state, 0.05, AT)
+
+
+def test_promotions_and_rollbacks_by_hand_are_events_each_once(challenged, monkeypatch):
+    from leaseboard.flows import live_flow
+    from leaseboard.flows.live_update import announce_news
+
+    sent = []
+    monkeypatch.setenv("PREFECT_API_URL", "http://127.0.0.1:1/api")
+    monkeypatch.setattr(live_flow, "emit", lambda *event: sent.append(event))
+    state = challenged.live.state
+    seen(challenged, champion=4.0, challenger=1.0)
+    promote_by_hand(state, 0.05, AT)
+    for _ in range(2):
+        announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
+    ((event, kind, name, payload, _once),) = sent
+    assert (event, kind, name) == ("leaseboard.model.promoted", "leaseboard.model", "sales")
+    assert payload["e_value"] > 20
+    assert payload["links"] == {"mlflow": "http://mlflow/#/models/sales"}
+
+    sent.clear()
+    roll_back(state, AT)
+    for _ in range(2):  # a command that was killed before it noted that it had sent the event
+        announce_news(state, "sales", AT, "http://mlflow", by_hand=True)
+        state.commit(Changes(AT, lifecycle={"announced": len(state.history()) - 3}))
+    (event, _, _, payload, once), (*_, again) = sent
+    assert once == again
+    assert event == "leaseboard.model.rolled-back"
+    assert payload["title"] == "candidate 4 was rolled back"
+
+
+def test_a_change_by_hand_is_finished_before_another_one_of_its_kind(challenged):
+    state = challenged.live.state
+    assert begun_by_hand(state, CHAMPION) == ""
+    promote_by_hand(state, 0.05, AT, anyway=True)
+    assert begun_by_hand(state, CHAMPION).startswith("no label of a row")
+    assert begun_by_hand(state, ROLLED_BACK) == "", "another kind is another wish"
+    what = roll_back(state, AT)
+    assert (begun_by_hand(state, ROLLED_BACK), begun_by_hand(state, CHAMPION)) == (what, "")
+    state.commit(Changes(AT, lifecycle={"by_hand": None}))
+    assert begun_by_hand(state, ROLLED_BACK) == ""
+    roll_back(state, AT)
+    assert roles(challenged) == {1: PREVIOUS, 4: CHAMPION}
+
+
+def test_a_change_by_hand_is_over_once_another_was_made(challenged):
+    state = challenged.live.state
+    promote_by_hand(state, 0.05, AT, anyway=True)
+    before = state.lifecycle()["by_hand"]
+    roll_back(state, AT)
+    state.commit(Changes(AT, lifecycle={"by_hand": before}))  # as an update that began before
+    assert begun_by_hand(state, CHAMPION) == ""
+
+
+def test_an_event_for_a_server_that_is_gone_costs_one_line(monkeypatch, capsys):
+    from leaseboard.flows.prefect_events import MODEL, PROMOTED, emit
+
+    monkeypatch.setenv("PREFECT_API_URL", "http://me:secret@127.0.0.1:1/api")
+    emit(PROMOTED, MODEL, "sales", {})
+    assert capsys.readouterr().err.splitlines() == [
+        "leaseboard: Prefect does not answer: no event leaseboard.model.promoted of sales"
+    ]

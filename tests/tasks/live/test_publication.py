@@ -1,0 +1,276 @@
+"""What MLflow holds of a live model: versions of its roles, and a run of each closed day."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import mlflow
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live import publication
+from leaseboard.tasks.live.promotion import roll_back
+from leaseboard.tasks.live.publication import KEPT, closed_days, log_days, publish
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
+from leaseboard.tasks.models.registry import listed, live_file, promote
+from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, in_role
+from leaseboard.tasks.track.client import PARENT, every, search
+from leaseboard.tasks.track.store import open_store
+from tests.tasks.live.shops import BEGAN, LATER, Shop
+
+AT = "2026-02-01T00:00:00+00:00"
+
+
+def aliases(uri):
+    found = open_store(uri).get_registered_model("sales").aliases
+    return {alias: str(version) for alias, version in found.items()}
+
+
+def versions(uri):
+    return [str(v.version) for v in every(open_store(uri).search_model_versions, "name='sales'")]
+
+
+def test_what_was_learned_is_published_once(shop, uri):
+    assert publish(uri, shop.live, LATER) == {}
+    shop.update()
+    assert publish(uri, shop.live, LATER) == {"champion": "1"}
+    assert publish(uri, shop.live, LATER) == {"champion": "1"}
+    champion = in_role(shop.live.state.candidates(), CHAMPION)
+    assert champion.published == champion.model
+    shop.update(bear=True)
+    assert publish(uri, shop.live, LATER, flow_run="f-1") == {"champion": "2", "challenger": "3"}
+    assert aliases(uri) == {"champion": "2", "challenger": "3"}
+    stored = list(Path(uri.removeprefix("sqlite:///")).parent.rglob("*"))
+    assert sum(each.name == "MLmodel" for each in stored) == 3
+    assert not any("example" in each.name for each in stored)  # a row would outlast its deletion
+    tags = open_store(uri).get_model_version("sales", "2").tags
+    assert tags["leaseboard.flow_run"] == "f-1"
+    assert tags["leaseboard.data"] == "2 batches to 2026-01-02.csv"
+    assert tags["leaseboard.rows"] == "80"
+    assert "mae" in tags["leaseboard.score"]
+    assert len(tags["leaseboard.code"]) >= 8
+
+
+def test_what_apple_learned_is_published_and_predicts_alike(tmp_path, uri, monkeypatch):
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    shop = Shop(tmp_path, algorithm="apple").update()
+    assert publish(uri, shop.live, LATER) == {"champion": "1"}
+    rows = shop.rows(3).drop(columns=["order", "revenue"])
+    rows["day"] = rows["day"].dt.tz_localize(None)
+    reported = mlflow.pyfunc.load_model("models:/sales@champion").predict(rows)
+    assert np.abs(reported - shop.rows(3)["revenue"]).mean() < 1
+
+
+def test_roles_move_without_new_snapshots(tmp_path, state_place, uri):
+    shop = Shop(tmp_path, place=state_place, b=3)
+    shop.update(bear=True)
+    publish(uri, shop.live, LATER)
+    shop.update(move=[(CHAMPION, PREVIOUS), (CHALLENGER, CHAMPION)])
+    assert publish(uri, shop.live, LATER) == {"champion": "3", "previous": "4"}
+    assert aliases(uri) == {"champion": "3", "previous": "4"}
+    reported = roll_back(shop.live.state, AT)
+    assert reported == "candidate 1 again, in place of 4: by hand"
+    assert publish(uri, shop.live, LATER) == {"champion": "4", "previous": "3"}
+    assert [each.kind for each in shop.live.state.history()[-2:]] == ["previous", "champion"]
+
+
+def test_the_list_shows_them_and_the_gate_leaves_them_alone(shop, uri):
+    shop.update(bear=True)
+    publish(uri, shop.live, LATER)
+    found = {row["alias"]: row for row in listed(uri)}
+    assert found["champion"]["data"] == "1 batches to 2026-01-01.csv"
+    assert found["challenger"]["gate"] == "version 4 of a live model"
+    with pytest.raises(UsageError, match="sales is a live model: its updates promote on evidence"):
+        promote(uri, "sales")
+    assert live_file(uri, "sales") == str(shop.file)
+
+
+def test_a_rollback_needs_a_previous_version(shop):
+    shop.update()
+    with pytest.raises(UsageError, match="no previous champion to go back to"):
+        roll_back(shop.live.state, AT)
+
+
+@pytest.mark.parametrize(
+    ("step", "after"), [("log", False), ("log", True), ("_point", True), ("_remove_old", False)]
+)
+def test_the_next_call_finishes_what_was_stopped_anywhere(shop, uri, monkeypatch, step, after):
+    shop.update(bear=True)
+    real = getattr(publication, step)
+
+    def stopped(*given):
+        if after:
+            real(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(publication, step, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        publish(uri, shop.live, LATER)
+    monkeypatch.undo()
+    assert publish(uri, shop.live, LATER) == {"champion": "1", "challenger": "2"}
+    assert aliases(uri) == {"champion": "1", "challenger": "2"}
+    assert versions(uri) == ["2", "1"]
+
+
+def test_what_a_stopped_call_left_half_is_removed(shop, uri):
+    shop.update()
+    publish(uri, shop.live, LATER)
+    client = open_store(uri)
+    place = client.get_experiment_by_name("live/sales").experiment_id
+    client.create_logged_model(place, name="sales")
+    publish(uri, shop.live, LATER)
+    assert len(client.search_logged_models([place])) == 1
+
+
+@pytest.mark.slow
+def test_old_snapshots_go_with_their_artifacts(shop, uri, tmp_path):
+    shop.update(bear=True)
+    for _ in range(KEPT + 3):
+        shop.update()
+        publish(uri, shop.live, LATER)
+    assert len(versions(uri)) == 2 * KEPT
+    assert len(list(tmp_path.rglob("MLmodel"))) == 2 * KEPT
+    shop.update(move=[(CHALLENGER, RETIRED)])
+    publish(uri, shop.live, LATER)
+    assert aliases(uri).keys() == {"champion"}
+    assert len(versions(uri)) == 2 * KEPT
+
+
+def test_the_pyfunc_predicts_raw_rows_as_the_shadow_did(shop, uri, monkeypatch, tmp_path):
+    shop.update()
+    publish(uri, shop.live, LATER)
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    loaded = mlflow.pyfunc.load_model("models:/sales@champion")
+    sent = shop.rows(1).drop(columns=["order", "revenue"])
+    sent["day"] = sent["day"].dt.tz_localize(None)
+    reported = loaded.predict(sent)
+    shop.update()
+    measured = [
+        json.loads(row.predictions)["1"][0] for row in shop.live.state.labelled_rows(len(sent))
+    ]
+    assert reported.tolist() == measured
+    assert not list(tmp_path.rglob("*.pkl"))
+
+
+def test_a_model_of_another_user_is_not_touched(shop, uri, tmp_path):
+    shop.update()
+    client = open_store(uri)
+    client.create_registered_model("sales")
+    with pytest.raises(
+        UsageError, match="'sales' is not of a live model: give yours another name"
+    ):
+        publish(uri, shop.live, LATER)
+    client.set_registered_model_tag("sales", "leaseboard.live", str(tmp_path / "gone.yaml"))
+    assert publish(uri, shop.live, LATER) == {"champion": "1"}
+    (tmp_path / "other.yaml").touch()
+    client.set_registered_model_tag("sales", "leaseboard.live", str(tmp_path / "other.yaml"))
+    with pytest.raises(UsageError, match=r"is of the live model in .*other\.yaml"):
+        publish(uri, shop.live, LATER)
+
+
+VERSIONS = {"champion": "7"}
+
+
+def runs(uri, level="day"):
+    client = open_store(uri)
+    place = client.get_experiment_by_name("live/sales").experiment_id
+    return sorted(
+        search(client, place, f"tags.`leaseboard.level` = '{level}'"),
+        key=lambda run: run.info.start_time,
+    )
+
+
+@pytest.fixture
+def lived(shop):
+    """Return three days, of which the last is not over."""
+    for _ in range(3):
+        shop.update()
+    return shop
+
+
+NOW = BEGAN + timedelta(days=2, hours=4)
+
+
+def test_runs_of_days_long_ago_are_not_read_again(lived, uri, monkeypatch):
+    log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS)
+    monkeypatch.setattr(publication, "MOST_DAYS", 1)
+    read = []
+
+    def seen(*given):
+        found = list(search(*given))
+        read.extend(run.info.run_name for run in found)
+        return found
+
+    monkeypatch.setattr(publication, "search", seen)
+    assert log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS) == []
+    assert read == ["sales 2026-01-03"]
+
+
+def test_each_closed_day_is_a_run_and_a_step_of_the_live_models_run(lived, uri):
+    assert log_days(uri, lived.live, NOW, VERSIONS, flow_run="f-1") == ["2026-01-02"], (
+        "the first champion predicts no row of the first day before it was made"
+    )
+    assert log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS) == ["2026-01-03"]
+    first, second = runs(uri)
+    assert first.info.run_name == "sales 2026-01-02"
+    assert first.info.status == "FINISHED"
+    assert set(first.data.metrics) == {
+        "loss", "mae", "rmse", "coverage", "skill", "rows", "incidents"
+    }  # fmt: skip
+    assert first.data.metrics["rows"] == 40
+    tags = first.data.tags
+    assert tags["leaseboard.flow_run"] == "f-1"
+    assert tags["leaseboard.candidate"] == "1"
+    assert tags["leaseboard.model_version"] == "7"
+    assert len(tags["leaseboard.last_batch_digest"]) == 64
+    (parent,) = runs(uri, "live")
+    assert {tags[PARENT], second.data.tags[PARENT]} == {parent.info.run_id}
+    series = open_store(uri).get_metric_history(parent.info.run_id, "mae")
+    assert [(m.step, m.value) for m in series] == [
+        (1, first.data.metrics["mae"]), (2, second.data.metrics["mae"])
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("calls", "after"), [(0, True), (1, False), (2, True)])
+def test_the_next_update_finishes_what_was_stopped_and_no_day_is_there_twice(
+    lived, uri, monkeypatch, calls, after
+):
+    real, made = publication._fill, []
+
+    def stopped(*given):
+        made.append(given)
+        if len(made) > calls and not after:
+            raise KeyboardInterrupt
+        real(*given)
+        if len(made) > calls:
+            raise KeyboardInterrupt
+
+    later = NOW + timedelta(days=1)
+    monkeypatch.setattr(publication, "_fill", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        log_days(uri, lived.live, later, VERSIONS)
+    monkeypatch.undo()
+    log_days(uri, lived.live, later, VERSIONS)
+    assert [run.data.tags["leaseboard.day"] for run in runs(uri)] == ["2026-01-02", "2026-01-03"]
+    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
+    (parent,) = runs(uri, "live")
+    series = open_store(uri).get_metric_history(parent.info.run_id, "mae")
+    assert [m.step for m in series] == [1, 2]
+
+
+def test_an_incident_that_is_reported_later_changes_the_run_of_its_day(lived, uri):
+    log_days(uri, lived.live, NOW, VERSIONS)
+    at = "2026-01-02T10:00:00+00:00"
+    lived.live.state.commit(Changes(at, history=[HistoryEntry(at, "opened", "a", "it is wrong")]))
+    assert log_days(uri, lived.live, NOW, VERSIONS) == ["2026-01-02"]
+    (run,) = runs(uri)
+    assert run.data.metrics["incidents"] == 1
+
+
+def test_a_day_that_waits_for_labels_is_not_closed(lived, monkeypatch):
+    assert [each.day for each in closed_days(lived.record(NOW))] == ["2026-01-02"]
+    monkeypatch.setattr(type(lived.live.state), "waiting", lambda _: {"2026-01-02": 3})
+    assert closed_days(lived.record(NOW)) == []

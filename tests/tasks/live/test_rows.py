@@ -1,0 +1,240 @@
+"""Rows: their identity, what they hold, what a batch brings, what a caller sends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.live.contract import ColumnRule, Contract
+from leaseboard.tasks.live.contract_check import check, row_check
+from leaseboard.tasks.live.rows import (
+    RELABELLED,
+    UNKNOWN,
+    checksum_of,
+    features_of,
+    identify,
+    row_reader,
+    sort_rows,
+    to_json,
+    values_in,
+)
+from leaseboard.tasks.live.settings import DataSettings
+from leaseboard.tasks.models.columns import frame_of
+from leaseboard.tasks.store.live_tables import StoredRow
+from tests.tasks.live.test_contract_check import NOW as CHECKED_AT
+from tests.tasks.live.test_contract_check import RULES, VALUES
+
+DATA = DataSettings(source="folder:*.csv", target="y")
+BY_ID = DATA.model_copy(update={"id": "order"})
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+COLUMNS = {
+    "a": ColumnRule(kind="number", missing=1),
+    "b": ColumnRule(kind="text", missing=1),
+    "day": ColumnRule(kind="date", missing=1),
+    "y": ColumnRule(kind="number", missing=1, required=False),
+}
+ROWS = st.lists(
+    st.tuples(st.sampled_from([0.0, 1.0, None]), st.sampled_from(["u", "v", None])), max_size=30
+)
+
+
+def typed(frame):
+    return check(Contract(columns=COLUMNS), frame, now=NOW).rows
+
+
+def frame(rows):
+    made = pd.DataFrame(rows, columns=["a", "b"]).astype({"a": float, "b": object})
+    return made.assign(day=pd.Timestamp("2026-01-01"))
+
+
+@given(ROWS)
+def test_no_two_rows_of_a_batch_are_taken_for_one(rows):
+    assert identify(frame(rows), DATA).is_unique
+
+
+@pytest.mark.slow
+@given(ROWS, ROWS)
+def test_a_file_that_grows_brings_the_rows_that_it_had(rows, more):
+    before = identify(frame(rows), DATA)
+
+    assert identify(frame(rows + more), DATA).tolist()[: len(rows)] == before.tolist()
+
+
+def test_a_row_is_the_same_however_it_is_written():
+    first = pd.DataFrame({"a": [1, 2], "b": ["3", "x"], "day": ["2026-01-02", "2026-01-03"]})
+    later = pd.DataFrame({
+        "y": [5.0, 6.0],  # the labels have come
+        "day": pd.to_datetime(first["day"]),
+        "b": [3, "x"],
+        "a": ["1.0", 2.0],
+    })  # fmt: skip
+
+    assert identify(typed(first), DATA).tolist() == identify(typed(later), DATA).tolist()
+
+
+@pytest.mark.parametrize("change", [{"a": 9.0}, {"b": "w"}, {"day": pd.NaT}, {"a": np.nan}])
+def test_any_other_value_is_another_row(change):
+    rows = frame([(1.0, "u")])
+
+    assert identify(rows.assign(**change), DATA)[0] != identify(rows, DATA)[0]
+
+
+def test_an_id_says_it_alone():
+    rows = pd.DataFrame({"order": [7.0, 8.0], "a": [1, 1]}, index=[3, 5])
+
+    found = identify(rows, BY_ID)
+
+    assert found.to_dict() == {3: "7", 5: "8"}
+
+
+def test_a_row_without_its_id_is_reported():
+    with pytest.raises(DataError, match="row 2 has no order"):
+        identify(pd.DataFrame({"order": ["a", None]}), BY_ID)
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(NUMBERS, st.integers(), st.text()), min_size=1, max_size=5))
+def test_every_value_comes_back(rows):
+    frame = pd.DataFrame(rows, columns=["a", "b", "c"])
+    values = values_in(frame)
+    assert json.loads(to_json(values)) == values
+    assert values_in(frame_of(values)) == values
+
+
+def test_missing_values_dates_and_flags():
+    frame = pd.DataFrame({
+        "day": pd.to_datetime(["2026-01-02 03:04:05", None]),
+        "flag": pd.array([True, None], dtype="boolean"),
+        "text": ["x", None],
+        "number": [np.nan, 0.1],
+    })  # fmt: skip
+    values = values_in(frame)
+    assert values == [
+        {"day": "2026-01-02T03:04:05", "flag": True, "text": "x", "number": None},
+        {"day": None, "flag": None, "text": None, "number": 0.1},
+    ]
+    back = frame_of(values, dates=["day"])
+    assert str(back["day"].dtype).startswith("datetime64")
+    assert values_in(back) == values
+
+
+def test_the_checksum_depends_on_values_alone():
+    assert checksum_of(to_json({"a": 1.0, "b": 2})) == checksum_of(to_json({"b": 2, "a": 1.0}))
+    assert checksum_of(to_json({"a": 1.0})) != checksum_of(to_json({"a": 1.5}))
+
+
+BY_ORDER = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")
+
+
+def table_of(**columns: list[object]) -> pd.DataFrame:
+    return pd.DataFrame(columns)
+
+
+def taken(table: pd.DataFrame, known: dict[str, StoredRow] | None = None):
+    return sort_rows(
+        table, [str(each) for each in table["order"]], known or {}, BY_ORDER, "2026-01-09"
+    )
+
+
+def kept(found) -> dict[str, StoredRow]:
+    """Return rows in the form in which the state gives them back."""
+    return {row.id: replace(row, number=i) for i, row in enumerate(found.new, 1)}
+
+
+def test_new_rows_with_and_without_labels():
+    found = taken(
+        table_of(order=[1, 2], day=["2026-01-01", None], a=[0.5, 1.5], y=[3.0, float("nan")])
+    )
+    first, second = found.new
+    assert (first.id, first.day, first.label) == ("1", "2026-01-01", "3.0")
+    assert first.is_labelled
+    assert first.features == '{"a":0.5,"day":"2026-01-01"}'
+    assert (second.day, second.label) == ("2026-01-09", None)
+    assert found.counts() == {"new": 2, "labels": 1, "repeated": 0, "quarantined": 0}
+
+
+def test_a_label_comes_with_the_row_again_or_alone():
+    known = kept(taken(table_of(order=[1, 2], a=[0.5, 1.5], y=[None, None])))
+    again = taken(table_of(order=[1], a=[0.5], y=[7.0]), known)
+    alone = taken(table_of(order=[2], y=[8.0]), known)
+    labelled = [(row.number, row.label) for row in again.labelled + alone.labelled]
+    assert labelled == [(1, "7.0"), (2, "8.0")]
+    assert again.new == alone.new == []
+
+
+def test_an_id_reused_a_label_changed_and_a_label_without_its_row_are_quarantined():
+    known = kept(taken(table_of(order=[1, 2], a=[0.5, 1.5], y=[1.0, None])))
+    reused = taken(table_of(order=[2], a=[9.0], y=[1.0]), known)
+    changed = taken(table_of(order=[1], a=[0.5], y=[2.0]), known)
+    unknown = taken(table_of(order=[3], y=[2.0]), known)
+    assert [each[1] for each in reused.quarantined] == [
+        "its order is that of an earlier row with other values"
+    ]
+    assert changed.quarantined == [("1", RELABELLED, '{"y":2.0}')]
+    assert unknown.quarantined == [("3", UNKNOWN, '{"y":2.0}')]
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 1), st.sampled_from([None, 1.0])),
+                max_size=12))  # fmt: skip
+def test_every_row_is_counted_once(rows):
+    table = pd.DataFrame(rows, columns=["order", "a", "y"])
+    first, second = table.iloc[: len(table) // 2], table.iloc[len(table) // 2 :]
+    before = taken(first)
+    after = taken(second, kept(before))
+    for part, found in ((first, before), (second, after)):
+        # A row that comes twice in a batch, the second time with its label, is one row.
+        merged = len(part) - len(found.new) - len(found.labelled) - len(found.quarantined)
+        assert 0 <= merged - found.repeated <= len(found.new)
+    ids = [row.id for row in before.new + after.new]
+    assert len(ids) == len(set(ids))
+
+
+def test_rows_of_days_that_are_forgotten_may_have_been_learned():
+    frame = pd.DataFrame({"when": ["2026-01-01", "2026-01-02", "2026-01-04"], "y": [1.0, 2, 3]})
+    frame = frame.assign(order=["a", "b", "c"], a=0.5)
+    data = DataSettings(source="folder:*.csv", time="when", id="order", target="y")
+    taken = sort_rows(frame, list("abc"), {}, data, "", ("2026-01-02", "2026-01-03"))
+    assert [row.id for row in taken.new] == ["a", "c"]
+    assert (taken.repeated, taken.old) == (1, 1)
+
+
+def test_the_same_id_twice_in_one_batch():
+    found = taken(table_of(order=[1, 1, 2, 2], a=[0.5, 0.5, 1.0, 2.0], y=[None, 4.0, 1.0, 1.0]))
+    assert [(row.id, row.label) for row in found.new] == [("1", "4.0"), ("2", "1.0")]
+    assert [(each[0], each[1]) for each in found.quarantined] == [
+        ("2", "its order is in the batch twice, with other values")
+    ]
+
+
+@given(st.sampled_from([*RULES]), VALUES)
+def test_what_keeps_the_contract_is_read_alike(name, value):
+    contract = Contract(columns={name: RULES[name]})
+    frame = pd.DataFrame({name: pd.Series([value], dtype=object)})
+    if row_check(contract)({name: value}) is not None:
+        return
+    (taken,) = values_in(check(contract, frame, now=CHECKED_AT).rows)
+    assert row_reader(features_of(contract, DATA))({name: value}) == taken
+
+
+def test_what_a_row_does_not_have_is_missing():
+    features = features_of(Contract(columns=RULES), DATA)
+    read = row_reader(features)({"number": "3"})
+    assert read.pop("number") == 3.0
+    assert set(read.values()) == {None}
+
+
+@pytest.mark.parametrize("use", ["target", "id"])
+def test_target_and_identity_are_not_features(use):
+    data = DATA.model_copy(update={use: "text"})
+    names = [each.name for each in features_of(Contract(columns=RULES), data)]
+    assert names == [name for name in RULES if name != "text"]

@@ -1,0 +1,112 @@
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live.settings import duration, in_words, read_settings
+
+WHOLE = """\
+name: sales
+data: {source: "folder:inbox/*.csv", time: day, id: order, target: revenue, label_delay: 7d}
+model: {algorithm: chacha, settings: {b: 3}, seed: 1}
+retrain: {every: 7d, rows: 5000, when: drift}
+contract: contract.yaml
+compare: {shadow: true, alpha: 0.01}
+alerts: {webhook: "http://127.0.0.1:9/x", to: ["mailto://$MAIL"]}
+state: state.sqlite
+"""
+QUERY = 'query: "select * from sales where number > :watermark", watermark: number'
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Return a function that reads a text as FILE.yaml."""
+
+    def written(text):
+        path = tmp_path / "keep.yaml"
+        path.write_text(text)
+        return read_settings(path)
+
+    return written
+
+
+def test_paths_are_from_the_folder_of_the_file(read, tmp_path, monkeypatch):
+    monkeypatch.chdir("/")
+
+    keep = read(WHOLE)
+
+    assert Path(keep.data.place) == tmp_path / "inbox" / "*.csv"
+    assert keep.contract == tmp_path / "contract.yaml"
+    assert keep.state == str(tmp_path / "state.sqlite")
+    assert keep.data.label_delay == keep.retrain.every == timedelta(days=7)
+
+
+def test_addresses_stay_unchanged(read):
+    data = f'data: {{source: "sql:postgresql://me:$PW@host/db", {QUERY}, target: y}}'
+
+    keep = read(f"name: a\n{data}\ncontract: c.yaml\nstate: $STATE\n")
+
+    assert keep.data.place == "postgresql://me:$PW@host/db"
+    assert keep.state == "$STATE"
+
+
+def test_a_sqlite_file_is_next_to_the_file_too(read, tmp_path):
+    data = f'data: {{source: "sql:sqlite:///shop.db", {QUERY}, target: y}}'
+
+    keep = read(f"name: a\n{data}\ncontract: c.yaml\n")
+
+    assert keep.data.place == f"sqlite:///{tmp_path}/shop.db"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "reported"),
+    [
+        ("name: sales", "name: Sales", 1, "must be made of small letters"),
+        ("folder:inbox/*.csv", "inbox/*.csv", 2, "such as folder:inbox/*.csv"),
+        ("folder:inbox/*.csv", "folder:inbox/*.xlsx", 2, "inbox/*.csv or inbox/*.parquet"),
+        ("folder:inbox/*.csv", "sql:mysql://h/d", 2, "sqlite and postgresql"),
+        ("folder:inbox/*.csv", "sql:sqlite:///a.db", 2, "needs query and watermark"),
+        ("time: day", QUERY, 2, "query and watermark are of a sql: source"),
+        ("id: order", "id: revenue", 2, "id and target are both 'revenue'"),
+        ("label_delay: 7d", "label_delay: 7", 2, "such as 7d, 12h or 30m (given 7)"),
+        ("label_delay: 7d", "label_dealy: 7d", 2, "data.label_dealy"),
+        ("when: drift", "when: drifts", 4, "did you mean 'drift'?"),
+        ("rows: 5000", "rows: 0", 4, "retrain.rows"),
+        ("contract: contract.yaml", "", 1, "contract is required"),
+        ("alpha: 0.01", "alpha: 1", 6, "compare.alpha"),
+        ("http://127.0.0.1:9/x", "127.0.0.1:9", 7, "begins with http://"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line_with_its_place(read, old, new, line, reported):
+    with pytest.raises(UsageError) as error:
+        read(WHOLE.replace(old, new))
+
+    assert f"keep.yaml:{line}: " in str(error.value)
+    assert reported in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("scheme", ["mysql", "postgresql"])  # a wrong source, and wrong data
+def test_no_error_shows_a_password(read, scheme):
+    data = f'data: {{source: "sql:{scheme}://me:5ECRET@host/db", target: y}}'
+
+    with pytest.raises(UsageError, match=r"\*\*\*@host") as error:
+        read(f"name: a\n{data}\ncontract: c.yaml\n")
+
+    assert "5ECRET" not in str(error.value)
+
+
+@given(st.integers(1, 999_999))
+def test_what_is_written_is_read_again(seconds):
+    length = timedelta(seconds=seconds)
+
+    assert duration(in_words(length)) == length
+
+
+def test_anything_else_is_reported_what_a_duration_is():
+    for text in (7, "7", "7 d", "-7d", "7y", "1.5h", "", None, "d"):
+        with pytest.raises(ValueError, match="such as 7d, 12h or 30m"):
+            duration(text)

@@ -1,0 +1,63 @@
+"""A candidate at a moment: saved, read again, and asked by many at once."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import DataError
+from leaseboard.tasks.live.rows import features_of
+from leaseboard.tasks.live.snapshot import Snapshot
+from leaseboard.tasks.models.model import load
+from leaseboard.tasks.store.live_tables import in_role
+from tests.tasks.live.shops import Shop
+
+
+@pytest.fixture(params=["regression", "classification"])
+def sold(request, tmp_path):
+    """Return a shop after a day, and its champion's snapshot."""
+    shop = Shop(tmp_path, request.param, b=3).update()
+    champion = in_role(shop.live.state.candidates(), "champion")
+    features = features_of(shop.contract(), shop.live.settings.data)
+    return shop, Snapshot(features, load(shop.live.state.model(champion.model), "it"))
+
+
+def test_it_predicts_the_same_when_it_was_saved_and_read(sold):
+    shop, snapshot = sold
+    sent = shop.rows(1).drop(columns=["order", "revenue"])
+    sent["day"] = sent["day"].dt.tz_localize(None)
+    again = load(snapshot.dump(), "it")
+    np.testing.assert_array_equal(again.predict(sent), snapshot.predict(sent))
+    rows = [snapshot.read(row) for row in sent.to_dict("records")]
+    assert again.predict_rows(rows) == snapshot.predict_rows(rows)
+
+
+def test_absent_fields_of_a_row_are_missing_values(sold):
+    _, snapshot = sold
+    incomplete = {"price": 1.0}
+    whole = {"price": 1.0, "day": None, "rain": None, "shop": None}
+    assert snapshot.predict_rows([incomplete]) == snapshot.predict_rows([whole])
+
+
+def test_a_value_of_another_kind_is_refused(sold):
+    _, snapshot = sold
+    for row in ({"price": "cheap"}, {"rain": "perhaps"}, {"day": "tomorrow"}):
+        with pytest.raises(DataError, match="as the model has learned it"):
+            snapshot.read(row)
+
+
+def test_many_threads_may_ask_at_once(sold):
+    _, snapshot = sold
+    rows = [snapshot.read({"price": i / 10, "shop": "x"}) for i in range(20)]
+    alone, found = snapshot.predict_rows(rows), []
+    threads = [
+        threading.Thread(target=lambda: found.append(snapshot.predict_rows(rows)))
+        for _ in range(4)
+    ]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert found == [alone] * 4

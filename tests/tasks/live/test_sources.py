@@ -1,0 +1,237 @@
+import os
+import socket
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from leaseboard.tasks.live import sources
+from leaseboard.tasks.live.settings import DataSettings
+
+
+@pytest.fixture
+def inbox(tmp_path):
+    folder = tmp_path / "in[box]"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def update(inbox, taken):
+    """Return a function that takes in all that is pending, and returns its batches."""
+    pattern = str(inbox / "**" / "*.csv").replace("[", "[[]", 1)
+    data = DataSettings(source=f"folder:{pattern}", target="y")
+
+    def update(**given):
+        batches = []
+        for batch in sources.pending(data, taken, **{"moment": 0} | given):
+            batches.append(batch)
+            if batch.frame is not None:
+                taken.take(batch)
+        return batches
+
+    return update
+
+
+def names(batches):
+    return [batch.name for batch in batches]
+
+
+def test_each_file_comes_once_in_the_order_of_names(inbox, update):
+    for name in ("b.csv", "a.csv", "late/c.csv"):
+        (inbox / name).parent.mkdir(exist_ok=True)
+        (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},2\n")
+
+    assert names(update()) == ["a.csv", "b.csv", "late/c.csv"]
+    assert update() == []
+
+
+def test_a_repeated_file_is_not_a_batch_and_one_that_grew_is_a_new_one(inbox, update):
+    (inbox / "a.csv").write_text("x,y\n1,2\n")
+    update()
+    (inbox / "again.csv").write_text("x,y\n1,2\n")
+    with (inbox / "a.csv").open("a") as file:
+        file.write("3,4\n")
+
+    batches = update()
+
+    assert names(batches) == ["a.csv"]
+    assert batches[0].frame["x"].tolist() == [1, 3]
+
+
+def test_a_file_that_no_one_writes_to_is_read_no_more(inbox, update, monkeypatch):
+    read = []
+    digest = sources.dataset.file_digest
+    monkeypatch.setattr(
+        sources.dataset, "file_digest", lambda path: read.append(path.name) or digest(path)
+    )
+    monkeypatch.setattr(sources, "UNCHANGED", -60.0)
+    for name in ("a.csv", "b.csv"):
+        (inbox / name).write_text(f"x,y\n1,{name}\n")
+    assert names(update()) == ["a.csv", "b.csv"]
+    update()
+    read.clear()
+    assert update() == []
+    assert read == []
+
+    kept = (inbox / "a.csv").stat()
+    (inbox / "a.csv").write_text("x,y\n2,a.csv\n")
+    os.utime(inbox / "a.csv", ns=(kept.st_atime_ns, kept.st_mtime_ns))  # as some programs do
+    (inbox / "b.csv").rename(inbox / "c.csv")
+    assert names(update()) == ["a.csv"]
+    assert read == ["a.csv", "c.csv"]
+
+
+def test_a_stamp_is_kept_of_no_file_that_was_just_written_and_of_none_that_is_gone(
+    inbox, update, taken
+):
+    path = inbox / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    for _ in range(3):
+        update()
+    assert taken.files == {}, "it may be written to again in the same tick"
+    assert sources.fingerprint_of(path, path.stat().st_ctime + sources.UNCHANGED + 1)
+    assert sources.fingerprint_of(inbox / "none.csv") == ""
+
+    taken.files = {"of a file that is gone": "1 2 3"}
+    update()
+    assert taken.files == {}
+
+
+def test_a_file_that_is_written_to_waits_for_the_next_update(inbox, update, monkeypatch):
+    (inbox / "a.csv").write_text("x,y\n1,2\n")
+    (inbox / "b.csv").write_text("x,y\n3,4\n")
+    with monkeypatch.context() as patched:
+
+        def go_on(_):
+            with (inbox / "a.csv").open("a") as file:
+                file.write("5,6\n")
+
+        patched.setattr(sources.time, "sleep", go_on)
+        assert names(update()) == ["b.csv"]
+
+    assert names(update()) == ["a.csv"]
+
+
+def test_what_cannot_be_read_is_reported_and_the_others_go_on(inbox, update):
+    (inbox / "a.csv").write_text("x,y\n1,2\n3\n")
+    (inbox / "b.csv").write_text("x,y\n1,2\n3,4")
+    (inbox / "c.csv").write_text("")
+    (inbox / "d.csv").write_text("x,y\n1,2\n")
+
+    *broken, whole = update()
+
+    assert names([whole]) == ["d.csv"]
+    assert [batch.name for batch in broken] == ["a.csv", "b.csv", "c.csv"]
+    for batch, reason in zip(
+        broken, ("malformed csv", "last line has no end", "0 rows"), strict=True
+    ):
+        assert batch.frame is None
+        assert reason in batch.fault
+        assert "\n" not in batch.fault
+
+
+def test_a_file_without_permission_is_reported(inbox, update, forbidden):
+    path = inbox / "a.csv"
+    path.write_text("x,y\n1,2\n")
+    with forbidden(path):
+        batches = update()
+
+    assert "cannot be read: Permission denied" in batches[0].fault
+    assert names(update()) == ["a.csv"]
+
+
+def test_names_that_programs_hide_are_left_out(inbox, update):
+    for name in (".hidden.csv", "~$a.csv", "#a#.csv", "a.csv.part"):
+        (inbox / name).write_text("x,y\n1,2\n")
+
+    assert update() == []
+
+
+def test_a_column_of_texts_is_read_as_texts(inbox, update):
+    (inbox / "a.csv").write_text("x,y\n007,2\n")
+
+    assert update(texts=["x", "absent"])[0].frame["x"].tolist() == ["007"]
+
+
+def test_a_folder_that_is_gone_is_reported(inbox, update):
+    inbox.rmdir()
+
+    wanted = [f"{inbox}: no such folder: make it, or fix data.source"]
+    assert [batch.fault for batch in update()] == wanted
+    inbox.write_text("a file in its place")
+    assert [batch.fault for batch in update()] == wanted
+
+
+def test_parquet_files_too(tmp_path, taken):
+    pd.DataFrame({"x": [1.5], "y": [2]}).to_parquet(tmp_path / "a.parquet")
+    (tmp_path / "b.parquet").write_bytes(b"PAR1 cut off")
+    data = DataSettings(source=f"folder:{tmp_path}/*.parquet", target="y")
+
+    whole, broken = sources.pending(data, taken, moment=0)
+
+    assert whole.frame["x"].tolist() == [1.5]
+    assert "not a readable parquet file" in broken.fault
+
+
+def test_what_holds_no_lines_and_links_that_lead_nowhere_say_so(inbox, update):
+    (inbox / "a.csv").write_text("a,b\n1,2\n", encoding="utf-16")
+    (inbox / "b.csv").symlink_to(inbox / "nowhere.csv")
+    faults = {batch.name: batch.fault for batch in update()}
+    assert "UTF-8" in faults["a.csv"]
+    assert "a link that leads nowhere" in faults["b.csv"]
+
+
+def test_what_is_not_a_file_is_reported_and_the_others_are_taken_in(inbox, update):
+    (inbox / "loop.csv").symlink_to("loop.csv")
+    (inbox / "deep.csv" / "in").mkdir(parents=True)
+    (inbox / "way").symlink_to(".")
+    os.mkfifo(inbox / "pipe.csv")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(inbox / "socket.csv"))
+    (inbox / os.fsdecode(b"na\xefve.csv")).write_text("x,y\n1,2\n")
+    (inbox / "z.csv").write_text("x,y\n1,2\n")
+
+    *broken, whole = update()
+
+    assert names([whole]) == ["z.csv"]
+    assert {each.name: each.fault.removeprefix(f"{inbox}/") for each in broken} == {
+        "deep.csv": "deep.csv: is not a file: remove it, or narrow data.source",
+        "loop.csv": "loop.csv: cannot be read: Too many levels of symbolic links",
+        "na\\xefve.csv": "na\\xefve.csv: its name is not UTF-8: rename it",
+        "pipe.csv": "pipe.csv: is not a file: remove it, or narrow data.source",
+        "socket.csv": "socket.csv: is not a file: remove it, or narrow data.source",
+    }
+
+
+def test_a_folder_that_cannot_be_listed_is_reported(taken, forbidden):
+    with tempfile.TemporaryDirectory() as place:  # which others may read, unlike `tmp_path`
+        home = Path(place)
+        home.chmod(0o755)
+        (home / "deep").mkdir()
+        for name in ("deep/a.csv", "b.csv"):
+            (home / name).write_text("x,y\n1,2\n")
+        data = DataSettings(source=f"folder:{home}/**/*.csv", target="y")
+        with forbidden(home / "deep" / "a.csv"):
+            broken, whole = sources.pending(data, taken, moment=0)
+    assert broken.fault == f"{home}/deep: cannot be read: Permission denied"
+    assert names([whole]) == ["b.csv"]
+
+
+@pytest.mark.parametrize("at", ["file_digest", "read"])
+def test_a_file_that_vanishes_while_it_is_listed_or_read_is_passed_over(
+    inbox, update, monkeypatch, at
+):
+    for name in ("a.csv", "b.csv"):
+        (inbox / name).write_text(f"x,y\n1,{len(name)}\n{name},1\n")
+    owner = sources.dataset if at == "file_digest" else sources.files
+    known = getattr(owner, at)
+
+    def vanish(path, **given):
+        if str(path).endswith("a.csv"):
+            Path(path).unlink()
+        return known(path, **given)
+
+    monkeypatch.setattr(owner, at, vanish)
+    assert names(update()) == ["b.csv"]

@@ -1,0 +1,220 @@
+"""FILE.yaml and the contract are edited between updates, the clock is set, an update fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.flows import live_update as flow
+from leaseboard.flows.live_update import run_update
+from leaseboard.tasks.live import notification
+from leaseboard.tasks.live.notification import Receipt
+from leaseboard.tasks.store.live_tables import Changes, digest_of
+from tests.tasks.live.world import BEGIN, KEEP, World
+
+
+@pytest.fixture(autouse=True)
+def _without_pages(monkeypatch):
+    monkeypatch.setattr(flow, "build", lambda *_: None)
+
+
+@pytest.fixture
+def world(tmp_path):
+    """Return a world with a champion."""
+    world = World(tmp_path)
+    world.live(0, 0)
+    return world
+
+
+def edit(world, old, new, name="sales.yaml"):
+    path = world.home / name
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def rule(world, column, line):
+    """Have the contract say something else of a column."""
+    path = world.home / "contract.yaml"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join(line if each.startswith(f"  {column}:") else each for each in lines))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("target: revenue", "target: a", "data.target: this live model was made for revenue"),
+        ("id: order, ", "", "data.id: .* made for order, not for None"),
+        ("time: when, ", "", "data.time: .* another live model"),
+        ("chacha, settings: {b: 3}", "rising-bandits-cost", "model.algorithm: .* of streams"),
+    ],
+)
+def test_what_a_model_was_made_for_lasts(world, old, new, said):
+    edit(world, old, new)
+    world.deliver(1, world.day(1))
+    with pytest.raises(UsageError, match=said):
+        world.update(1)
+    assert world.state.counts()["rows"] == 60
+    edit(world, *((new, old) if new else ("target:", f"{old}target:")))
+    assert world.update(1).counts["new"] == 20
+
+
+def test_a_column_that_the_model_knows_keeps_its_sort(world):
+    rule(world, "a", "")
+    world.deliver(1, world.day(1))
+    assert world.update(1).counts["new"] == 20
+    edit(world, "columns:\n", "columns:\n  a: {kind: text}\n", "contract.yaml")
+    world.deliver(2, world.day(2))
+    with pytest.raises(UsageError, match=r"column 'a' held numbers .* and holds words now"):
+        world.update(2)
+    edit(world, "  a: {kind: text}", "  a: {kind: integer, required: false, missing: 1}",
+         "contract.yaml")  # fmt: skip
+    world.deliver(2, world.day(2).drop(columns="a"))
+    assert world.update(2).counts["new"] == 20
+
+
+def test_a_contract_may_be_fixed_before_there_is_a_model(tmp_path):
+    world = World(tmp_path, first=5)
+    rule(world, "a", "  a: {kind: text}")
+    world.update(0)
+    rule(world, "a", "  a: {kind: number}")
+    world.deliver(1, world.day(1))
+    assert world.update(1).counts["new"] == 20
+
+
+def test_two_keeps_of_one_name_have_no_state_in_common(world):
+    file, other = world.home / "sales.yaml", world.home / "again.yaml"
+    world.update(1, file=file)
+    other.write_text(file.read_text())
+    with pytest.raises(
+        UsageError, match=r"again.yaml: another live model of this name, in .*sales.yaml"
+    ):
+        world.update(2, file=other)
+    file.unlink()
+    now = BEGIN + timedelta(days=3)
+    keep = world.settings_of(other)
+    assert run_update(keep, world.home, now, local=True, file=other).batches == 0, "it was renamed"
+
+
+@pytest.mark.parametrize("values", [range(60), [f"{n % 28 + 1:02}.01.2026" for n in range(60)]])
+def test_a_time_is_a_date(tmp_path, values):
+    world = World(tmp_path)
+    (world.home / "contract.yaml").unlink()
+    world.deliver(0, world.day(0, 60).assign(when=values))
+    with pytest.raises(UsageError, match=r"time: column 'when' is of kind .*ISO dates"):
+        world.begin()
+    assert not (world.home / "contract.yaml").exists()
+
+
+def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    sent = []
+    monkeypatch.setattr(
+        notification, "deliver",
+        lambda outbox: [sent.append(b) or Receipt(n, a) for n, (a, b) in outbox.items()],
+    )  # fmt: skip
+    monkeypatch.setattr(flow.cycle, "train", lambda *_: 1 / 0)
+    world.deliver(1, world.day(1))
+    for number in (1, 2):
+        with pytest.raises(ZeroDivisionError):
+            world.update(number)
+    assert [(each["kind"], each["status"]) for each in sent] == [("update", "opened")]
+    assert "internal error: ZeroDivisionError" in sent[0]["what"]
+    monkeypatch.undo()
+    monkeypatch.setattr(flow, "build", lambda *_: None)
+    assert world.update(3).counts["new"] == 20
+
+
+def test_what_waits_for_an_address_that_was_fixed_goes_to_the_new_one(world, monkeypatch):
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    asked = []
+
+    def deliver(outbox):
+        for number, (address, _) in outbox.items():
+            asked.append(address)
+            yield Receipt(number, address, "is down" if "x" in address else "")
+
+    monkeypatch.setattr(notification, "deliver", deliver)
+    world.deliver(1, world.day(1).drop(columns="a"))
+    world.update(1)
+    edit(world, "http://x/", "http://y/")
+    world.update(2)
+    world.update(3)
+    assert asked == ["http://x/", "http://y/"]
+
+
+def test_a_failure_that_cannot_be_written_down_is_reported_at_once(world, monkeypatch):
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    sent = []
+    monkeypatch.setattr(notification, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
+
+    def full(*_):
+        raise LeaseboardError("the disk is full")
+
+    monkeypatch.setattr("leaseboard.tasks.store.live_model.State.commit", full)
+    world.deliver(1, world.day(1))
+    with pytest.raises(LeaseboardError, match="full"):
+        world.update(1)
+    assert [body["status"] for _, body in sent] == ["opened"]
+
+
+def test_a_clock_that_was_ahead_once_is_set_back(world):
+    world.update(9999)
+    assert world.update(1).open_incidents
+    assert world.lifecycle.last_update.year == 2053
+    world.update(2)
+    assert str(world.lifecycle.last_update).startswith("2026-01-04")
+    assert {case.seen.year for case in world.lifecycle.cases} == {2026}
+    for number in range(3, 7):
+        world.deliver(number, world.day(number))
+        turned = world.update(number)
+    assert turned.open_incidents == 0
+
+
+def test_labels_that_come_before_their_rows_wait(world):
+    frame = world.day(1)
+    world.deliver(1, frame[["order", "revenue"]], "-a")
+    world.deliver(1, frame.assign(revenue=None), "-b")
+    assert world.update(1).counts == {"new": 20, "labels": 20, "repeated": 0, "quarantined": 0,
+                                    "early": 20}  # fmt: skip
+    assert world.state.candidates()[0].learned == 80
+    assert world.state.counts()["posted"] == 0
+
+
+def test_a_file_of_another_kind_is_one_incident(world):
+    wide = pd.DataFrame({f"c{n}": range(20) for n in range(300)})
+    world.deliver(1, wide)
+    world.deliver(2, pd.concat([world.day(2), wide], axis=1))
+    assert world.update(2).open_incidents == 2
+
+
+def test_drift_in_past_batches_opens_no_incident(tmp_path):
+    world = World(tmp_path)
+    frames = [world.day(n).assign(revenue=lambda t, n=n: t.revenue * (1 + n)) for n in range(40)]
+    world.deliver(0, pd.concat(frames))
+    world.update(40)
+    assert [each.what for each in world.state.history() if each.kind == "drift"] == []
+
+
+def test_what_shows_an_incident_names_the_file(world):
+    file = world.home / "of the shop.yaml"
+    file.write_text(KEEP)
+    world.deliver(1, world.day(1).drop(columns="a"))
+    world.update(1, file=file)
+    (case,) = world.lifecycle.cases
+    assert case.incident.command == f"leaseboard live status '{file}'"
+
+
+def test_content_that_is_not_a_model_is_refused_in_one_line(world):
+    world.update(0)
+    content = b"not a model"
+    champion = replace(world.state.candidates()[0], model=digest_of(content))
+    changes = Changes("2026-01-02", candidates=[champion], models={champion.model: content})
+    world.state.commit(changes)
+    world.deliver(1, world.day(1))
+    with pytest.raises(UsageError, match="is not a model of the format leaseboard-model"):
+        world.update(1)

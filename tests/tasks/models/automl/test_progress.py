@@ -1,0 +1,122 @@
+"""MLflow's autologging, which a caller has enabled, and fits of searches."""
+
+import os
+import threading
+
+import mlflow
+import numpy as np
+import pytest
+from mlflow.tracking import fluent
+from mlflow.tracking._tracking_service import utils
+from mlflow.utils import autologging_utils
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from leaseboard import race
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
+from leaseboard.tasks.models.automl.search import SelectionSearch
+from leaseboard.tasks.models.automl.select import select
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y = np.where(X[:, 0] > 0, "yes", "no")
+OWN = [DummyClassifier(), GaussianNB()]
+
+
+@pytest.fixture
+def runs_of_the_caller(uri, runs, monkeypatch):
+    """Return a function that finds the runs of a caller who has enabled autologging."""
+    for name in ("MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_ID"):
+        monkeypatch.setenv(name, os.environ.get(name, ""))  # both are set below, and put back
+    monkeypatch.setattr(fluent, "_active_experiment_id", None)
+    monkeypatch.setattr(utils, "_tracking_uri", None)
+    mlflow.set_tracking_uri(uri)
+    mlflow.set_experiment("mine")
+    mlflow.sklearn.autolog(log_models=False, log_datasets=False, silent=True)
+    yield lambda: runs(uri, "mine")
+    mlflow.sklearn.autolog(disable=True)
+
+
+def is_off():
+    return autologging_utils._AUTOLOGGING_GLOBALLY_DISABLED
+
+
+class Fails(GaussianNB):
+    def fit(self, X, y):
+        raise ValueError("it cannot learn")
+
+
+def by_abc():
+    SelectionSearch(OWN, algorithm="abc", initial_rows=20).fit(X, Y)
+
+
+def on_folds():
+    SelectionSearch(OWN).fit(X, Y)
+
+
+def choose_and_tune():
+    policy = {"arms": ["lda"], "space": "fast", "max_trials": 1}
+    AutoMLClassifier(**policy, trial_cpu_seconds=None).fit(X, Y)
+
+
+def no_configuration_can_be_fitted():
+    with pytest.raises(UsageError, match="cannot learn"):
+        SelectionSearch([Fails(), Fails(var_smoothing=0.1)]).fit(X, Y)
+
+
+def a_row_has_a_negative_weight():
+    with pytest.raises(ValueError, match="negative weight"):
+        AutoMLClassifier(max_trials=1).fit(X, Y, -np.ones(60))
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        by_abc,
+        on_folds,
+        lambda: select(OWN, X, Y),
+        choose_and_tune,
+        lambda: race("abc", "sklearn:iris"),
+        no_configuration_can_be_fitted,
+        a_row_has_a_negative_weight,
+    ],
+)
+def test_a_fit_leaves_runs_and_autologging_of_the_caller_unchanged(fit, runs_of_the_caller):
+    with mlflow.start_run() as own:
+        fit()
+        assert mlflow.active_run().info.run_id == own.info.run_id
+    (found,) = runs_of_the_caller()
+    assert (found.data.params, found.data.metrics) == ({}, {})
+    assert not is_off()
+    with autologging_utils.disable_autologging():
+        fit()
+        assert is_off()
+    assert len(runs_of_the_caller()) == 1
+
+
+class Waits(GaussianNB):
+    """A classifier whose fit goes on once `go` is set."""
+
+    begun, go = threading.Event(), threading.Event()
+
+    def fit(self, X, y):
+        self.begun.set()
+        self.go.wait()
+        return super().fit(X, y)
+
+
+def test_the_first_of_two_fits_that_ends_leaves_autologging_off_for_the_other(runs_of_the_caller):
+    other = threading.Thread(target=SelectionSearch([Waits(), *OWN]).fit, args=(X, Y))
+    other.start()
+    try:
+        Waits.begun.wait()
+        choose_and_tune()
+        assert is_off()
+    finally:
+        Waits.go.set()
+        other.join()
+
+    assert not is_off()
+    assert runs_of_the_caller() == []
+    GaussianNB().fit(X, Y)
+    assert len(runs_of_the_caller()) == 1

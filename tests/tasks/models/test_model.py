@@ -1,0 +1,88 @@
+"""Models: each kind of file has its class, no other is imported, and former files are refused."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks import models
+from leaseboard.tasks.models.model import FILE, KINDS, TableModel, load, load_file
+from leaseboard.tasks.models.naive import NaiveModel
+from leaseboard.tasks.models.stream_model import MODELS
+
+ROOM = Path(models.__file__).parent
+
+
+def test_every_kind_has_its_class():
+    for kind, place in KINDS.items():
+        module, _, name = place.partition(":")
+        found = getattr(importlib.import_module(module), name)
+        assert issubclass(found, TableModel)
+        assert kind == found.kind or kind in {each.__name__ for each in MODELS.values()}
+
+
+def test_to_load_imports_no_learner():
+    code = "import sys, leaseboard.tasks.models.model; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                          cwd=ROOM.parents[1])  # fmt: skip
+    modules = {place.partition(":")[0] for place in KINDS.values()}
+
+    assert not {"vowpalwabbit", "lightgbm", *modules} & set(done.stdout.split())
+
+
+def imported(path):
+    """Return the modules of the package that one module imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module == "leaseboard.tasks.models":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "leaseboard.tasks.models."
+        ):
+            found.add(node.module.split(".")[3])
+    return found
+
+
+def test_no_two_modules_of_the_room_need_each_other():
+    needs = {path.stem: imported(path) for path in ROOM.glob("*.py")}
+    while free := {name for name, asked in needs.items() if not asked & needs.keys()}:
+        needs = {name: asked for name, asked in needs.items() if name not in free}
+
+    assert needs == {}
+
+
+def refused(call, *args):
+    """Return the one line in which a call refuses a model."""
+    with pytest.raises(UsageError) as caught:
+        call(*args)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert f"{plain.FORMAT} {plain.VERSION}" in said
+    assert "learn or register it again" in said
+    return said
+
+
+def test_what_is_not_a_model_is_refused_in_one_line(tmp_path):
+    good = NaiveModel("running-mean", "regression", {"sum": 3.0, "count": 2.0}).dump()
+    (tmp_path / FILE).write_bytes(good)
+    assert load_file(tmp_path).predict(pd.DataFrame(index=range(2))).tolist() == [1.5, 1.5]
+    for content in (b"", b"text", good[:-30], good.replace(b'"naive"', b'"nature')):
+        refused(load, content, "'it'")
+    refused(load, plain.dump("another", {}), "'it'")
+    refused(load, plain.dump("naive", {"wrong": 1}), "'it'")
+    with pytest.raises(UsageError, match=r"^'.*absent' cannot be read \(No such file .*: name"):
+        load_file(tmp_path / "absent")
+
+
+def test_a_model_of_another_version_is_refused_with_both(monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(plain, "VERSION", 99)
+        later = NaiveModel("last-label", "regression").dump()
+    said = refused(load, later, "'it'")
+    assert said.startswith("'it' has the format leaseboard-model 99, and this version of")

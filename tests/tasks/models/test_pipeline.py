@@ -1,0 +1,190 @@
+"""A saved model predicts as what it was made from, and its folder holds no pickle."""
+
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.datasets
+import skops.io
+from sklearn.preprocessing import FunctionTransformer
+
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.evaluate.learners.classifiers import SharedBins
+from leaseboard.tasks.evaluate.probes.sample_rows import split
+from leaseboard.tasks.models import columns
+from leaseboard.tasks.models.ended_stream import EndedStreamModel
+from leaseboard.tasks.models.model import load
+from leaseboard.tasks.models.pipeline import PipelineModel
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+
+FRIED = "synthetic:fried?rows=400&seed=0"
+CANCER = "sklearn:breast_cancer"
+
+
+def again(model):
+    return load(model.dump(), "it")
+
+
+def with_estimator(content, estimator):
+    """Return a file of a model with another estimator, in skops' format."""
+    kind, state = plain.load(content, "it")
+    return plain.dump(kind, state | {"estimator": estimator})
+
+
+@pytest.mark.parametrize("algorithm", ["chacha-paper", "vanilla"])
+def test_a_streams_champion_predicts_as_its_learner_does(race, algorithm):
+    _, learner, fitted = race(algorithm, FRIED)
+    model = again(fitted.model)
+    ours = learner.predict_many(as_stream(fitted.dataset).features)
+
+    assert isinstance(model, EndedStreamModel)
+    np.testing.assert_array_equal(model.predict(fitted.dataset.features), ours)
+
+
+def test_a_log_transformed_target_comes_back_in_its_own_unit(race):
+    _, learner, fitted = race("vanilla", "sklearn:diabetes", environment={"log_target": "code"})
+    model = again(fitted.model)
+    stream = as_stream(fitted.dataset, StreamOptions(log_target="code"))
+
+    np.testing.assert_allclose(np.exp(stream.labels), fitted.dataset.target, rtol=1e-6)
+    np.testing.assert_array_equal(
+        model.predict(fitted.dataset.features),
+        np.exp(learner.predict_many(stream.features).astype(np.float64)),
+    )
+
+
+def test_classes_are_predicted_by_name(race):
+    _, learner, fitted = race("vanilla", CANCER)
+    model = again(fitted.model)
+    positive = learner.predict_many(as_stream(fitted.dataset).features) > 0
+    classes = fitted.dataset.target.cat.categories
+
+    assert model.predict(fitted.dataset.features).tolist() == list(classes[positive.astype(int)])
+
+
+def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy):
+    result, _, fitted = policy
+    model = again(fitted.model)
+    predicted = model.predict(fitted.dataset.features)
+
+    assert result.champion["arm"] in ("decision_tree", "lda")
+    assert set(predicted) == {"setosa", "versicolor", "virginica"}
+    assert np.mean(predicted == fitted.dataset.target.astype(str)) > 0.9
+    assert 0.8 < fitted.test <= 1
+    np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
+
+
+def test_what_selection_chose_has_the_jobs_own_score(race):
+    environment = {"configurations": 3, "initial_rows": 100}
+    result, _, fitted = race("abc", CANCER, environment=environment)
+    model = again(fitted.model)
+
+    assert fitted.test == result.score
+    np.testing.assert_array_equal(
+        model.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
+    )
+
+
+def test_columns_are_found_by_name_and_become_typed_again():
+    frame = pd.DataFrame(
+        {
+            "n": pd.Categorical(["2", "1", None], ["2", "1"]),
+            "x": np.array([0.1, np.nan, 3], np.float32),
+            "i": np.array([1, 2, 3], np.uint8),
+            "b": [True, False, True],
+        }
+    )
+    known = columns.describe(frame)
+    sent = columns.example(frame)[["b", "x", "i", "n"]]
+
+    assert sent.dtypes.astype(str).to_dict() == {
+        "b": "bool", "x": "float64", "i": "int64", "n": "object",
+    }  # fmt: skip
+    wide = frame.astype({"i": "int64"})
+    pd.testing.assert_frame_equal(columns.typed(sent, known), wide)
+    assert columns.typed(sent.assign(n=[2, "new", 1.0]), known)["n"].isna().tolist() == [
+        False, True, False,
+    ]  # fmt: skip
+
+
+def test_an_absent_column_is_named(race):
+    _, _, fitted = race("vanilla", FRIED)
+    with pytest.raises(ValueError, match="no column 'x3'"):
+        fitted.model.predict(fitted.dataset.features.drop(columns="x3"))
+
+
+@pytest.mark.parametrize(
+    "function", [pytest.fail, np.save, columns.describe, sklearn.datasets.clear_data_home]
+)
+def test_a_function_is_neither_saved_nor_loaded(policy, function):
+    _, _, fitted = policy
+    hostile = FunctionTransformer(func=function)
+    with pytest.raises(UsageError, match="only classes of scikit-learn"):
+        PipelineModel(fitted.model.columns, hostile).dump()
+    forged = with_estimator(fitted.model.dump(), skops.io.dumps(hostile))
+    with pytest.raises(UsageError, match="only classes of scikit-learn"):
+        load(forged, "it")
+
+
+def test_a_type_that_writes_files_is_not_loaded(policy, tmp_path):
+    _, _, fitted = policy
+    forged = FunctionTransformer(kw_args={"x": Forged(tmp_path / "written")})
+    skops.io.dump(forged, tmp_path / "forged")
+    with zipfile.ZipFile(tmp_path / "forged") as archive:
+        schema = archive.read("schema.json").decode()
+    named = schema.replace('"Forged"', '"memmap"').replace(f'"{__name__}"', '"numpy"')
+    with zipfile.ZipFile(tmp_path / "forged", "w") as archive:
+        archive.writestr("schema.json", named)
+
+    assert skops.io.get_untrusted_types(file=tmp_path / "forged") == ["numpy.memmap"]
+    with pytest.raises(UsageError, match=r"the model holds a numpy\.memmap"):
+        load(with_estimator(fitted.model.dump(), (tmp_path / "forged").read_bytes()), "it")
+    assert not (tmp_path / "written").exists()
+
+
+class Forged:
+    """Object that is written as a call of its class, as skops does for such types."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Forged, (str(self.path), "uint8", "w+", 0, (1,))
+
+
+def test_a_model_on_shared_bins_is_saved_without_the_data(iris):
+    x, y = iris.features.to_numpy(np.float32), iris.target.cat.codes.to_numpy(np.int32)
+    classifier = SharedBins(x, y).classifier({"n_estimators": 5}, seed=0).fit(x, y)
+    names = iris.target.cat.categories
+    model = again(PipelineModel(columns.describe(iris.features), classifier, names))
+
+    assert model.predict(iris.features).tolist() == names[classifier.predict(x)].tolist()
+
+
+def test_free_text_is_refused():
+    with pytest.raises(ValueError, match="'t' holds free text"):
+        columns.describe(pd.DataFrame({"t": pd.Series(["a" * 300, "b"], dtype=object)}))
+
+
+def test_what_selection_chose_never_saw_its_test_rows(race, tmp_path):
+    """The learner keeps its training rows; every column of the data distinguishes the rows."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.random(300), "y": rng.choice(["no", "yes"], 300)})
+    frame.to_csv(tmp_path / "noise.csv", index=False)
+    pipelines = tmp_path / "nearest.py"
+    pipelines.write_text(
+        "from sklearn.neighbors import KNeighborsClassifier\n"
+        "PIPELINES = {'one': KNeighborsClassifier(1, algorithm='brute')}\n"
+    )
+    environment = {"pipelines": str(pipelines), "initial_rows": 50}
+    result, _, fitted = race(
+        "full-run", f"file:{tmp_path / 'noise.csv'}?target=y", environment=environment
+    )
+    samples = split(fitted.dataset, 0, 0.2).samples
+    known = set(fitted.model.estimator["model"]._fit_X[:, 0].tolist())
+
+    assert known == set(samples.train(240)[0][:, 0].tolist())
+    assert not known & set(samples.test(60)[0][:, 0].tolist())
+    assert fitted.test == result.score < 0.8

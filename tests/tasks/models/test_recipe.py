@@ -1,0 +1,297 @@
+"""Models of recipes: they predict, learn, and go on from their bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.tasks.live.losses import loss_of_row
+from leaseboard.tasks.live.rows import values_in
+from leaseboard.tasks.models import stream_model as stream
+from leaseboard.tasks.models.columns import frame_of
+from leaseboard.tasks.models.model import load
+from leaseboard.tasks.models.naive import NaiveModel
+from leaseboard.tasks.models.recipe import Recipe
+
+RECIPE = Recipe("y", "regression", "chacha", {})
+CLASSES = Recipe("y", "classification", "chacha", {})
+
+
+def rows(n, seed):
+    """Return rows, labels and ids, as `TableModel.learn` takes them."""
+    rng = np.random.default_rng(seed)
+    a, b = rng.normal(size=n), rng.choice(["x", "y"], n)
+    ids = [f"{seed}-{i}" for i in range(n)]
+    return values_in(pd.DataFrame({"a": a, "b": b})), (3 * a + (b == "x")).tolist(), ids
+
+
+def again(model):
+    """Return the model from its bytes."""
+    found = load(model.dump(), "it")
+    found.dates = model.dates
+    return found
+
+
+def test_a_stream_goes_on_from_its_bytes_exactly():
+    first, second = rows(200, 0), rows(100, 1)
+    whole = RECIPE.new("chacha")
+    assert whole.predict_rows(first[0]) == []
+    whole.learn(*first)
+    whole.predict_rows(second[0], ids=second[2])
+    half = again(whole)
+    for each in (whole, half):
+        each.learn(*second)
+    assert whole.dump() == half.dump()
+    assert whole.predict_rows(first[0]) == half.predict_rows(first[0])
+
+
+def test_what_waits_is_predicted_alike_and_remembered():
+    model = RECIPE.new("chacha")
+    for day in range(20):
+        X, y, ids = rows(20, day)
+        model.predict_rows(X, ids=ids)
+        model.learn(X, y, ids)
+    X, _, ids = rows(3, 99)
+    before = model.dump()
+    seen = model.predict_rows(X)
+    assert model.dump() == before
+    assert model.predict_rows(X, ids=ids) == seen
+    assert model.dump() != before
+    assert all(low <= middle <= high for middle, low, high in seen)
+
+
+@pytest.mark.parametrize(("recipe", "most"), [(RECIPE, 400), (CLASSES, 1)])
+def test_rows_that_wait_take_few_bytes_and_can_be_forgotten(recipe, most):
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({f"column {i}": rng.normal(size=300) for i in range(20)})
+    labels = X["column 0"] if recipe is RECIPE else np.where(X["column 0"] > 0, "up", "down")
+    model, values = recipe.new("chacha"), values_in(X)
+    model.learn(values, list(labels), [f"known {i}" for i in range(300)])
+    model.predict_rows(values[:1], ids=["known first"])
+    before = model.dump()
+    model.predict_rows(values, ids=[f"row {i}" for i in range(300)])
+    rested = again(model)
+    rested.forget_pending()
+
+    assert (len(model.dump()) - len(before)) / 300 < most
+    assert len(rested.dump()) < len(before) + 1
+    assert again(rested).predict_rows(values) == model.predict_rows(values)
+
+
+def test_rows_that_never_waited_are_learned_too():
+    model, other = RECIPE.new("chacha"), RECIPE.new("chacha")
+    for each in (model, other):
+        each.learn(*rows(100, 0))
+    late = rows(10, 1)
+    model.predict_rows(late[0], ids=late[2])
+    for each in (model, other):
+        each.learn(*late)
+    known = [each.predict_rows(rows(1, 0)[0])[0][0] for each in (model, other)]
+    assert known[0] == pytest.approx(known[1]), "what is known depends on the labels alone"
+
+
+def test_classes_come_with_probabilities():
+    model, (X, y, ids) = CLASSES.new("chacha"), rows(300, 0)
+    model.learn(X, ["up" if each > 0 else "down" for each in y], ids)
+    (found,) = model.predict_rows(X[:1], ids=["new"])
+    assert set(found) == {"up", "down"} == set(model.classes)
+    assert sum(found.values()) == pytest.approx(1)
+
+
+def test_intervals_are_of_the_level_that_is_asked_for():
+    model = RECIPE.new("chacha")
+    model.learn(*rows(200, 0))
+    row = rows(1, 1)[0]
+    (narrow,), (wide,) = (model.predict_rows(row, level) for level in (0.5, 0.95))
+    assert model.levels == (0.5, 0.8, 0.9, 0.95, 0.99)
+    assert wide[1] <= narrow[1] < narrow[0] == wide[0] < narrow[2] <= wide[2]
+
+
+def test_naive_baselines():
+    for name, expected in (("running-mean", 3.0), ("last-label", 6.0)):
+        model = NaiveModel(name, "regression")
+        assert model.predict_rows([{}]) == []
+        model.learn([{}], [1.0], ["1"])
+        model = again(model)
+        model.learn([{}, {}], [2.0, 6.0], ["2", "3"])
+        assert model.predict_rows([{}, {}]) == [expected, expected]
+        assert model.predict(pd.DataFrame(index=[0])).tolist() == [expected]
+    shares, last = (NaiveModel(n, "classification") for n in ("running-mean", "last-label"))
+    for each in (shares, last):
+        each.learn([{}] * 5, ["a", "b", "b", "a", "a"], ["1"] * 5)
+    assert shares.predict_rows([{}]) == [{"a": 0.6, "b": 0.4}]
+    assert last.predict_rows([{}]) == [{"a": 1.0}]
+    assert shares.predict(pd.DataFrame(index=[0])).tolist() == ["a"]
+
+
+TWO = [
+    {"learner": "LogisticRegression", "C": 1.0},
+    {"learner": "LightGBM", "n_estimators": 5},
+]
+SELECTED = Recipe("y", "classification", "abc", {"epsilon": 0.02, "configurations": TWO})
+SEARCHED = Recipe(
+    "y", "regression", "rising-bandits-cost",
+    {"max_trials": 4, "arms": ["ridge", "k_nearest_neighbors"]}, seed=1,
+)  # fmt: skip
+
+
+def with_gaps(n):
+    """Return columns of every kind, with gaps."""
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "real": rng.normal(size=n),
+            "whole": rng.integers(0, 9, n).astype(float),
+            "word": rng.choice(["x", "y", "z"], n).astype(object),
+            "day": pd.date_range("2026-01-01", periods=n, freq="7h"),
+        }
+    )
+    for name in frame:
+        frame.loc[rng.random(n) < 0.1, name] = None
+    return frame
+
+
+def three(n):
+    """Return rows with gaps and dates, and of which of three classes they are."""
+    frame = with_gaps(n)
+    known = frame["real"].fillna(0)
+    return frame, np.select([known > 0.5, known > -0.5], ["a", "b"], "c").tolist()
+
+
+@pytest.mark.slow
+def test_a_search_predicts_numbers_from_rows_as_from_a_table():
+    frame = with_gaps(100)
+    model = SEARCHED.train(frame, frame["real"].fillna(0).tolist())
+    model.dates = ["day"]
+    values = values_in(frame)
+    found = model.predict_rows(values)
+    assert again(model).predict_rows(values) == found
+    assert np.corrcoef(found, frame["real"].fillna(0))[0, 1] > 0.9
+    single = [model.predict_rows([row])[0] for row in values[:30]]
+    np.testing.assert_allclose(single, model.predict(frame)[:30], rtol=1e-5, atol=1e-6)
+    with pytest.raises(UsageError, match="learns once"):
+        model.learn(values, [0.0] * 100, [""] * 100)
+
+
+@pytest.mark.parametrize(
+    "recipe",
+    [
+        SELECTED,
+        Recipe("y", "classification", "early-stopped-cv", {"configurations": TWO, "folds": 2}),
+        Recipe("y", "classification", "apple", {}),
+        Recipe("y", "classification", "apple-ssm", {"passes": 1}, seed=3),
+    ],
+    ids=lambda recipe: recipe.algorithm,
+)
+def test_classes_of_a_window_come_with_their_probabilities_and_from_bytes(recipe):
+    recipe.check()
+    frame, labels = three(400)
+    model, values = recipe.train(frame, labels), values_in(frame)
+    model.dates = ["day"]
+    found = model.predict_rows(values)
+    assert again(model).predict_rows(values) == found
+    assert again(model).classes == ("a", "b", "c")
+    assert all(sum(each.values()) == pytest.approx(1) for each in found)
+    likeliest = [max(each, key=each.get) for each in found]
+    assert model.predict(frame).tolist() == likeliest
+    assert np.mean(np.array(likeliest) == labels) > 0.75
+
+
+def test_apple_predicts_numbers_in_their_unit():
+    recipe = Recipe("y", "regression", "apple", {"alpha": 0.5})
+    recipe.check()
+    values, y, _ = rows(400, 0)
+    labels = [1000 + 100 * each for each in y]
+    model = recipe.train(frame_of(values), labels)
+    found = again(model).predict_rows(values)
+    assert found == model.predict_rows(values)
+    assert np.abs(np.subtract(found, labels)).mean() < 10
+
+
+def test_abc_chooses_among_ordinary_configurations_where_none_is_named():
+    recipe = Recipe("y", "classification", "abc", {})
+    recipe.check()
+    frame, labels = three(120)
+    assert recipe.train(frame, labels).classes == ("a", "b", "c")
+
+
+def test_a_choice_without_probabilities_is_certain():
+    named = [{"learner": "LinearSVM", "C": c} for c in (0.1, 1.0)]
+    frame, labels = three(120)
+    recipe = Recipe("y", "classification", "abc", {"configurations": named})
+    shares = recipe.train(frame, labels).predict_proba(frame)
+    assert set(shares.ravel().tolist()) == {0.0, 1.0}
+    assert (shares.sum(axis=1) == 1).all()
+
+
+REFUSED = [
+    ("regression", "tpot-default", {}, "'tpot-default' cannot be kept: name a race"),
+    ("regression", "chaca", {}, "chaca"),
+    ("regression", "apple-parallel", {}, "cannot be kept"),
+    ("regression", "abc", {}, "'y' holds numbers, and abc selects by the accuracy"),
+    ("classification", "abc", {"epsilon": 2}, "epsilon"),
+    ("classification", "abc", {"epsilo": 0.1}, "did you mean 'epsilon'"),
+    ("classification", "abc", {"folds": 1}, "folds"),
+    ("classification", "abc", {"configurations": TWO[:1]}, "too few to choose from"),
+    ("classification", "abc", {"configurations": TWO[:1] * 2}, "twice"),
+    ("classification", "abc", {"configurations": "all"}, "is a list of them"),
+    ("classification", "abc", {"configurations": [{"C": 1}]}, "names its learner"),
+    ("classification", "abc", {"configurations": [{"learner": "Tree"}]}, "unknown learner"),
+    ("classification", "abc",
+     {"configurations": [{"learner": "RandomForest", "C": 1}]}, "RandomForest C=1"),
+    ("classification", "apple", {"alpha": -1}, "alpha"),
+    ("classification", "apple", {"clip": 90}, "clip=90"),
+    ("regression", "apple", {"class_weight": "balanced"}, "class_weight"),
+    ("regression", "rising-bandits-cost", {"time_bugdet": 5}, "did you mean 'time_budget'"),
+    ("regression", "rising-bandits-cost", {"time_budget": "5"}, "time_budget='5' must be"),
+]  # fmt: skip
+
+
+def test_what_cannot_be_learned_is_refused_before_it_is():
+    for task, algorithm, settings, said in REFUSED:
+        with pytest.raises(UsageError, match=said) as refused:
+            Recipe("y", task, algorithm, settings).check()
+        assert "\n" not in str(refused.value)
+    for recipe in (RECIPE, SELECTED, SEARCHED):
+        recipe.check()
+
+
+def test_a_window_of_one_class_makes_no_table():
+    assert not SELECTED.suffices(["a"] * 30)
+    assert not SELECTED.suffices(["a", "b"])
+    assert SELECTED.suffices(["a", "b"] * 10)
+    assert CLASSES.suffices(["a"] * 30), "a race goes on to learn the other"
+
+
+def test_a_class_that_was_never_seen_costs_most():
+    assert loss_of_row({"a": 1.0}, "b") == {"loss": 2.0, "error": 1.0, "sure": 1.0}
+
+
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_rows_are_learned_and_predicted_as_a_table_of_them_is(task, monkeypatch):
+    rng = np.random.default_rng(3)
+    rows = [
+        {"a": None if i % 9 == 5 else float(rng.normal()), "flag": float(rng.random() < 0.5),
+         "day": f"2026-01-{1 + i // 9:02}T00:00:00", "word": [None, "x", "7", "True"][i % 4]}
+        for i in range(80)
+    ]  # fmt: skip
+    labels = [float(i % 3) if task == "regression" else f"c{i % 3}" for i in range(80)]
+    fast, slow = (Recipe("y", task, "chacha", {"b": 3}).new("chacha") for _ in range(2))
+    fast.dates = slow.dates = ["day"]
+    frames = stream.frame_of
+    made = []
+    monkeypatch.setattr(stream, "frame_of", lambda *given: made.append(1) or frames(*given))
+    for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
+        found = fast.predict_rows([row], ids=[str(i)])
+        few = len(made)
+        slow.kinds.pop("never seen", None)
+        assert slow.predict_rows([row | {"never seen": None}], ids=[str(i)]) == found
+        slow.learn([row | {"never seen": None}], [label], [str(i)])
+        if i > 20:
+            assert len(made) > few, "the slow one makes a table of each row"
+            few = len(made)
+        fast.learn([row], [label], [str(i)])
+        assert i <= 20 or len(made) == few
+    assert fast.dump() == slow.dump()

@@ -1,0 +1,150 @@
+"""A model that continues: several tables are one, though their columns seem of other kinds."""
+
+import datetime as dt
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.table_files import read_rows
+
+
+def learned(folder, *tables, **new):
+    """Return a model of the tables, each a csv's lines, one after the other; and its file."""
+    model = None
+    for number, lines in enumerate(tables):
+        path = folder / f"{number}.csv"
+        path.write_text("\n".join(lines))
+        frame = read_rows(path, model.kinds if model else None)
+        model = model or StreamModel.for_table(frame, **new)
+        model.learn_table(frame)
+    model.model.save(folder / "model")
+    return model, (folder / "model").read_bytes()
+
+
+def flags(n, flag, seed=0):
+    """Return rows of a number, of what `flag` gives in turn, and of a target that both move."""
+    random, flag = np.random.default_rng(seed), itertools.cycle(flag)
+    rows = ((round(random.normal(), 3), next(flag)) for _ in range(n))
+    return [f"{a},{f},{a + (f.lower() == 'true'):.3f}" for a, f in rows]
+
+
+GAPS, WHOLE = ("true", "", "false"), ("true", "false")
+
+
+@pytest.mark.parametrize("parts", [(GAPS, WHOLE), (WHOLE, GAPS), (GAPS, ("",), WHOLE)])
+def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
+    parts = [flags(30, part, seed) for seed, part in enumerate(parts)]
+    head = ["a,flag,sold"]
+    halves, file = learned(tmp_path, *(head + part for part in parts))
+    _, whole = learned(tmp_path, head + list(itertools.chain(*parts)))
+
+    assert halves.kinds == {"a": "number", "flag": "number", "sold": "number"}
+    assert file == whole
+
+
+@pytest.mark.parametrize("spelt", [("true", "false"), ("True", "False"), ("TRUE", "FALSE")])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_booleans_among_classes_and_texts_are_written_one_way(tmp_path, spelt, order):
+    parts = [[*spelt], [spelt[0], "maybe"]]
+    tables = [[f"{a},{parts[i][a % 2]}" for a in range(20)] for i in order]
+    halves, _ = learned(tmp_path, *(["a,kind", *rows] for rows in tables))
+    whole, _ = learned(tmp_path, ["a,kind", *itertools.chain(*tables)])
+    assert sorted(halves.model.classes) == ["False", "True", "maybe"]
+    assert sorted(whole.model.classes) == sorted(halves.model.classes)
+
+    texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(20)] for i in (1, *order)]
+    _, halves = learned(tmp_path, *(["kind,b", *rows] for rows in texts))
+    _, whole = learned(tmp_path, ["kind,b", *itertools.chain(*texts)])
+    assert halves == whole
+
+
+def test_booleans_of_a_parquet_file_are_the_texts_of_a_csv(tmp_path):
+    frame = pd.DataFrame({"kind": ["true", "maybe"] * 10, "b": np.arange(20) + 0.5})
+    model = StreamModel.for_table(frame)
+    model.learn_table(frame)
+    asked = pd.DataFrame({"kind": [True, True, False]})
+
+    texts = pd.DataFrame({"kind": ["true", "TRUE", "false"]})
+    assert model.predict(asked).tolist() == model.predict(texts).tolist()
+
+
+def test_of_booleans_and_words_among_numbers_the_word_is_named(tmp_path):
+    with pytest.raises(
+        DataError, match="column 'flag' holds numbers, and 'oops' in row 2 does not fit"
+    ):
+        learned(tmp_path, ["flag,b", "true,1.5", "false,2.5"], ["flag,b", "true,1.5", "oops,2"])
+
+
+NUMBERS = pd.DataFrame({"a": [1.5, 2.5, 3.5], "b": [1.0, 2.5, 2.0]})
+TIMES = {
+    "days": pd.to_datetime(["2024-01-02"] * 3),
+    "zoned": pd.to_datetime(["2024-01-02"] * 3, utc=True),
+    "objects": [dt.datetime(2024, 1, 2)] * 3,
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("column", ["a", "b"])
+def test_times_among_numbers_are_refused_with_their_row(kind, column):
+    model = StreamModel.for_table(NUMBERS)
+    model.learn_table(NUMBERS)
+    times = NUMBERS.assign(**{column: pd.Series(TIMES[kind])})
+
+    with pytest.raises(
+        DataError, match=f"column '{column}' holds numbers, and .* in row 1 does not fit"
+    ):
+        model.learn_table(times)
+    assert model.model.examples == 3
+
+
+def test_dates_mixed_with_their_texts_are_refused_and_gaps_are_not():
+    days = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=3), "b": [1.5, 2.5, 3.5]})
+    model = StreamModel.for_table(days)
+    model.learn_table(days)
+    mixed = [dt.datetime(2024, 1, 1), "2024-01-02", dt.date(2024, 1, 3)]
+
+    with pytest.raises(DataError, match="column 'day' mixes dates with their texts: give one of"):
+        model.learn_table(days.assign(day=pd.Series(mixed, dtype=object)))
+    with pytest.raises(DataError, match=r"column 'day' holds dates, .*, and 'soon' in row 3 does"):
+        model.learn_table(days.assign(day=[None, "2024-01-02", "soon"]))
+    assert np.isfinite(model.predict(days.assign(day=None))).all()
+
+
+@pytest.mark.parametrize(
+    "about", [{}, {"source": "shop"}, {"target": "b"}, {"columns": {}, "x": 1}]
+)
+def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix(about):
+    model = ChaChaRegressor()
+    model.about = about
+
+    with pytest.raises(UsageError, match="was not made by `leaseboard learn`: say which column"):
+        StreamModel(model)
+
+
+def test_numbers_are_not_classes_though_the_first_table_had_one_label():
+    first = pd.DataFrame({"a": np.arange(30) + 0.5, "b": [7] * 30})
+    model = StreamModel.for_table(first)
+    model.learn_table(first)
+
+    with pytest.raises(DataError, match=r"'b' now has 30 different .* --task regression"):
+        model.learn_table(first.assign(b=first["a"]))
+    model.learn_table(first.assign(b=[7, 8.5, 9] * 10))
+    assert model.model.examples == 60
+
+
+def test_of_a_wrong_row_among_classes_nothing_is_learned():
+    frame = pd.DataFrame({"a": [1.5, 2.5, 3.5, 4.5], "kind": ["x", "y", "x", "y"]})
+    model = StreamModel.for_table(frame)
+    model.learn_table(frame)
+    asked, before = frame[["a"]], model.predict(frame[["a"]])
+
+    with pytest.raises(DataError, match="numbers that are finite in 32 bits, and inf in row 4"):
+        model.learn_table(frame.assign(a=[1.0, 2.0, 3.0, np.inf], kind=["z", "y", "x", "z"]))
+    assert model.model.examples == 4
+    assert model.model.classes == ["x", "y"]
+    assert model.predict(asked).tolist() == before.tolist()

@@ -1,0 +1,306 @@
+"""Requirements in addition to scores: what keeps them, what breaks them, and no way round them."""
+
+import dataclasses
+import json
+import math
+from xml.etree import ElementTree as ET
+
+import pytest
+from pydantic import ValidationError
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.events import BoundsUpdated, LeaseGranted, Measured
+from leaseboard.tasks.jobs.job import Result
+from leaseboard.tasks.jobs.suites.requirement import Requirement
+from leaseboard.tasks.jobs.suites.suite import Suite
+from leaseboard.tasks.score.frame import as_frame
+from leaseboard.tasks.score.gate.baseline import Baseline, accept, dropped
+from leaseboard.tasks.score.gate.formats import as_json, headline, junit, markdown
+from leaseboard.tasks.score.gate.requirements import Evidence, Quantity, measure
+from leaseboard.tasks.score.gate.verdict import gate
+
+
+def requirement(metric="m", reason="r", **given):
+    return Requirement(algorithm="chacha", data="x", metric=metric, reason=reason, **given)
+
+
+GUARD = requirement("score", "proven", over="vanilla", at_most=1.01)
+
+
+def result(label, repetition=0, score=1.0, status="ok", **fields):
+    return Result(
+        key=f"{label}{repetition}", algorithm=label, name=label, data="x", digest="sha",
+        seed=repetition, environment_seed=repetition, repetition=repetition, status=status,
+        score=score if status == "ok" else None, metric="progressive_mse", **fields,
+    )  # fmt: skip
+
+
+def both(chacha=1.0, vanilla=1.0, repetitions=2, **fields):
+    return as_frame(
+        [
+            *(result("chacha", n, chacha, **fields) for n in range(repetitions)),
+            *(result("vanilla", n, vanilla) for n in range(repetitions)),
+        ]
+    )
+
+
+def measured(of, frame, events=None, logged=None):
+    run = Evidence(frame, lambda key: (events or {})[key], lambda key: (logged or {})[key])
+    return measure(of, run)
+
+
+def accepted(frame, *requirements):
+    found = [measured(each, frame) for each in requirements]
+    return accept(frame, "ci", date="", versions={}, quantities=found)
+
+
+CALM = accepted(both())
+
+
+def judged(frame, of, baseline=None):
+    """Return the gate of a frame and a requirement, against calm races where it is accepted."""
+    baseline = baseline or dataclasses.replace(CALM, requirements=(of,))
+    return gate(frame, baseline, quantities=[measured(of, frame)])
+
+
+def verdict_of(verdict):
+    (each,) = verdict.requirements
+    return each.verdict
+
+
+def test_a_requirement_is_met_or_broken_for_any_scores():
+    verdict = judged(both(), GUARD)
+    assert (verdict.exit_code, verdict_of(verdict)) == (0, "met")
+    verdict = judged(both(chacha=0.9, vanilla=0.85), GUARD)
+    assert {check.verdict for check in verdict.checks} == {"improved"}
+    assert (verdict.exit_code, verdict_of(verdict)) == (1, "broken")
+    assert verdict_of(judged(both(chacha=1.01 * (1 + 1e-12)), GUARD)) == "met"  # rounding
+    assert verdict_of(judged(both(chacha=1.01 * (1 + 1e-7)), GUARD)) == "broken"
+
+
+def test_one_repetition_is_enough_to_break_it():
+    frame = both()
+    frame.loc[(frame["name"] == "chacha") & (frame["repetition"] == 1), "score"] = 1.02
+    (each,) = judged(frame, GUARD).requirements
+    assert (each.verdict, each.n, each.n_broken) == ("broken", 2, 1)
+    assert each.measured == pytest.approx(1.02)
+
+
+def test_bounds_on_a_metric():
+    for bound, value, holds in (
+        ({"at_least": 0.5}, 0.5, True),
+        ({"at_least": 0.5}, 0.49, False),
+        ({"at_least": 0.0, "at_most": 1.0}, 1.5, False),
+        ({"equals": 5.0}, 5.0, True),
+        ({"equals": 5.0}, 4.0, False),
+        ({"equals": 5.0, "within": 0.1}, 5.09, True),
+        ({"equals": 5.0, "within": 0.1}, 5.11, False),
+        ({"at_most": 1e300}, math.nan, False),
+        ({"at_most": 1e300}, -math.inf, False),
+        ({"at_least": -1e300}, math.inf, False),
+    ):
+        verdict = judged(both(metrics={"m": value}), requirement(**bound))
+        assert (verdict_of(verdict), verdict.exit_code) == (
+            ("met", 0) if holds else ("broken", 1)
+        ), (bound, value)
+
+
+def test_chance_explains_two_standard_deviations():
+    for probability, n_broken, verdict in (
+        (0.5, 10, "met"), (0.5, 11, "broken"), (0.05, 2, "met"), (0.05, 3, "broken"),
+        (0.0, 1, "broken"),
+    ):  # fmt: skip
+        of = requirement(at_most=0, failure_probability=probability)
+        values = tuple(float(n < n_broken) for n in range(13))
+        baseline = dataclasses.replace(CALM, requirements=(of,))
+        found = gate(both(), baseline, quantities=[Quantity(of, values)])
+        assert verdict_of(found) == verdict, (probability, n_broken)
+
+
+class TestNeverGreenWithoutMeasuring:
+    accepted = accepted(both(), GUARD)
+
+    def test_a_requirement_taken_out_of_the_suite_is_missing(self):
+        verdict = gate(both(), self.accepted)
+        assert (verdict.exit_code, verdict_of(verdict)) == (1, "missing")
+
+    def test_another_bound_is_another_requirement_and_another_reason_is_not(self):
+        def changed(**change):
+            other = GUARD.model_copy(update=change)
+            return gate(both(), self.accepted, quantities=[measured(other, both())])
+
+        for change in (
+            {"at_most": 1.5},
+            {"failure_probability": 0.5},
+            {"over": None},
+            {"data": "y"},
+        ):
+            verdict = changed(**change)
+            assert verdict.exit_code == 1
+            failing = {each.verdict for each in verdict.requirements if each.fails}
+            assert failing <= {"changed", "missing"}
+        assert changed(reason="in other words").exit_code == 0
+
+    def test_a_requirement_that_was_not_accepted_is_checked_nevertheless(self):
+        broken = both(vanilla=0.9)
+        assert verdict_of(judged(both(), GUARD, CALM)) == "new"
+        assert judged(broken, GUARD, CALM).exit_code == 1
+        for frame, code in ((both(), 3), (both(chacha=2.0), 1)):  # without anything accepted
+            assert gate(frame, None, quantities=[measured(GUARD, frame)]).exit_code == code
+
+    def test_a_job_that_did_not_end_ok_is_not_a_measurement(self):
+        for status, code, verdict in (("crash", 2, "failed"), ("skipped", 1, "missing")):
+            frame = as_frame([result("chacha", status=status, reason="why"), result("vanilla")])
+            found = judged(frame, GUARD)
+            assert (found.exit_code, verdict_of(found)) == (code, verdict)
+            assert "chacha, seed 0" in found.requirements[0].explanation
+
+    def test_what_cannot_be_measured_is_missing(self):
+        def gone(_key):
+            raise LeaseboardError("no store")
+
+        lonely = as_frame([result("chacha", 0), result("chacha", 1), result("vanilla", 0)])
+        assert "no result of vanilla" in measured(GUARD, lonely).problem
+        assert "no job of it ran" in measured(GUARD, as_frame([result("vanilla")])).problem
+        unknown = measured(requirement("scor", at_most=1), both()).problem
+        assert unknown.startswith("no metric 'scor' in its results: there are score, units")
+        assert "needs over" in measured(requirement("curve", at_most=1), both()).problem
+        lease = [LeaseGranted(at=0, configuration=0, amount=5)]
+        of = requirement("recorded.lease", equals=1)
+        assert measure(of, Evidence(both(), lambda _: lease, gone)).problem == "no store"
+
+    def test_another_algorithm_or_settings_under_an_accepted_label_are_changed(self):
+        frame = both()
+        frame.loc[frame["name"] == "chacha", "algorithm"] = "vanilla"
+        verdict = judged(frame, GUARD)
+        assert verdict.exit_code == 1
+        assert "algorithm is 'vanilla'" in next(c.explanation for c in verdict.checks if c.fails)
+        for field in ("settings", "environment_options"):
+            before, after = both(**{field: {"a": 1}}), both(**{field: {"a": 2}})
+            (failing,) = [c for c in gate(after, accepted(before)).checks if c.fails]
+            assert (failing.name, failing.verdict) == ("chacha", "changed")
+        gained = both(settings={"a": 1, "b": [0.5]})
+        assert gate(gained, accepted(both(settings={"a": 1}))).exit_code == 0
+
+
+def test_what_is_broken_or_not_measured_cannot_be_accepted():
+    for frame in (both(chacha=2.0), as_frame([result("chacha")])):
+        with pytest.raises(LeaseboardError, match=r"score of chacha over vanilla's on x ≤ 1\.01"):
+            accepted(frame, GUARD)
+
+
+def test_requirements_survive_the_file_and_a_bound_that_is_not_a_number_is_refused():
+    before = accepted(both(), GUARD)
+    assert Baseline.from_json(before.to_json()) == before
+    assert dropped(before, CALM) == [GUARD.name]
+    for bound in ("NaN", '"1"', "null"):
+        with pytest.raises(
+            UsageError, match=r"here is not an accepted baseline \(requirements\.0"
+        ):
+            Baseline.from_json(before.to_json().replace("1.01", bound), "here")
+
+
+def test_the_curve_is_compared_at_every_moment_of_both():
+    def log(*values):
+        return [Measured(at=at, value=v) for at, v in zip((1, 2, 5), values, strict=True)]
+
+    def values(other):
+        events = {"chacha0": log(0.0, 3.0, 1.0), "vanilla0": other}
+        return measured(GUARD.model_copy(update={"metric": "curve"}), both(repetitions=1), events)
+
+    assert values(log(0.0, 2.0, 1.0)).values == (1.5,)
+    assert values(log(0.0, 3.0, 0.0)).values == (math.inf,)
+    assert math.isnan(values(log(0.0, math.nan, 1.0)).values[0])
+    assert "no moment in common" in values([]).problem
+
+
+def test_the_store_must_hold_what_the_log_reports():
+    events = [
+        LeaseGranted(at=0, configuration=0, amount=5),
+        LeaseGranted(at=0, configuration=1, amount=5),
+        BoundsUpdated(at=5, configuration=0, value=0.3, lower=0.2, upper=0.4, units=5),
+    ]
+    logged = {"chacha0": {0: {"lease": 5.0, "loss": 0.3, "bound.lower": 0.2, "bound.upper": 0.5}}}
+    found = {
+        name: measured(
+            requirement(f"recorded.{name}", equals=1),
+            both(repetitions=1),
+            {"chacha0": events},
+            logged,
+        ).values
+        for name in ("lease", "value", "bounds")
+    }
+    assert found == {"lease": (0.5,), "value": (1.0,), "bounds": (0.0,)}
+
+
+def test_a_derived_metric_comes_before_one_of_that_name():
+    lying = both(metrics={"loss": 0.0}, environment="samples")
+    events = {"chacha0": [], "chacha1": []}
+    assert "needs full-run" in measured(requirement("loss", at_most=1), lying, events).problem
+
+
+def test_every_form_shows_name_value_and_bound_what_fails_first():
+    broken = GUARD.model_copy(update={"metric": "units", "reason": "a <b>|reason"})
+    frame = both(units=2.0)
+    verdict = gate(
+        frame,
+        accepted(frame),
+        quantities=[measured(GUARD, frame), Quantity(broken, (math.nan, 2.0))],
+    )
+    page = markdown(verdict)
+    rows = [line for line in page.splitlines() if line.startswith(("| **broken", "| new"))]
+    assert rows[0].startswith("| **broken** | units of chacha over vanilla's on x | no number")
+    assert rows[1].startswith("| new | score of chacha over vanilla's on x | 1 | ≤ 1.01 | 2 |")
+    assert "a &lt;b>\\|reason" in rows[0]
+    assert headline(verdict).endswith("2 requirements (1 broken, 1 new)")
+
+    root = ET.fromstring(junit(verdict))
+    cases = {case.get("name"): case for case in root.findall("testcase")}
+    case = cases["requirement: units of chacha over vanilla's on x"]
+    assert "required ≤ 1.01" in case.find("failure").get("message")
+    assert [root.get(k) for k in ("tests", "failures", "errors", "skipped")] == [*"4101"]
+
+    found = {one["verdict"]: one for one in json.loads(as_json(verdict))["requirements"]}
+    assert (found["broken"]["measured"], found["broken"]["fails"]) == (None, True)
+    assert (found["new"]["measured"], found["new"]["at_most"]) == (1.0, 1.01)
+
+
+def test_a_requirement_that_bounds_nothing_is_refused():
+    for fields, words in (
+        ({}, "without a bound"),
+        ({"equals": 1.0, "at_most": 2.0}, "equals excludes"),
+        ({"at_least": 2.0, "at_most": 1.0}, "is above at_most"),
+        ({"at_most": 2.0, "within": 1.0}, "within belongs to equals"),
+        ({"at_most": math.nan}, "finite"),
+        ({"equals": math.inf}, "finite"),
+        ({"at_most": 1.0, "over": "chacha"}, "always 1"),
+        ({"at_most": 1.0, "failure_probability": 1.0}, "less than 1"),
+        ({"at_most": 1.0, "reason": ""}, "at least 1 character"),
+    ):
+        with pytest.raises(ValidationError, match=words):
+            requirement(**fields)
+
+
+def test_requirements_of_a_suite_are_of_what_is_in_it():
+    def suite(*requirements):
+        return Suite(
+            title="t", data=[{"data": "sklearn:wine", "name": "wine"}, "sklearn:digits"],
+            algorithms=["vanilla", "chacha"], requirements=list(requirements),
+        )  # fmt: skip
+
+    every = {"algorithm": "chacha", "metric": "score", "at_most": 1, "reason": "r"}
+    assert [each.data for each in suite(every).all_requirements()] == [
+        "sklearn:wine",
+        "sklearn:digits",
+    ]
+    (one,) = suite(every | {"data": "wine"}).all_requirements()
+    assert one.data == "sklearn:wine"
+    for change, words in (
+        ({"algorithm": "chaca"}, "did you mean 'chacha'"),
+        ({"over": "vanila"}, "did you mean 'vanilla'"),
+        ({"data": "wein"}, "unknown data 'wein'"),
+    ):
+        with pytest.raises(ValidationError, match=words):
+            suite(every | change)
+    with pytest.raises(ValidationError, match="occurs twice"):
+        suite(every, every | {"data": "wine", "at_most": 2})

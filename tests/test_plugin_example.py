@@ -1,0 +1,101 @@
+"""The plugin of examples/ and a skeleton, built and installed in an environment of their own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+
+SUITE = """
+title: Plugins
+data: [two-regimes]
+algorithms: [zeta, {algorithm: framework, name: plain,
+                    settings: {system: river-plain, learner: linear}}]
+metric: median-error
+"""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    """Return a folder with an environment that sees our packages, and the two plugins in it."""
+    folder = tmp_path_factory.mktemp("plugin")
+    command = [sys.executable, "-m", "venv", "--without-pip", str(folder / "env")]
+    subprocess.run(command, check=True)
+    (site,) = (folder / "env/lib").glob("python*/site-packages")
+    (site / "ours.pth").write_text(
+        "\n".join(str(Path(path).resolve()) for path in sys.path if path)
+    )
+    call(folder, "check", "--scaffold", "new-one")
+    shutil.copytree(ROOT / "examples/plugin", folder / "zeta")
+    for name in ("new-one", "zeta"):
+        python = str(folder / "env/bin/python")
+        command = ["--python", python, "install", "--quiet", "--no-index", "--no-deps",
+                   "--no-build-isolation", str(folder / name)]  # fmt: skip
+        subprocess.run([sys.executable, "-m", "pip", *command], check=True, cwd=folder)
+    return folder
+
+
+def call(folder, *words, code=0):
+    """Run leaseboard in the environment; return what it prints."""
+    command = [str(folder / "env/bin/python"), "-m", "leaseboard", *words]
+    environment = os.environ | {"PYTHONPATH": ""}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_plugins_are_listed_each_kind(home):
+    rows = [line.split()[:4] for line in call(home, "list", "plugins").splitlines()[2:]]
+
+    source = ["leaseboard-zeta", "0.1.0"]
+    assert rows == [
+        ["new-one", "algorithms", "new-one", "0.1.0"],
+        ["zeta", "algorithms", *source],
+        ["two-regimes", "datasets", *source],
+        ["median-error", "metrics", *source],
+        ["learned", "sections", *source],
+        ["river-plain", "frameworks", *source],
+    ]
+    assert "prior" in call(home, "list", "new-one")
+    assert "new-one" in call(home, "list", "algorithms", "--for", "stream")
+
+
+def test_a_skeleton_passes_its_checks_and_its_test(home):
+    assert "0 failed" in call(home, "check", "new-one")
+    assert "0 failed" in call(home, "check", "new-one/new_one/algorithm.py:NewOne")
+    for name in ("new-one", "zeta"):
+        command = [str(home / "env/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        subprocess.run([*command, str(home / name / "tests")], check=True, cwd=home / name)
+    assert "is an algorithm or a folder" in failed(home, "check", "--scaffold", "new-one")
+
+
+def failed(folder, *words):
+    """Return the one line of a wrong call."""
+    command = [str(folder / "env/bin/python"), "-m", "leaseboard", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 64
+    return done.stderr
+
+
+def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
+    import json
+
+    (home / "suite.yaml").write_text(SUITE)
+    said = call(home, "run", "suite.yaml", "--local", "--run-dir", "out")
+
+    assert "by median-error" in said
+    results = [json.loads(path.read_text()) for path in home.glob("out/jobs/*/result.json")]
+    found = {each["name"]: each for each in results}
+    assert found["zeta"]["status"] == "ok"
+    assert found["zeta"]["plugins"] == "leaseboard-zeta 0.1.0"
+    assert found["zeta"]["metrics"]["median-error"] > 0
+    assert found["zeta"]["source"] == "leaseboard-zeta 0.1.0"  # of the data
+    assert found["plain"]["status"] == "skipped"  # until `leaseboard frameworks install`
+    assert "Trained share of the pool" in (home / "out/report.html").read_text()
