@@ -17,6 +17,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from hypothesis.internal.conjecture import providers
 
 from benchmarks import postgresql as servers
 from leaseboard.tasks.machine.environment import ONE_THREAD
@@ -25,6 +26,8 @@ from tests.zygote import Zygote, starting
 # The same examples in every run, and no limit of time: a loaded machine must not fail a test.
 hypothesis.settings.register_profile("leaseboard", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("leaseboard")
+# It draws from the constants of imported modules too, and those depend on what ran before.
+providers._get_local_constants = lambda: providers._local_constants
 
 # Before anything imports numpy: the tests run side by side, as jobs do.
 os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
