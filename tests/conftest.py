@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import hypothesis
@@ -20,6 +20,7 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 from benchmarks import postgresql as servers
+from leaseboard.algorithms.caches import cache_dir
 from leaseboard.tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
@@ -78,11 +79,26 @@ def mirror() -> Path:
     return _MIRROR
 
 
+@pytest.fixture(scope="session")
+def private_cache(tmp_path_factory, once) -> Path:
+    """Return a cache of this worker; all workers share its kernels, which begin as the user's."""
+    folder = tmp_path_factory.getbasetemp() / "cache"
+    folder.mkdir()
+    (folder / "kernels").symlink_to(once("kernels", _copy_kernels))
+    return folder
+
+
+def _copy_kernels(folder: Path) -> None:
+    for each in (cache_dir() / "kernels").glob("*.kernel"):
+        with suppress(FileNotFoundError):  # another process has just removed it
+            shutil.copy(each, folder)
+
+
 @pytest.fixture(autouse=True)
-def private_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory) -> None:
+def private_environment(monkeypatch: pytest.MonkeyPatch, private_cache) -> None:
     """Keep tests away from the user's mirror and the user's cache."""
     monkeypatch.delenv("LEASEBOARD_MIRROR", raising=False)
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.setenv("LEASEBOARD_CACHE", str(private_cache))
     # On a busy machine a command would say that it still works.
     monkeypatch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
 
