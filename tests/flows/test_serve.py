@@ -177,7 +177,7 @@ def test_it_follows_the_champion_under_load_and_ends_when_all_is_answered(serve,
     until(lambda: len(callers.versions) == 2)
     callers.end()
     assert callers.versions == {"1", "2"}
-    assert callers.statuses.keys() == {200}, "no request was lost"
+    assert callers.statuses.keys() <= {200, 503}, "no request was lost; 503: it is too busy"
 
     with server.under_way():
         server.process.terminate()
@@ -214,7 +214,7 @@ def test_a_live_model_moves_while_it_is_served(serve, world, uri, tmp_path, empt
     assert call("live", "export", file, tmp_path / "sales.zip", *given)[0] == 0
     until(lambda: callers.statuses[200] >= 100 + len(before))
     callers.end()
-    assert callers.statuses.keys() == {200}, "no request was lost or refused"
+    assert callers.statuses.keys() <= {200, 503}, "no request was lost; 503: it is too busy"
 
     (tmp_path / "there.db").write_bytes(empty_store.read_bytes())
     there, home = f"sqlite:///{tmp_path / 'there.db'}", tmp_path / "there"
