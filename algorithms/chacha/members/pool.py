@@ -34,7 +34,7 @@ SHOWN = ("live models", "trees", "Fourier features", "neighbours", "stack")
 STANDING = ("member", "weight", "in_stack", "has_lease", "leased", "us")
 """What they read of each: see `MemberPool.standings`."""
 
-LOOKED, MEMBERS_AT, CONTROL, OWN = 4, 5, 22, 23
+LOOKED, MEMBERS_AT, CONTROL, OWN = 4, 5, 20, 21
 """Where in the handle of a pool the example is that was looked at last, the members begin, the
 settings, and what each kind has alone."""
 
@@ -110,8 +110,7 @@ class MemberPool(Saved, ABC):
             self._arrays = (
                 self.leases.table, self.leases.lost, self.moments, self.seen,
                 np.zeros(1 + self.n_features + len(MEMBERS) * max(1, self.n_classes)),
-                trees.columns, trees.thresholds, trees.weights, trees.curvature, trees.totals,
-                trees.buffer, trees.path,
+                trees.inner, trees.nodes, trees.totals, trees.buffer, trees.path,
                 fourier.directions, fourier.phases, fourier.first, fourier.inverse,
                 fourier.weights, fourier.cosines,
                 near.window, near.targets, near.worths, near.seen,
@@ -240,17 +239,17 @@ def consult(
             found[m, 0, j] = said[m * n_outputs + j]
     # The members that have a lease.
     if table[0, AWAKE] > 0.0:
-        weights = pool[k + 2]
-        columns = array_at(pointer(pool[k, 0]), (pool[k, 1], pool[k, 2]), np.int32)
-        shape = weights[1], weights[2], weights[3]
+        inner, nodes, path = pool[k], pool[k + 1], pool[k + 4]
+        size = 2 * inner[1] * inner[2]
         learn_trees(
-            examples, targets, worths, classes, control[0], columns, rows(pool, k + 1),
-            array_at(pointer(weights[0]), shape, np.float32), rows(pool, k + 3),
-            vector(pool, k + 4), rows(pool, k + 5),
-            array_at(pointer(pool[k + 6, 0]), (pool[k + 6, 1], pool[k + 6, 2]), np.int64),
-            again, found[0],
+            examples, targets, worths, classes, control[0],
+            array_at(pointer(inner[0]), (size,), np.int32),
+            array_at(pointer(inner[0]), (size,), np.float32),
+            array_at(pointer(nodes[0]), (nodes[1], nodes[2], nodes[3]), np.float32),
+            vector(pool, k + 2), rows(pool, k + 3),
+            array_at(pointer(path[0]), (path[1], path[2]), np.uint32), again, found[0],
         )  # fmt: skip
-    k += 7
+    k += 5
     if table[1, AWAKE] > 0.0:
         learn_fourier(
             standard, targets, worths, classes, matrix(pool, k), vector(pool, k + 1),

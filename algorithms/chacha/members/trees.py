@@ -41,11 +41,15 @@ from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import Saved
 
 Columns = NDArray[np.int32]
+Path = NDArray[np.uint32]
 
 DRAWN_AT = (8, 16, 32, 64, 128, 256, 1024, 4096)
 """Examples after which a group of trees is drawn."""
 
 GROUP, DEPTH = 12, 9
+
+N_INNER = 2**DEPTH - 1
+"""Inner nodes of a tree; it has one leaf more."""
 
 REMEMBERED = 256
 
@@ -83,6 +87,15 @@ class RandomTrees(Saved):
     seed : int
         What trees are drawn by.
 
+    Attributes
+    ----------
+    inner : ndarray of int32, shape (n_trees, n_inner, 2)
+        The column of each inner node, and its threshold as float32 in the same bits.
+    nodes : ndarray of float32, shape (n_trees, n_nodes, n_outputs + 1)
+        The weights of each node, and its curvature.
+    path : ndarray of uint32, shape (DEPTH + 1, n_trees)
+        The nodes that the last example came through.
+
     Examples
     --------
     >>> rows = np.random.RandomState(0).rand(1000, 2).astype(np.float32)
@@ -99,36 +112,50 @@ class RandomTrees(Saved):
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
-        self.columns, self.thresholds, self.weights, self.curvature = self._zeros(0)
         self._allocate(0)
         self.totals = np.zeros(FIRST_LAG + LAGS)
         n_columns = n_features + (0 if n_classes else LAGS)
         self.buffer = np.zeros((REMEMBERED, n_columns), dtype=np.float32)
 
-    def _zeros(self, n_trees: int) -> tuple[Columns, Floats, Floats, Floats]:
-        """Return columns, thresholds, weights and curvatures of so many trees."""
-        inner = 2**DEPTH - 1
-        nodes = n_trees, 2 * inner + 1
-        return (
-            np.zeros((n_trees, inner), dtype=np.int32),
-            np.zeros((n_trees, inner), dtype=np.float32),
-            np.zeros((*nodes, self.n_classes or 1), dtype=np.float32),
-            np.zeros(nodes, dtype=np.float32),
-        )
-
     def _allocate(self, n_trees: int) -> None:
+        """Make room for so many trees, of which none is known."""
+        # What is read together is in one place: a path is slow for all the places that it touches.
+        self.inner = np.zeros((n_trees, N_INNER, 2), dtype=np.int32)
+        self.nodes = np.zeros((n_trees, 2 * N_INNER + 1, (self.n_classes or 1) + 1), np.float32)
+        self.path = np.zeros((DEPTH + 1, n_trees), dtype=np.uint32)
+
+    def _extend(self, n_trees: int) -> None:
         """Make room for so many trees and classes; what is new is 0."""
-        made = self._zeros(n_trees)
-        old = self.columns, self.thresholds, self.weights, self.curvature
-        for new, known in zip(made, old, strict=True):
-            new[tuple(map(slice, known.shape))] = known
-        self.columns, self.thresholds, self.weights, self.curvature = made
-        self.path = np.zeros((n_trees, DEPTH + 1), dtype=np.int64)
+        inner, weights, curvature = self.inner, self.weights, self.curvature
+        self._allocate(n_trees)
+        self.inner[: len(inner)] = inner
+        self.weights[: len(inner), :, : weights.shape[2]] = weights
+        self.curvature[: len(inner)] = curvature
+
+    @property
+    def columns(self) -> Columns:
+        """The column of each inner node, shape (n_trees, n_inner)."""
+        return self.inner[:, :, 0]
+
+    @property
+    def thresholds(self) -> Floats:
+        """Their thresholds."""
+        return self.inner.view(np.float32)[:, :, 1]
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of all nodes, shape (n_trees, n_nodes, n_outputs)."""
+        return self.nodes[:, :, :-1]
+
+    @property
+    def curvature(self) -> Floats:
+        """Their curvatures, shape (n_trees, n_nodes)."""
+        return self.nodes[:, :, -1]
 
     @property
     def operations(self) -> float:
         """Operations an example: a step to the next node is as dear as fifteen."""
-        n_trees = max(GROUP, len(self.columns))
+        n_trees = max(GROUP, len(self.inner))
         return n_trees * (DEPTH + 1) * (15.0 + 0.35 * (self.n_classes or 1))
 
     def learn(self, rows: Floats, targets: Doubles, worths: Floats, found: Doubles) -> None:
@@ -149,7 +176,7 @@ class RandomTrees(Saved):
             block = slice(start, start + min(self.left, len(rows) - start))
             learn_trees(
                 rows[block], targets[block], worths[block], self.n_classes > 0, self.rate,
-                self.columns, self.thresholds, self.weights, self.curvature, self.totals,
+                self.inner.ravel(), self.inner.view(np.float32).ravel(), self.nodes, self.totals,
                 self.buffer, self.path, False, found[block],
             )  # fmt: skip
             self.draw()
@@ -163,24 +190,26 @@ class RandomTrees(Saved):
     @property
     def left(self) -> int:
         """The number of examples to learn before trees are drawn; very many if all are."""
-        group = len(self.columns) // GROUP
+        group = len(self.inner) // GROUP
         return DRAWN_AT[group] - int(self.totals[SEEN]) if group < len(DRAWN_AT) else 2**62
 
     def draw(self) -> bool:
         """Draw a group of trees if it is time; return whether it was."""
         if self.left > 0:
             return False
-        self._draw(len(self.columns) // GROUP)
+        self._draw(len(self.inner) // GROUP)
         return True
 
     def _draw(self, group: int) -> None:
         """Draw the columns and thresholds of a group."""
         random = seeds.generator("random trees", self.seed, group)
-        self._allocate(GROUP * (group + 1))
-        n, shape = min(REMEMBERED, DRAWN_AT[group]), (GROUP, self.columns.shape[1])
+        self._extend(GROUP * (group + 1))
+        n, shape = min(REMEMBERED, DRAWN_AT[group]), (GROUP, N_INNER)
         columns, ones, others = np.zeros(shape, np.int32), *np.zeros((2, *shape), np.float32)
-        for _ in range(TRIES):  # until two examples differ
+        for _ in range(TRIES):
             again = np.flatnonzero(ones == others)
+            if not len(again):  # any two examples differ
+                break
             columns.flat[again] = drawn = random.integers(self.buffer.shape[1], size=len(again))
             pairs = random.integers(n, size=(2, len(again)))
             ones.flat[again], others.flat[again] = self.buffer[pairs, drawn]
@@ -197,11 +226,10 @@ class RandomTrees(Saved):
         rows[:, : self.n_features] = self.buffer[:, : self.n_features]
         rows[:, n_features:] = self.buffer[:, self.n_features :]
         self.buffer, self.n_features, self.n_classes = rows, n_features, n_classes
-        self._allocate(len(self.columns))
+        self._extend(len(self.inner))
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`; every column is one that there is."""
-        self.columns, self.thresholds, self.weights, self.curvature = self._zeros(0)
         self._allocate(GROUP * bisect.bisect_right(DRAWN_AT, int(state["totals"][SEEN])))
         super().fill(state)
         most = self.buffer.shape[1]
@@ -220,11 +248,10 @@ def learn_trees(
     rate: float,
     columns: Columns,
     thresholds: Floats,
-    weights: Floats,
-    curvature: Floats,
+    nodes: Floats,
     totals: Doubles,
     buffer: Floats,
-    path: NDArray[np.int64],
+    path: Path,
     again: bool,
     found: Doubles,
 ) -> None:
@@ -232,17 +259,19 @@ def learn_trees(
 
     Parameters
     ----------
-    path : ndarray of int64, shape (n_trees, DEPTH + 1)
-        Written: the nodes that the last example came through.
+    columns, thresholds : ndarray of int32 and float32, shape (2 * n_trees * N_INNER,)
+        `RandomTrees.inner`, as either type: columns have even places, thresholds have odd ones.
+    nodes, path : ndarray
+        See `RandomTrees`; updated.
     again : bool
         The only example was the last one, so `path` and `found` are there.
     """
-    k, d = weights.shape[2], rows.shape[1]
+    n_trees, k, d = len(nodes), nodes.shape[2] - 1, rows.shape[1]
     scores, gradient = np.empty(k), np.empty(k, np.float32)
     for t in range(len(rows)):
         # The sum of the weights on the path through each tree, and what it predicts.
-        if len(columns) and not again:
-            descend(rows[t], columns, thresholds, weights, totals, path, scores)
+        if n_trees and not again:
+            descend(rows[t], columns, thresholds, nodes, totals, path, scores)
             if classes:
                 soften(scores, found[t])
             else:
@@ -259,15 +288,15 @@ def learn_trees(
         # The gradient, and a step of each node on the paths.
         more: float = worth
         if not classes:
-            error = (found[t, 0] if len(columns) else totals[CENTER]) - targets[t]
+            error = (found[t, 0] if n_trees else totals[CENTER]) - targets[t]
             gradient[0] = worth * clipped_error(error, targets[t], totals)
-        elif len(columns):
+        elif n_trees:
             more = 0.0
             for j in range(k):
                 gradient[j] = worth * (found[t, j] - (1.0 if j == targets[t] else 0.0))
                 more += gradient[j] * gradient[j]
         totals[SEEN] += 1.0
-        step(gradient, more, 0.0 if classes else worth, rate, path, weights, curvature)
+        step(gradient, more, 0.0 if classes else worth, rate, path, nodes)
 
 
 @compiled(error_model="numpy")
@@ -275,9 +304,9 @@ def descend(
     row: Floats,
     columns: Columns,
     thresholds: Floats,
-    weights: Floats,
+    nodes: Floats,
     totals: Doubles,
-    path: NDArray[np.int64],
+    path: Path,
     scores: Doubles,
 ) -> None:
     """Write the nodes on the path through each tree, and the sums of their weights."""
@@ -287,22 +316,28 @@ def descend(
         values[j] = row[j] if j < d else totals[FIRST_LAG + j - d]
     # Level after level to the child on whose side the column's value is: trees do not wait for
     # each other.
-    path[:, 0] = 0
+    n_trees, total = len(nodes), 0.0
     for level in range(DEPTH):
-        for tree in range(len(path)):
-            node = path[tree, level]
-            column, threshold = columns[tree, node], thresholds[tree, node]
-            falls = column < 0
-            value = values[-1 - column if falls else column]
-            beyond = (falls & (value < threshold)) | (~falls & (value > threshold))
-            path[tree, level + 1] = 2 * node + 1 + beyond
-    # The sums, tree after tree.
+        for tree in range(n_trees):
+            node = path[level, tree]  # of the root it is 0 for good
+            at = 2 * (tree * N_INNER + node)
+            column, threshold = columns[at], thresholds[at + 1]
+            value = values[column ^ (column >> 31)]  # -1 - column if that is negative
+            beyond = value < threshold if column < 0 else value > threshold
+            path[level + 1, tree] = 2 * node + 1 + beyond
+    # The sums, tree after tree; a single one in a register.
+    if len(scores) == 1:
+        for tree in range(n_trees):
+            for level in range(DEPTH + 1):
+                total += nodes[tree, path[level, tree], 0]
+        scores[0] = total
+        return
     scores[:] = 0.0
-    for tree in range(len(path)):
+    for tree in range(n_trees):
         for level in range(DEPTH + 1):
-            node = path[tree, level]
+            node = path[level, tree]
             for j in range(len(scores)):
-                scores[j] += weights[tree, node, j]
+                scores[j] += nodes[tree, node, j]
 
 
 @compiled(error_model="numpy")
@@ -344,9 +379,8 @@ def step(
     more: float,
     worth: float,
     rate: float,
-    path: NDArray[np.int64],
-    weights: Floats,
-    curvature: Floats,
+    path: Path,
+    nodes: Floats,
 ) -> None:
     """Move the weights of all nodes on the paths; of numbers no further than to the label.
 
@@ -357,26 +391,27 @@ def step(
     worth : float
         The importance of a number; 0 for classes.
     """
-    start, together = NUMBER_START if worth > 0.0 else CLASS_START, 0.0
+    start, together, k = NUMBER_START if worth > 0.0 else CLASS_START, 0.0, len(gradient)
     roots, sizes = np.empty(path.size), np.empty(path.size)
     # The nodes' curvatures next to each other, so that their roots are taken several at a time.
-    for tree in range(len(path)):
+    for tree in range(len(nodes)):
         for level in range(DEPTH + 1):
-            node = path[tree, level]
-            curvature[tree, node] += more
-            roots[tree * (DEPTH + 1) + level] = start + curvature[tree, node]
-    for k in range(len(roots)):
-        roots[k] = math.sqrt(roots[k])
+            node = path[level, tree]
+            nodes[tree, node, k] += more
+            roots[tree * (DEPTH + 1) + level] = start + nodes[tree, node, k]
+    for i in range(len(roots)):
+        roots[i] = math.sqrt(roots[i])
+    for i in range(len(roots)):
+        sizes[i] = rate / roots[i]
     if worth > 0.0:
-        for k in range(len(roots)):
-            sizes[k] = rate / roots[k]
-        for k in range(len(roots)):
-            together += sizes[k]
-    shrunk = rate / max(1.0, worth * together)
-    for k in range(len(roots)):
-        sizes[k] = shrunk / roots[k]
-    for tree in range(len(path)):
+        for i in range(len(roots)):
+            together += sizes[i]
+    if worth * together > 1.0:
+        shrunk = rate / (worth * together)
+        for i in range(len(roots)):
+            sizes[i] = shrunk / roots[i]
+    for tree in range(len(nodes)):
         for level in range(DEPTH + 1):
-            node, size = path[tree, level], np.float32(sizes[tree * (DEPTH + 1) + level])
-            for j in range(len(gradient)):
-                weights[tree, node, j] -= size * gradient[j]
+            node, size = path[level, tree], np.float32(sizes[tree * (DEPTH + 1) + level])
+            for j in range(k):
+                nodes[tree, node, j] -= size * gradient[j]
