@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.members.trees import soften
 from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
+from leaseboard.algorithms.chacha.safe.passes import matrix, vector
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
-from leaseboard.algorithms.online.handles import quick
+from leaseboard.algorithms.online.handles import Handle, handle_of, quick
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.ridge import add_moments, standardise
@@ -50,11 +51,9 @@ class LogPool(Saved):
     --------
     >>> pool = LogPool(2)
     >>> probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    >>> pool.probabilities(np.log(probabilities)).round(2).tolist()
-    [0.5, 0.3, 0.2]
-    >>> _ = pool.learn(np.log([probabilities] * 20), np.full(20, 2), np.ones(20))
-    >>> bool(pool.probabilities(np.log(probabilities))[2] > 0.7)
-    True
+    >>> found = pool.learn(np.log([probabilities] * 20), np.full(20, 2), np.ones(20))
+    >>> found[0].round(2).tolist(), bool(found[-1, 2] > 0.7)
+    ([0.5, 0.3, 0.2], True)
     """
 
     kept: ClassVar[tuple[str, ...]] = ("weights", "curvature")
@@ -63,35 +62,20 @@ class LogPool(Saved):
         self.weights = np.eye(n_predictors)[0].copy()
         self.curvature = PRIOR * np.eye(n_predictors)
 
-    def probabilities(self, logs: Doubles) -> Doubles:
-        """Return the pool's probabilities.
-
-        Parameters
-        ----------
-        logs : ndarray of float64, shape (n_predictors, n_classes)
-            The logarithms of theirs.
-        """
-        exponents = self.weights @ logs
-        # As `max` and `sum`, in half their time.
-        probabilities = np.exp(exponents - np.maximum.reduce(exponents))
-        return np.asarray(probabilities / np.add.reduce(probabilities))
-
     def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
         """Learn a block; return its progressive probabilities, shape (n, n_classes).
 
         Parameters
         ----------
         logs : ndarray of float64, shape (n, n_predictors, n_classes)
+            The logarithms of the predictors' probabilities.
         classes : ndarray of int64, shape (n,)
             Those that came.
         worths : ndarray of float64, shape (n,)
             At most 1; an example that is worth 0 teaches nothing.
         """
         found = np.empty((len(logs), logs.shape[2]))
-        for t, worth in enumerate(worths.tolist()):
-            found[t] = self.probabilities(logs[t])
-            if worth > 0.0:
-                _step_pool(logs[t], found[t], classes[t], worth, self.weights, self.curvature)
+        _learn_pool(logs, classes, worths, self.weights, self.curvature, found)
         return found
 
     def fill(self, state: Any) -> None:
@@ -102,7 +86,69 @@ class LogPool(Saved):
             raise ValueError(f"{self.curvature} is not a curvature")
 
 
-@quick
+@compiled
+def total(values: Doubles) -> float:
+    """Return the sum, in the order of `numpy.sum`: pairwise, of up to 128 as eight sums.
+
+    Examples
+    --------
+    >>> values = 1.0 / np.arange(1.0, 1001.0)
+    >>> [n for n in range(1001) if total(values[:n]) != values[:n].sum()]
+    []
+    """
+    n, found = len(values), 0.0
+    if n > 128:
+        half = n // 16 * 8
+        return total(values[:half]) + total(values[half:])
+    first = n - n % 8
+    if first > 0:
+        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(0, first, 8):
+            a, b, c, d = a + values[i], b + values[i + 1], c + values[i + 2], d + values[i + 3]
+            e, f = e + values[i + 4], f + values[i + 5]
+            g, h = g + values[i + 6], h + values[i + 7]
+        found = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for i in range(first, n):
+        found += values[i]
+    return found
+
+
+@compiled
+def scale(values: Doubles, least: float) -> None:
+    """Raise values to the `least`, then divide them by their sum."""
+    for k in range(len(values)):
+        values[k] = max(values[k], least)
+    divisor = total(values)
+    for k in range(len(values)):
+        values[k] /= divisor
+
+
+@compiled
+def _pool(logs: Doubles, weights: Doubles, found: Doubles) -> None:
+    """Write the probabilities of a pool with these weights."""
+    exponents = np.dot(weights, logs)
+    largest = exponents.max()
+    for k in range(len(found)):
+        found[k] = math.exp(exponents[k] - largest)
+    scale(found, 0.0)
+
+
+@compiled
+def _learn_pool(
+    logs: Doubles,
+    classes: Integers,
+    worths: Doubles,
+    weights: Doubles,
+    curvature: Doubles,
+    found: Doubles,
+) -> None:
+    """Do `LogPool.learn`."""
+    for t in range(len(found)):
+        _pool(logs[t], weights, found[t])
+        if worths[t] > 0.0:
+            _step_pool(logs[t], found[t], classes[t], worths[t], weights, curvature)
+
+
 @compiled
 def _step_pool(
     logs: Doubles,
@@ -186,7 +232,7 @@ class OnlineSoftmax(Saved):
             What gradients are multiplied by; at most 1 counts.
         """
         probabilities = np.empty((len(classes), len(self.weights)))
-        _step_softmax(
+        _learn_softmax(
             uniform(examples), classes, uniform(importances), self.rate, self.weights,
             self.squares, self.moments, self.seen, probabilities,
         )  # fmt: skip
@@ -227,7 +273,7 @@ def _probabilities(
 
 
 @compiled(error_model="numpy")
-def _step_softmax(
+def _learn_softmax(
     examples: Floats,
     classes: Integers,
     importances: Floats,
@@ -242,18 +288,38 @@ def _step_softmax(
     row = np.ones(weights.shape[1])
     for t in range(len(classes)):
         _probabilities(examples[t], weights, moments, seen[0], row, probabilities[t])
-        # A step of AdaGrad on each weight of each class.
-        importance = min(np.float64(importances[t]), 1.0)
-        for k in range(len(weights)):
-            error = importance * (probabilities[t, k] - (1.0 if k == classes[t] else 0.0))
-            for j in range(len(row)):
-                gradient = error * row[j]
-                squares[k, j] += gradient * gradient
-                step = rate * gradient / math.sqrt(squares[k, j])
-                weights[k, j] -= step if squares[k, j] > 0.0 else 0.0
-        # Then the moments of the features, for the next example.
-        seen[0] += 1.0
-        add_moments(examples[t], moments, seen[0])
+        _step_softmax(
+            examples[t], classes[t], np.float64(importances[t]), rate, weights, squares, moments,
+            seen, row, probabilities[t],
+        )  # fmt: skip
+
+
+@compiled(error_model="numpy")
+def _step_softmax(
+    example: Floats,
+    number: int,
+    importance: float,
+    rate: float,
+    weights: Doubles,
+    squares: Doubles,
+    moments: Doubles,
+    seen: Doubles,
+    row: Doubles,
+    probabilities: Doubles,
+) -> None:
+    """Learn the example of `_probabilities`, whose class is `number`."""
+    # A step of AdaGrad on each weight of each class.
+    importance = min(importance, 1.0)
+    for k in range(len(weights)):
+        error = importance * (probabilities[k] - (1.0 if k == number else 0.0))
+        for j in range(len(row)):
+            gradient = error * row[j]
+            squares[k, j] += gradient * gradient
+            step = rate * gradient / math.sqrt(squares[k, j])
+            weights[k, j] -= step if squares[k, j] > 0.0 else 0.0
+    # Then the moments of the features, for the next example.
+    seen[0] += 1.0
+    add_moments(example, moments, seen[0])
 
 
 RATES = (0.1, 0.3)
@@ -296,14 +362,24 @@ class ClassMixture(Saved):
         self.counts = np.zeros((1, 0))
         self.regressions = [OnlineSoftmax(n_features, 0, rate) for rate in RATES]
         self.pool = LogPool(N_POOLED)
+        self._handle: Handle | None = None
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more features, which were 0 until now, and more classes."""
         counts = np.zeros((1 + n_classes, n_classes))
         counts[: self.counts.shape[0], : self.counts.shape[1]] = self.counts
-        self.n_classes, self.counts = n_classes, counts
+        self.n_classes, self.counts, self._handle = n_classes, counts, None
         for regression in self.regressions:
             regression.grow(n_features, n_classes)
+
+    @property
+    def handle(self) -> Handle:
+        """Where the arrays of all experts are, the same ones until `grow`."""
+        if self._handle is None:
+            each = [(one.weights, one.squares, one.moments, one.seen) for one in self.regressions]
+            own = self.pool.weights, self.pool.curvature, self.bayes, self.counts
+            self._handle = handle_of(*(array for arrays in each for array in arrays), *own)
+        return self._handle
 
     def probabilities(self, own: Doubles, example: Floats) -> Doubles:
         """Return the average; nothing is learned.
@@ -314,11 +390,9 @@ class ClassMixture(Saved):
             The races' probabilities.
         example : ndarray of float32, shape (n_features,)
         """
-        said = [one.predict(example)[None] for one in self.regressions]
-        logs = self._logs(own[None], said)
-        counts = self.counts[None, [0, 1 + self.last]]
-        experts = self._experts(logs, self.pool.probabilities(logs[0])[None], counts)
-        return np.asarray(self.bayes[1:] @ experts[0])
+        nothing = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.float32)
+        found: Doubles = self._take(own[None], example[None], *nothing, learns=False)[0]
+        return found
 
     def learn(
         self, own: Doubles, examples: Floats, classes: Integers, importances: Floats
@@ -332,33 +406,35 @@ class ClassMixture(Saved):
         classes : ndarray of int64, shape (n,)
         importances : ndarray of float32, shape (n,)
         """
-        logs = self._logs(own, self.train(examples, classes, importances))
-        counts, every = self.count(classes, importances), np.arange(len(classes))
-        came = counts[every, 0, classes] > 0  # a new class had no chance before
-        worths = np.where(came, np.minimum(importances.astype(np.float64), 1.0), 0.0)
-        experts = self._experts(logs, self.pool.learn(logs, classes, worths), counts)
-        shown = experts[every, :, classes]
-        for t in np.flatnonzero(worths < 1.0).tolist():
-            shown[t] = shown[t] ** float(worths[t])
-        found = np.empty_like(own)
-        _weigh(experts, shown, worths, self.bayes, found)
+        return self._take(own, examples, classes, importances, learns=True)
+
+    def _take(
+        self,
+        own: Doubles,
+        examples: Floats,
+        classes: Integers,
+        importances: Floats,
+        *,
+        learns: bool,
+    ) -> Doubles:
+        found, given = np.empty(own.shape), (own, examples, classes, importances)
+        self.last = _pass_mixture(
+            self.handle, *map(np.ascontiguousarray, given), self.last, learns, found
+        )
         return found
 
-    def train(self, examples: Floats, classes: Integers, importances: Floats) -> list[Doubles]:
-        """Let the regressions alone learn; return the progressive probabilities of each."""
-        return [one.learn(examples, classes, importances) for one in self.regressions]
+    def train(self, examples: Floats, classes: Integers, importances: Floats) -> None:
+        """Let the regressions alone learn."""
+        for one in self.regressions:
+            one.learn(examples, classes, importances)
 
-    def count(self, classes: Integers, importances: Floats) -> Doubles:
-        """Let the frequencies alone learn; return what they were of before each example.
-
-        Returns
-        -------
-        ndarray of float64, shape (n, 2, n_classes)
-            How often each class had come, at all and after the one that was then the last.
-        """
-        before = np.empty((len(classes), 2, self.n_classes))
-        self.last = _count(classes, importances, self.last, self.counts, before)
-        return before
+    def count(self, classes: Integers, importances: Floats) -> None:
+        """Let the frequencies alone learn."""
+        before = np.concatenate(([self.last], classes[:-1]))
+        np.add.at(self.counts[0], classes, importances)
+        known = before >= 0
+        np.add.at(self.counts, (1 + before[known], classes[known]), importances[known])
+        self.last = int(classes[-1])
 
     def count_one(self, number: int, importance: float) -> None:
         """Let the frequencies alone learn one class."""
@@ -366,18 +442,6 @@ class ClassMixture(Saved):
         if self.last >= 0:
             self.counts[1 + self.last, number] += importance
         self.last = number
-
-    def _logs(self, own: Doubles, said: list[Doubles]) -> Doubles:
-        """Return the logarithms of what is pooled, shape (n, N_POOLED, n_classes)."""
-        probabilities = np.maximum(np.stack((own, *said), axis=1), LEAST / self.n_classes)
-        return np.asarray(np.log(probabilities / probabilities.sum(axis=2, keepdims=True)))
-
-    def _experts(self, logs: Doubles, pooled: Doubles, counts: Doubles) -> Doubles:
-        """Return each expert's probability of each class, shape (n, N_EXPERTS, n_classes)."""
-        pooled, counts = np.maximum(pooled, LEAST / self.n_classes), counts + 0.5
-        pooled = (pooled / pooled.sum(axis=1, keepdims=True))[:, None]
-        frequencies = counts / counts.sum(axis=2, keepdims=True)
-        return np.concatenate((np.exp(logs), pooled, frequencies), axis=1)
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`; of as many classes."""
@@ -389,29 +453,91 @@ class ClassMixture(Saved):
             raise ValueError(f"{self.last} is not one of {self.n_classes} classes")
 
 
-@compiled
-def _count(
-    classes: Integers, importances: Floats, last: int, counts: Doubles, before: Doubles
+@compiled(error_model="numpy")
+def mix_classes(
+    handle: Handle,
+    own: Doubles,
+    examples: Floats,
+    classes: Integers,
+    importances: Floats,
+    last: int,
+    learns: bool,
+    found: Doubles,
 ) -> int:
-    """Write what `ClassMixture.count` returns; return the class that is now the last."""
-    for t in range(len(classes)):
+    """Write the experts' average of each example; then, if it `learns`, learn its class.
+
+    Parameters
+    ----------
+    handle : ndarray of int64
+        Of a `ClassMixture`.
+    own, found : ndarray of float64, shape (n, n_classes)
+        The races' probabilities, and the average.
+    examples : ndarray of float32, shape (n, n_features)
+    classes : ndarray of int64, shape (n,)
+    importances : ndarray of float32, shape (n,)
+    last : int
+        The class before the first of them.
+
+    Returns
+    -------
+    int
+        The class that is now the last.
+    """
+    k: Any = 4 * len(RATES)
+    weights, curvature, bayes = vector(handle, k), matrix(handle, k + 1), vector(handle, k + 2)
+    counts, n_classes = matrix(handle, k + 3), own.shape[1]
+    rows, said = np.ones((len(RATES), 1 + examples.shape[1])), np.empty((len(RATES), n_classes))
+    logs, experts = np.empty((N_POOLED, n_classes)), np.empty((N_EXPERTS, n_classes))
+    pooled, shown = np.empty(n_classes), np.empty(N_EXPERTS)
+    for t in range(len(found)):
+        # What is pooled: the races and the regressions.
+        experts[0] = own[t]
+        for m in range(len(RATES)):
+            _probabilities(
+                examples[t], matrix(handle, 4 * m), matrix(handle, 4 * m + 2),
+                vector(handle, 4 * m + 3)[0], rows[m], said[m],
+            )  # fmt: skip
+            experts[1 + m] = said[m]
+        for m in range(N_POOLED):
+            scale(experts[m], LEAST / n_classes)
+            for j in range(n_classes):
+                logs[m, j] = math.log(experts[m, j])
+                experts[m, j] = math.exp(logs[m, j])
+        # The pool, and the frequencies at all and after the last class.
+        _pool(logs, weights, pooled)
+        experts[N_POOLED] = pooled
+        scale(experts[N_POOLED], LEAST / n_classes)
+        for j in range(n_classes):
+            experts[N_POOLED + 1, j] = counts[0, j] + 0.5
+            experts[N_POOLED + 2, j] = counts[1 + last, j] + 0.5
+        for m in range(N_POOLED + 1, N_EXPERTS):
+            scale(experts[m], 0.0)
+        found[t] = np.dot(bayes[1:], experts)
+        if not learns:
+            continue
+        # The regressions and the pool learn; a class that is new had no chance before.
         number, importance = classes[t], np.float64(importances[t])
-        # What was known before, then the class itself.
-        before[t, 0], before[t, 1] = counts[0], counts[1 + last]
+        for m in range(len(RATES)):
+            _step_softmax(
+                examples[t], number, importance, RATES[m], matrix(handle, 4 * m),
+                matrix(handle, 4 * m + 1), matrix(handle, 4 * m + 2), vector(handle, 4 * m + 3),
+                rows[m], said[m],
+            )  # fmt: skip
+        worth = min(importance, 1.0) if counts[0, number] > 0.0 else 0.0
         counts[0, number] += importance
         if last >= 0:
             counts[1 + last, number] += importance
         last = number
+        if worth <= 0.0:
+            continue
+        _step_pool(logs, pooled, number, worth, weights, curvature)
+        # Weigh the experts by what they had said of the class that came.
+        for m in range(N_EXPERTS):
+            shown[m] = experts[m, number]
+            if worth < 1.0:
+                shown[m] = math.sqrt(shown[m]) if worth == 0.5 else shown[m] ** worth
+        update(shown, bayes)
     return last
 
 
-@compiled
-def _weigh(
-    experts: Doubles, shown: Doubles, worths: Doubles, bayes: Doubles, found: Doubles
-) -> None:
-    """Write the experts' average of each example, then weigh them by what they had `shown`."""
-    for t in range(len(found)):
-        # Average by what was known before.
-        found[t] = np.dot(bayes[1:], experts[t])
-        if worths[t] > 0.0:
-            update(shown[t], bayes)
+_pass_mixture = quick(mix_classes)

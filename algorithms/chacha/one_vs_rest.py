@@ -13,6 +13,7 @@ from leaseboard.algorithms.chacha.class_mixture import ClassMixture
 from leaseboard.algorithms.chacha.last_rows import REMEMBERED, LastRows
 from leaseboard.algorithms.chacha.members.class_pool import ClassPool
 from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.single_classes import SingleClasses
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import ColumnsGrouped, Event
 from leaseboard.algorithms.online.kernel import Doubles, Floats
@@ -28,6 +29,9 @@ STRIDE = 1_000_000
 
 FIRST = {"probability": "implied by the others"}
 """Parameters of the first class, which has no race."""
+
+TINY = 1e-30
+"""Importances below this are 0 for what learns in single precision, or nearly."""
 
 NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
@@ -94,7 +98,7 @@ class OneVsRest(Saved):
         self.pool: ClassPool | None = None
         self.last = LastRows(schema.n_features)
         self.arrived = [0]
-        self.model_examples = 0
+        self.model_examples = self._changes = 0
         self._events: list[Event] = []
 
     # -- the stream ---------------------------------------------------------------------------
@@ -176,31 +180,55 @@ class OneVsRest(Saved):
     ) -> tuple[Callable[[], Doubles], Callable[[float, float], bool]]:
         """See `Race.single_calls`; what learns returns whether there are events to report."""
         predict_margin, learn_label = self.races[0].single_calls(row)
+        many: SingleClasses | None = None
+        changes = -1
+
+        def all_races() -> SingleClasses | None:
+            nonlocal many, changes
+            if changes != self._changes:  # of three and more classes, if not by a call of these
+                changes, many = self._changes, SingleClasses.of(self.races, self.mixture, row)
+            return many
 
         def predict() -> Doubles:
             # As `_own`, for two classes in a third of its time.
-            if self.n_classes != 2:
-                return self.predict(row)
-            margin = min(max(predict_margin(), -500.0), 500.0)
-            second = 1.0 / (1.0 + np.exp(-margin))
-            first = max(1.0 - second, 0.0)
-            return np.array((first / (first + second), second / (first + second)))
+            if self.n_classes == 2:
+                margin = min(max(predict_margin(), -500.0), 500.0)
+                second = 1.0 / (1.0 + np.exp(-margin))
+                first = max(1.0 - second, 0.0)
+                return np.array((first / (first + second), second / (first + second)))
+            if self.n_classes > 2 and (races := all_races()):
+                return races.predict(self.pool)
+            return self.predict(row)
 
         def learn(number: float, importance: float) -> bool:
             k, race = int(number), self.races[0]
-            if self.n_classes != 2 or k > 1:
-                weight = np.array([importance], dtype=np.float32)
-                self.learn(row[None], np.array([k]), weight)
-                return self.is_due()
-            self.model_examples += len(race.live)
+            if k >= self.n_classes or self.n_classes < 2 or importance < TINY:
+                return self._learn_one(row, k, importance)
+            if self.n_classes > 2:
+                races = all_races()
+                if races is None:
+                    return self._learn_one(row, k, importance)
+                if races.learn(k, importance, self.pool):
+                    for place, each in enumerate(races.races):
+                        each.ensemble.move(each.at, races.live[place])
+                        if each.is_due():
+                            self._recorder(place)(each.decide())
+                self.model_examples += races.n_live
+            else:
+                self.model_examples += len(race.live)
+                if learn_label(2.0 * k - 1.0, importance):
+                    self._events.extend(race.decide())
+                self.mixture.count_one(k, float(np.float32(importance)))
             self.last.add_one(self.at, row, k, importance)
             self.at += 1
-            if learn_label(2.0 * k - 1.0, importance):
-                self._events.extend(race.decide())
-            self.mixture.count_one(k, float(np.float32(importance)))
             return bool(self._events)
 
         return predict, learn
+
+    def _learn_one(self, row: Floats, number: int, importance: float) -> bool:
+        """Learn one example as a block; return whether there are events to report."""
+        self.learn(row[None], np.array([number]), np.array([importance], dtype=np.float32))
+        return self.is_due()
 
     def is_due(self) -> bool:
         """Return whether there are events to report."""
@@ -253,6 +281,7 @@ class OneVsRest(Saved):
         record: Callable[[Iterable[Event]], None],
     ) -> Floats:
         """Let a race learn a block and record what it decides; return progressive predictions."""
+        self._changes += 1
         predictions, done = np.empty(len(labels), dtype=np.float32), 0
         while done < len(labels):
             rest, live = slice(done, None), len(race.live)

@@ -378,16 +378,21 @@ class OneExample:
             self.ensemble.take(self.given, self.block, self.outputs, live, champion, learns=False)
         return self.predictions.item()
 
+    def enter(self, live: Slots, n: int) -> None:
+        """Place the `live` models in lanes for about n examples, unless they are there."""
+        models, ensemble = self.models, self.ensemble
+        if models is not None and not models.lanes[0, ENTERED] and ensemble.known.place[1]:
+            seen = self.block.wide if ensemble.represents else self.block.examples
+            models.enter(seen[0], live, n)
+
     def learn(self, label: float, importance: float, live: Slots, champion: int, n: int) -> None:
         """Learn the example's label, one of about n until the `live` models change."""
-        block, models, unit = self.block, self.models, self.ensemble.known.place
+        block = self.block
         block.labels[0], block.importances[0] = label, importance
-        if models is None:
+        if self.models is None:
             self.ensemble.take(self.given, block, self.outputs, live, champion, learns=True)
             return
-        if not models.lanes[0, ENTERED] and unit[1]:
-            seen = block.wide if self.ensemble.represents else block.examples
-            models.enter(seen[0], live, n)
+        self.enter(live, n)
         self.call(live, champion, ALL + LEARN, 0)
         self.ensemble.answer(self.given, 1, live, champion, learns=True)
 

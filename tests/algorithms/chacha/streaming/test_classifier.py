@@ -73,7 +73,7 @@ def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
 @pytest.mark.parametrize("many", [False, True])
 def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
     model, x, _ = learned()
-    real, calls = model._race.races[0].learn, []
+    real, calls = model._race.races[0].learn, [] if many else [1]
 
     def interrupted(*block):
         calls.append(1)
@@ -85,7 +85,6 @@ def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
     if many:
         interruption = functools.partial(model.learn_many, x[:4], ["grey", "pink", "pink", "grey"])
     else:
-        model.learn_one({0: 0.0}, "red")
         interruption = functools.partial(model.learn_one, {0: 0.0}, "grey")
     with pytest.raises(KeyboardInterrupt):
         interruption()
