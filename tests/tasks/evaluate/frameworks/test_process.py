@@ -114,8 +114,9 @@ def test_the_cost_is_that_of_its_whole_life_and_of_its_children(tmp_path, monkey
 
 def test_one_that_answers_and_does_not_end_is_ended(start, monkeypatch):
     monkeypatch.setattr(process, "_LOOK_SECONDS", 0.0)
-    stays = start("wire.write(0); time.sleep(60)", 0.5)
+    stays = start("wire.write(0); time.sleep(60)")
     stays.receive()
+    monkeypatch.setattr(stays, "_patience", 0.1)
 
     with pytest.raises(LeaseboardError, match="it answered and does not end"):
         stays.finish()
