@@ -160,7 +160,7 @@ def _ready(poll: select.poll, seconds: float) -> list[int]:
     return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
 
 
-_CLOSING_SECONDS = 1.0
+_CLOSING_SECONDS = 10.0
 """How much earlier than its end a process may close its channel."""
 
 

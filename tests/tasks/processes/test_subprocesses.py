@@ -85,7 +85,9 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
 @pytest.mark.parametrize(("order", "silence"), [
     (b"begin", Silence.ENDED), (b"orphan", Silence.ENDED), (b"close", Silence.CLOSED)
 ])  # fmt: skip
-def test_the_reason_of_a_missing_answer_is_known_soon(child, order, silence):
+def test_the_reason_of_a_missing_answer_is_known_soon(child, order, silence, monkeypatch):
+    if silence is Silence.CLOSED:
+        monkeypatch.setattr(subprocesses, "_CLOSING_SECONDS", 0.1)
     begun = time.monotonic()
     child.send(order)
 
