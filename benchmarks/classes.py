@@ -1,26 +1,30 @@
 """CPU time an example of a stream of many classes next to that of two of the same examples.
 
 ``python -m benchmarks.classes DATA [--mirror FOLDER] [--rows N] [--repeats N]`` runs ``chacha``
-with default settings over all classes, and over the most frequent one against the rest.
+with default settings over all classes, and over the most frequent one against the rest; then
+`ChaChaClassifier` on both, by `predict_one` and `learn_one` for each example.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks.chacha import played
-from benchmarks.timing import Timing, measure, table
+from benchmarks.timing import Timing, Way, measure, table
 from leaseboard.algorithms import registry
+from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import as_stream
 
 TWO = "the most frequent class against the rest"
+SINGLE = ", one call at a time"
 
 
 def run(stream: Stream, repeats: int) -> list[Timing]:
@@ -29,10 +33,30 @@ def run(stream: Stream, repeats: int) -> list[Timing]:
     often = np.where(numbers == np.bincount(numbers).argmax(), 1, -1).astype(np.float32)
     two = replace(stream, labels=often, classes=())
     algorithm, every = registry.build("chacha"), f"{len({*numbers.tolist()})} classes"
-    ways = [played(every, stream, algorithm), played(TWO, two, algorithm)]
+    ways = [
+        played(every, stream, algorithm),
+        played(TWO, two, algorithm),
+        _one_by_one(every + SINGLE, stream),
+        _one_by_one(TWO + SINGLE, two),
+    ]
     for way in ways:
         way.work()  # compiles
     return measure(ways, repeats)
+
+
+def _one_by_one(name: str, stream: Stream) -> Way:
+    """Predict and learn every example, a dict, and return the share of errors."""
+    rows: list[dict[Hashable, Any]] = [dict(enumerate(row)) for row in stream.features.tolist()]
+    labels = stream.labels.tolist()
+
+    def work() -> float:
+        model, errors = ChaChaClassifier(seed=2345), 0
+        for x, y in zip(rows, labels, strict=True):
+            errors += model.predict_one(x) != y
+            model.learn_one(x, y)
+        return errors / len(labels)
+
+    return Way(name, len(labels), work)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
