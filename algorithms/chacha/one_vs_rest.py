@@ -180,14 +180,7 @@ class OneVsRest(Saved):
     ) -> tuple[Callable[[], Doubles], Callable[[float, float], bool]]:
         """See `Race.single_calls`; what learns returns whether there are events to report."""
         predict_margin, learn_label = self.races[0].single_calls(row)
-        many: SingleClasses | None = None
-        changes = -1
-
-        def all_races() -> SingleClasses | None:
-            nonlocal many, changes
-            if changes != self._changes:  # of three and more classes, if not by a call of these
-                changes, many = self._changes, SingleClasses.of(self.races, self.mixture, row)
-            return many
+        all_races = self._together(row)
 
         def predict() -> Doubles:
             # As `_own`, for two classes in a third of its time.
@@ -224,6 +217,23 @@ class OneVsRest(Saved):
             return bool(self._events)
 
         return predict, learn
+
+    def _together(self, row: Floats) -> Callable[[], SingleClasses | None]:
+        """Return what returns the way of an example in `row` through all races, if it has one."""
+        many: SingleClasses | None = None
+        changes = -1
+
+        def current() -> SingleClasses | None:
+            nonlocal many, changes
+            if changes != self._changes:  # a block was learned, or a race has joined
+                changes = self._changes
+                if many is None or len(many.races) < len(self.races):
+                    many = SingleClasses.of(self.races, self.mixture, row)
+                else:
+                    many.until = 0
+            return many
+
+        return current
 
     def _learn_one(self, row: Floats, number: int, importance: float) -> bool:
         """Learn one example as a block; return whether there are events to report."""

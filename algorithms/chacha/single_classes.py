@@ -78,9 +78,8 @@ class SingleClasses:
     @classmethod
     def of(cls, races: list[Race], mixture: ClassMixture, row: Floats) -> SingleClasses | None:
         """Return the way through `races`; None if one of them has another."""
-        safe = [race for race in races if isinstance(race, SafeRace)]
-        made = cls(safe, mixture, row) if len(safe) == len(races) else None
-        return made if made and all(one.models is not None for one in made.ones) else None
+        safe = [race for race in races if isinstance(race, SafeRace) and race.ensemble.is_narrow]
+        return cls(safe, mixture, row) if len(safe) == len(races) else None
 
     def begin(self, *, learns: bool) -> None:
         """Look up what is live; if the next example is learned, place models in lanes for more.

@@ -136,6 +136,11 @@ class Ensemble(Saved):
         more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
         return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all that becomes of an example is one compiled call."""
+        return isinstance(self.models, KernelModels) and not len(self.expansion.known.memory)
+
     def share(self, n_features: int, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
         self.expansion = FeatureExpansion(n_features, self.classes, shares)
@@ -178,7 +183,7 @@ class Ensemble(Saved):
         predictions: Floats,
     ) -> None:
         """Predict each example of a block, which `until` allows, and learn it."""
-        if isinstance(self.models, KernelModels) and not len(self.expansion.known.memory):
+        if isinstance(self.models, KernelModels) and self.is_narrow:
             self.models.leave_lanes()
             kept, given = in_room(examples, labels, importances, self.b, predictions)
             self.pass_block(self.handle, given, live, champion, ALL + LEARN, 0)
@@ -365,8 +370,7 @@ class OneExample:
         self.seen = np.full(len(row), np.nan, dtype=np.float32)
         self.given = handle_of(*self.block, self.outputs, self.predictions, self.seen)
         # Of few features all is one call.
-        models, wide = ensemble.models, len(ensemble.expansion.known.memory)
-        self.models = models if isinstance(models, KernelModels) and not wide else None
+        self.models: Any = ensemble.models if ensemble.is_narrow else None
         self.call = partial(ensemble.pass_block, ensemble.handle, self.given)
 
     def predict(self, live: Slots, champion: int) -> float:
