@@ -349,10 +349,14 @@ class Race(Saved, ABC):
 
     def _bank(self, slot: int) -> float:
         """Put what the model in `slot` achieved to its configuration's account."""
-        number, (units, total) = int(self.holders[slot]), self._achieved(slot)
+        units, total = self._achieved(slot)
+        self._credit(int(self.holders[slot]), units, total)
+        return units
+
+    def _credit(self, number: int, units: float, total: float) -> None:
+        """Add examples and their sum of losses to the account of a configuration."""
         units_before, total_before = self.tallies.get(number, (0, 0.0))
         self.tallies[number] = units_before + units, total_before + total
-        return units
 
     def _passes_log_point(self) -> bool:
         """Return whether the bounds of all live models are due, which is ever more seldom."""

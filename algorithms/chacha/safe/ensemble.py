@@ -280,9 +280,10 @@ class Ensemble(Saved):
         if self.log_odds is not None:
             self.log_odds.begin(slot, parent)
 
-    def achieved(self, slot: int) -> float:
-        """Return the model's squared loss so far, or for classes its errors."""
-        return float((self.known.scores if self.log_odds is None else self.log_odds.errors)[slot])
+    @property
+    def achieved(self) -> Doubles:
+        """Each model's squared loss so far, or for classes its errors."""
+        return self.known.scores if self.log_odds is None else self.log_odds.errors
 
     def until(self, labels: Floats, at: int) -> int:
         """Return how many of `labels`, which come after `at` others, go before `move` is due."""

@@ -2,91 +2,49 @@
 
 from __future__ import annotations
 
-import bisect
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from leaseboard.algorithms.chacha.members.class_pool import ClassPool
 from leaseboard.algorithms.chacha.oracle import ConfigOracle
-from leaseboard.algorithms.chacha.race import EMPTY, Race, require_numbers
+from leaseboard.algorithms.chacha.race import EMPTY, Race
 from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
 from leaseboard.algorithms.chacha.safe.expansion import NARROW
 from leaseboard.algorithms.chacha.safe.mixture import MASS
 from leaseboard.algorithms.chacha.safe.naming import words_of
 from leaseboard.algorithms.chacha.safe.representations import represent
-from leaseboard.algorithms.chacha.safe.windows import BASE, BELOW, ENDED, WORSE, CommonWindows
+from leaseboard.algorithms.chacha.safe.rounds import (
+    ELIMINATE,
+    EXTEND,
+    NO_CHANGE,
+    REPORT,
+    START,
+    TOO_LARGE,
+    Candidates,
+    Table,
+    end_round,
+    fill_slots,
+    report_live,
+)
+from leaseboard.algorithms.chacha.safe.windows import BASE, CommonWindows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
+from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    Eliminated,
+    Event,
+    LeaseGranted,
+    Paused,
+)
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.plain import Saved
-
-
-class Candidates(Saved):
-    """S of the paper, with the leases that its members have reached.
-
-    Attributes
-    ----------
-    frontier : set of int
-        What the oracle proposed for the present champion.
-    pending : list of int
-        Members of the frontier that are not live, in the order in which they get free slots
-        (Choose, algorithm 3): first those that never had a lease, then by the least lease; among
-        equals in the order in which they came.
-    eliminated : set of int
-        Who has left for good.
-    leases : dict of int to int
-        The lease that a paused configuration will get, in examples.
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("frontier", "pending", "eliminated", "leases")
-
-    def __init__(self) -> None:
-        self.frontier: set[int] = set()
-        self.pending: list[int] = []
-        self._waits: list[int] = []  # their leases
-        self.eliminated: set[int] = set()
-        self.leases: dict[int, int] = {}
-
-    def forget_frontier(self) -> None:
-        """Forget all but the eliminated: a new champion brings its own frontier."""
-        self.frontier, self.leases = set(), {}
-        self.pending, self._waits = [], []
-
-    def join(self, number: int, *, live: bool) -> None:
-        """Add a configuration to the frontier; it waits if it is neither live nor eliminated."""
-        self.frontier.add(number)
-        if not live and number not in self.eliminated and number not in self.pending:
-            self._wait(number)
-
-    def pause(self, number: int, lease: int) -> None:
-        """Let `number` wait for its next lease, if the champion's frontier has it."""
-        self.leases[number] = lease
-        if number in self.frontier:
-            self._wait(number)
-
-    def _wait(self, number: int) -> None:
-        lease = self.leases.get(number, 0)
-        place = bisect.bisect(self._waits, lease)
-        self.pending.insert(place, number)
-        self._waits.insert(place, lease)
-
-    def leave(self, number: int) -> None:
-        """Let `number` wait no longer."""
-        place = self.pending.index(number)
-        del self.pending[place], self._waits[place]
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        self._waits = [self.leases.get(number, 0) for number in self.pending]
 
 
 class SafeRace(Race):
@@ -124,9 +82,10 @@ class SafeRace(Race):
         self.ensemble, self.losses = ensemble, ensemble.known.losses
         self.champion_slot = BASE
         self.candidates = Candidates()
-        self.windows = CommonWindows(ensemble.known.sums, round_length, delta)
+        self.delta, self.windows = delta, CommonWindows(ensemble.known.sums)
         self.terms = np.zeros(b, dtype=np.int64)
         self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
+        self._decided, self._values = np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3))
         self.max_terms = max_terms
         self._measure()
 
@@ -144,7 +103,9 @@ class SafeRace(Race):
         yield from self.admit(self._named(VWConfiguration()), None)
         self._measure()
         yield from self.words.group_events(BASE)
-        yield self._lease(BASE, BASE, None)
+        self.candidates.join([BASE], self.holders)
+        yield from self._fill()
+        self.candidates.forget_frontier()
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
         yield from self._consult_oracle()
         yield from self._fill()
@@ -224,18 +185,78 @@ class SafeRace(Race):
         """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():
             return
-        if self._passes_log_point():
-            yield from self._report(self.live)
-        if self.terms.sum() > self.max_terms:  # there were fewer columns when they came
+        n, best = end_round(
+            self.table, self.champion_slot, self.at, self.round_length, self.delta, self._n_min,
+            float(self.max_terms), self.ensemble.achieved, self._passes_log_point(),
+        )  # fmt: skip
+        yield from self._events(n)
+        if best == TOO_LARGE:
             terms = {slot: float(self.terms[slot]) for slot in self.live.tolist()}
             yield from self._free_terms(terms, self.max_terms)
-        else:
-            yield from self._judge()
-        yield from self._fill()
+        elif best != NO_CHANGE:
+            yield from self._promote(best)
+        if best != NO_CHANGE:
+            yield from self._fill()
+
+    @property
+    def table(self) -> Table:
+        """The arrays of slots and candidates, as compiled code takes them."""
+        own = self.candidates
+        return Table(
+            self.holders, self.terms, self.fresh_at, self.lease_of, self._reported_at,
+            self.windows.starts, self.windows.sums, own.table, own.sizes, own.queue,
+            self._decided, self._values,
+        )  # fmt: skip
+
+    def _events(self, n: int) -> Iterator[Event]:
+        """Yield the events of the first n decisions that were written; start and stop models."""
+        self._live = None
+        at, rows = self.at, zip(self._decided[:n].tolist(), self._values[:n].tolist(), strict=True)
+        for (kind, slot, number, amount), (value, lower, upper) in rows:
+            if kind == REPORT:
+                yield BoundsUpdated(
+                    at=at, configuration=number, value=value, lower=lower, upper=upper,
+                    units=amount,
+                )  # fmt: skip
+            elif kind == START:
+                yield LeaseGranted(
+                    at=at, configuration=number, amount=amount, slot=slot,
+                    source=self._start_model(slot, number),
+                )  # fmt: skip
+            elif kind == EXTEND:
+                yield LeaseGranted(
+                    at=at, configuration=number, amount=amount, slot=slot, fresh=False
+                )
+            else:
+                self._credit(number, amount, value)
+                self.models.stop(slot)
+                yield (
+                    Eliminated(at=at, configuration=number, reason="worse")
+                    if kind == ELIMINATE
+                    else Paused(
+                        at=at, configuration=number, units=amount,
+                        reason="lease ended below the median",
+                    )
+                )  # fmt: skip
+
+    def _start_model(self, slot: int, number: int) -> int | None:
+        """Start the model of `number`; return the champion if it is a branch of that."""
+        configuration = self.configurations[number]
+        parent = None if slot == self.champion_slot else self.champion_slot
+        branches = (
+            parent is not None
+            and self.at > 0
+            and configuration.extends(self.configurations[self.champion])
+        )
+        self.models.start(slot, configuration, parent if branches else None)
+        # A branch shares the champion's past; a fresh model must first catch up with it.
+        untrained = parent is not None and not branches
+        self.ensemble.begin(slot, parent, untrained=untrained)
+        return self.champion if branches else None
 
     def conclude(self) -> Iterator[Event]:
         """Yield the last losses and bounds, then as `Race.conclude`."""
-        yield from self._report(self.live)
+        yield from self._report()
         yield from super().conclude()
 
     def _removable(self) -> Slots:
@@ -243,13 +264,9 @@ class SafeRace(Race):
         slots = self.live
         return np.asarray(slots[(slots != self.champion_slot) & (slots != BASE)])
 
-    def _n_candidates(self) -> int:
-        """Return |S|; 1 if none is compared."""
-        return max(1, len(self.live) - 1 + len(self.candidates.pending))
-
     def _promote(self, slot: int) -> Iterator[Event]:
         """Make `slot` the champion and room for its frontier; begin all windows again."""
-        yield from self._report(self.live)
+        yield from self._report()
         previous, self.champion = self.champion, int(self.holders[slot])
         self.champion_slot = slot
         yield ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
@@ -258,41 +275,10 @@ class SafeRace(Race):
         for other in ranked[len(ranked) // 2 :].tolist():
             yield self._pause(other, "made room for the new champion's challengers")
         self.candidates.forget_frontier()
-        self.windows.begin(slice(None), self.at)
+        self.windows.begin(self.at)
         for other in self.live.tolist():
             yield self._extend(other, self._n_min)
         yield from self._consult_oracle()
-
-    def _judge(self) -> Iterator[Event]:
-        """Promote what is proved better; else drop what is proved worse, and end leases.
-
-        What is proved worse than the champion leaves for good, while others wait for a slot. A
-        lease that has ended is doubled; below the median a waiting configuration gets the slot.
-        """
-        live, pending = self.live, self.candidates.pending
-        best = self.windows.judge(
-            live, self.champion_slot, self.lease_of, self.at, self._n_candidates(), len(pending)
-        )
-        if best >= 0:
-            yield from self._promote(best)
-            return
-        verdicts = self.windows.verdicts[live]
-        failed, ended = live[verdicts == WORSE], live[verdicts >= ENDED]
-        if len(failed):
-            yield from self._report(np.append(failed, self.champion_slot))
-        for slot in failed.tolist():
-            self.candidates.eliminated.add(int(self.holders[slot]))
-            yield self._eliminate(slot, "worse")
-        if len(ended):
-            yield from self._report(ended)
-        for slot in ended.tolist():
-            lease = 2 * int(self.lease_of[slot])
-            if pending and self.windows.verdicts[slot] & BELOW:
-                number = int(self.holders[slot])
-                yield self._pause(slot, "lease ended below the median")
-                self.candidates.pause(number, lease)
-            else:
-                yield self._extend(slot, lease)
 
     @property
     def _n_min(self) -> int:
@@ -306,13 +292,13 @@ class SafeRace(Race):
         # What a challenger can have if all other challengers go.
         most = self.max_terms - sum(self.terms[slot] for slot in {BASE, self.champion_slot})
         # The candidate that an oracle expects to be best comes last.
-        holders = {*self.holders.tolist()}
+        terms, known, numbers = self.representations.terms, len(self.configurations), []
         for proposal in reversed(self._proposals()):
-            terms = self.representations.terms(proposal)
-            if terms <= most:
+            if terms(proposal) <= most:
                 number = yield from self.admit(self._named(proposal), self.champion)
-                self._terms[number] = terms
-                self.candidates.join(number, live=number in holders)
+                numbers.append(number)
+        self.candidates.measure(map(terms, self.configurations[known:]), known)
+        self.candidates.join(numbers, self.holders)
 
     def _proposals(self) -> list[VWConfiguration]:
         """Return the oracle's proposals for the champion, then other representations."""
@@ -328,33 +314,8 @@ class SafeRace(Race):
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to waiting configurations, as far as terms go."""
-        free = (self.holders == EMPTY).nonzero()[0].tolist()
-        if not free:
-            return
-        left, terms = self.max_terms - int(self.terms.sum()), self._terms
-        for number in [*self.candidates.pending]:
-            if not free:
-                return
-            if terms[number] <= left:
-                self.candidates.leave(number)
-                left -= terms[number]
-                yield self._lease(free.pop(0), number, self.champion_slot)
-
-    def _lease(self, slot: int, number: int, parent: int | None) -> LeaseGranted:
-        """Start the model of `number` in `slot`, as a branch of the one in slot `parent`."""
-        configuration = self.configurations[number]
-        champion = self.configurations[self.champion]
-        branches = bool(self.at) and parent is not None and configuration.extends(champion)
-        self._start(slot, number, parent if branches else None)
-        self.terms[slot] = self._terms[number]
-        self.fresh_at[slot] = self.at
-        self.windows.begin(slot, self.at)
-        # A branch shares the champion's past; a fresh model must first catch up with it.
-        untrained = parent is not None and not branches
-        self.ensemble.begin(slot, parent, untrained=untrained)
-        self.lease_of[slot] = self.candidates.leases.get(number, self._n_min)
-        source = self.champion if branches else None
-        return self._granted(slot, int(self.lease_of[slot]), source=source)
+        n = fill_slots(self.table, self.at, self._n_min, float(self.max_terms))
+        yield from self._events(n)
 
     def _extend(self, slot: int, lease: int) -> LeaseGranted:
         self.lease_of[slot] = lease
@@ -366,7 +327,7 @@ class SafeRace(Race):
         return super()._vacate(slot)
 
     def _achieved(self, slot: int) -> tuple[int, float]:
-        return self.at - int(self.fresh_at[slot]), self.ensemble.achieved(slot)
+        return self.at - int(self.fresh_at[slot]), float(self.ensemble.achieved[slot])
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`; models that would have too many terms make room."""
@@ -414,19 +375,16 @@ class SafeRace(Race):
 
     def _measure(self) -> None:
         self.representations = represent(self.schema)
-        self._terms = dict(enumerate(map(self.representations.terms, self.configurations)))
+        self.candidates.measure(map(self.representations.terms, self.configurations))
         self.words = words_of(self.schema, self.representations if self.represents else None)
         self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
-            self.terms[slot] = self._terms[int(self.holders[slot])]
+            self.terms[slot] = self.candidates.sizes[self.holders[slot]]
 
-    def _report(self, slots: Slots) -> list[BoundsUpdated]:
-        """Return mean losses with their bounds, of each model once at most after an example."""
-        done = (self._reported_at[slots] == self.at) | (self.windows.starts[slots] == self.at)
-        slots = slots[~done]
-        self._reported_at[slots] = self.at
-        challenge = self._n_candidates(), self.champion_slot
-        return self.windows.bounds(slots, self.at, *challenge, self.holders, self.fresh_at)
+    def _report(self) -> Iterator[Event]:
+        """Yield mean losses with their bounds."""
+        n = report_live(self.table, self.champion_slot, self.at, self.round_length, self.delta)
+        yield from self._events(n)
 
     def _standing(self, slot: int) -> dict[str, float]:
         return {
@@ -437,9 +395,8 @@ class SafeRace(Race):
 
     def fill(self, state: Any) -> None:
         """See `Race.fill`."""
+        self.candidates.measure([0.0] * len(state["configurations"]))
         super().fill(state)
-        for numbers in self.candidates.state().values():
-            require_numbers(numbers, len(self.configurations))
         self._measure()
         self.champion_slot = self.slot_of(self.champion)
         if EMPTY in (self.champion_slot, self.holders[BASE]):

@@ -29,12 +29,9 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.safe.mixture import ADVANTAGE, SQUARES
 from leaseboard.algorithms.compilation import compiled
-from leaseboard.algorithms.events import BoundsUpdated
-from leaseboard.algorithms.online.handles import quick
 from leaseboard.algorithms.online.kernel import Doubles, Slots
 from leaseboard.algorithms.plain import Saved
 
@@ -46,24 +43,25 @@ WORSE, BELOW, ENDED = 1, 2, 4
 champion than most, and its lease has ended."""
 
 
-def critical_value(challengers: int, looks: NDArray[np.int64], delta: float) -> Doubles:
+@compiled
+def critical_value(challengers: int, looks: int, delta: float) -> float:
     """Return z: the number of root sums of squares that proves a difference.
 
     Parameters
     ----------
     challengers : int
         |S|, how many are compared with the champion.
-    looks : ndarray of int64
-        m, how often each challenger has been looked at, this time included.
+    looks : int
+        m, how often the challenger has been looked at, this time included.
     delta : float
         Probability of a false proof during one champion's time.
 
     Examples
     --------
-    >>> critical_value(challengers=50, looks=np.array([1, 10]), delta=0.1).round(4)
-    array([3.7169, 4.6723])
+    >>> round(critical_value(50, 1, 0.1), 4), round(critical_value(50, 10, 0.1), 4)
+    (3.7169, 4.6723)
     """
-    return np.asarray(np.sqrt(2.0 * np.log(challengers * looks * (looks + 1) / delta)))
+    return math.sqrt(2.0 * math.log(challengers * looks * (looks + 1) / delta))
 
 
 class CommonWindows(Saved):
@@ -73,90 +71,25 @@ class CommonWindows(Saved):
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
         See `leaseboard.algorithms.chacha.safe.mixture.Mixture`.
-    round_length : int
-        Examples between two looks.
-    delta : float
-        δ of the paired tests.
 
     Attributes
     ----------
     starts : ndarray of int64, shape (n_slots,)
         The example before which each window begins.
-    verdicts : ndarray of int64, shape (n_slots,)
-        What `judge` found last.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("starts",)
 
-    def __init__(self, sums: Doubles, round_length: int, delta: float) -> None:
-        self.round_length, self.delta = round_length, delta
+    def __init__(self, sums: Doubles) -> None:
         self.sums = sums
         self.starts = np.zeros(len(sums), dtype=np.int64)
-        self.verdicts = np.zeros(len(sums), dtype=np.int64)
-        self._known: tuple[tuple[int, int], Doubles] | None = None
 
-    def begin(self, slots: int | slice, at: int) -> None:
-        """Begin the windows of `slots` again."""
-        self.sums[slots] = 0
-        self.starts[slots] = at
-        self._known = None
-
-    def judge(
-        self, live: Slots, champion: int, leases: Slots, at: int, candidates: int, most: int
-    ) -> int:
-        """Do `judge`, into `verdicts`."""
-        critical = self._critical(at, candidates)
-        return int(
-            judge(
-                self.sums, self.starts, leases, live, champion, at, critical, most, self.verdicts
-            )
-        )
-
-    def bounds(
-        self, slots: Slots, at: int, candidates: int, champion: int, holders: Slots, since: Slots
-    ) -> list[BoundsUpdated]:
-        """Return an event for each slot: its model's mean loss with a lower and an upper bound.
-
-        A challenger's radius is that of its mean difference from the champion: the tests are
-        whether its bounds leave out the champion's loss on the same examples. The champion,
-        which does not differ from itself, has the radius of its own loss around its mean.
-
-        Parameters
-        ----------
-        champion : int
-            Its slot.
-        holders, since : ndarray of int64, shape (n_slots,)
-            The configurations in the slots, and after which example each went live.
-        """
-        found = []
-        columns = self.starts, holders, since, self._critical(at, candidates), self.sums
-        rows = zip(slots.tolist(), *(each[slots].tolist() for each in columns), strict=True)
-        for slot, start, number, begun, critical, (_, squares, total, own) in rows:
-            n = at - start
-            loss = total / n
-            spread = max(own - n * (loss * loss), 0.0) if slot == champion else squares
-            width = critical * math.sqrt(spread) / n
-            found.append(
-                BoundsUpdated(
-                    at=at,
-                    configuration=number,
-                    value=loss,
-                    lower=max(loss - width, 0.0),
-                    upper=loss + width,
-                    units=at - begun,
-                )
-            )
-        return found
-
-    def _critical(self, at: int, candidates: int) -> Doubles:
-        """Return the critical values of all slots."""
-        if self._known is None or self._known[0] != (at, candidates):
-            looks = np.maximum(-(-(at - self.starts) // self.round_length), 1)
-            self._known = (at, candidates), critical_value(candidates, looks, self.delta)
-        return self._known[1]
+    def begin(self, at: int) -> None:
+        """Begin all windows again."""
+        self.sums[:] = 0
+        self.starts[:] = at
 
 
-@quick
 @compiled(error_model="numpy")
 def judge(
     sums: Doubles,
@@ -174,7 +107,7 @@ def judge(
     Parameters
     ----------
     sums, starts : ndarray
-        See `CommonWindows`.
+        See `leaseboard.algorithms.chacha.safe.rounds.Table`.
     leases : ndarray of int64, shape (n_slots,)
         In examples from the beginning of each window.
     live : ndarray of int64
