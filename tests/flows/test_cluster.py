@@ -126,7 +126,7 @@ def test_a_cluster_gives_what_this_machine_gives(machines, tmp_path):
     frame.assign(y=frame["a"] * 2 + 1).to_csv(tmp_path / "mine.csv", index=False)
     suite = Suite(
         title="T", name="t", data=[f"file:{tmp_path / 'mine.csv'}", "sklearn:diabetes"],
-        algorithms=["vanilla", "random-configs"], limits=Limits(wall_seconds=100),
+        algorithms=["vanilla", "random-configs"], limits=Limits(wall_seconds=900),
     )  # fmt: skip
     found = {}
     for where, options in {
@@ -231,7 +231,7 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
              "environment": {"space": "fast", "arms": ["gaussian_nb", "sgd"]}},
             {"algorithm": "full-run", "environment": {"configurations": 2, "initial_rows": 50},
              "name": "probes"},
-        ], limits=Limits(wall_seconds=300),
+        ], limits=Limits(wall_seconds=900),
     )  # fmt: skip
     while len(machines.workers) > 1:
         machines.drop_worker()

@@ -98,13 +98,13 @@ def test_a_clock_that_is_set_breaks_no_limit_and_orphans_no_run(runner, monkeypa
     monkeypatch.setattr(time, "time", lambda: now() + next(jumps))
     monkeypatch.setattr(_pslinux, "boot_time", lambda: boot + day * (now() % 2 > 1))
     runner.data, runner.seeds = ["clock", "sleep:2"], (1,)
-    runner.limits = Limits(wall_seconds=60, cpu_seconds=60)
+    runner.limits = Limits(wall_seconds=600, cpu_seconds=600)
     first = runner.run()
     again = runner.run()
 
     assert statuses(first) == statuses(again) == ["ok", "ok"]
     assert first.problems == again.problems == []
-    assert all(0 <= result.wall_seconds < 60 for result in first.results)
+    assert all(0 <= result.wall_seconds < 600 for result in first.results)
     assert len(runner.runs("job")) == 2
     (suite,) = runner.runs("suite")
     assert suite.info.status == "FINISHED"
@@ -130,7 +130,7 @@ def test_two_processes_give_identical_results_and_events(runner, tmp_path):
         assert logs[0] == logs[1]
 
 
-def assert_all_gone(processes, within=240.0):
+def assert_all_gone(processes, within=900.0):
     _, alive = psutil.wait_procs(processes, timeout=within)
     for process in alive:
         process.kill()

@@ -4,7 +4,7 @@ import socket
 import time
 
 
-def until(holds, process=None, said=lambda: "", within=240.0):
+def until(holds, process=None, said=lambda: "", within=900.0):
     """Wait until `holds` returns something, which is returned, while `process` runs."""
     deadline = time.monotonic() + within
     while not (found := holds()):

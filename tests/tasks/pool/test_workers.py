@@ -275,7 +275,7 @@ def _cmdline(process):
         return []
 
 
-def assert_gone(pid, within=240.0):
+def assert_gone(pid, within=900.0):
     deadline = time.monotonic() + within
     while time.monotonic() < deadline:
         if not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
