@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.chacha.members.class_pool import FORGETTING, LARGEST_WEIGHT, PRIOR
 from leaseboard.algorithms.chacha.members.trees import soften
-from leaseboard.algorithms.chacha.safe.bayes import new_weights, update
+from leaseboard.algorithms.chacha.safe.bayes import new_weights, scale, update
 from leaseboard.algorithms.chacha.safe.passes import matrix, vector
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
@@ -19,15 +20,6 @@ from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.ridge import add_moments, standardise
 
 Integers = NDArray[np.int64]
-
-FORGETTING = 0.999
-"""What an example is worth one example later."""
-
-PRIOR = 5.0
-"""The curvature of each weight at first, and what it would go back to without examples."""
-
-LARGEST_WEIGHT = 5.0
-"""Bound of the weights of a pool, on both sides of 0."""
 
 
 class LogPool(Saved):
@@ -84,43 +76,6 @@ class LogPool(Saved):
         sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
         if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
             raise ValueError(f"{self.curvature} is not a curvature")
-
-
-@compiled
-def total(values: Doubles) -> float:
-    """Return the sum, in the order of `numpy.sum`: pairwise, of up to 128 as eight sums.
-
-    Examples
-    --------
-    >>> values = 1.0 / np.arange(1.0, 1001.0)
-    >>> [n for n in range(1001) if total(values[:n]) != values[:n].sum()]
-    []
-    """
-    n, found = len(values), 0.0
-    if n > 128:
-        half = n // 16 * 8
-        return total(values[:half]) + total(values[half:])
-    first = n - n % 8
-    if first > 0:
-        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(0, first, 8):
-            a, b, c, d = a + values[i], b + values[i + 1], c + values[i + 2], d + values[i + 3]
-            e, f = e + values[i + 4], f + values[i + 5]
-            g, h = g + values[i + 6], h + values[i + 7]
-        found = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for i in range(first, n):
-        found += values[i]
-    return found
-
-
-@compiled
-def scale(values: Doubles, least: float) -> None:
-    """Raise values to the `least`, then divide them by their sum."""
-    for k in range(len(values)):
-        values[k] = max(values[k], least)
-    divisor = total(values)
-    for k in range(len(values)):
-        values[k] /= divisor
 
 
 @compiled

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.chacha.class_mixture import ClassMixture, mix_classes, scale, total
+from leaseboard.algorithms.chacha.class_mixture import ClassMixture, mix_classes
 from leaseboard.algorithms.chacha.members.class_pool import ClassPool, pool_classes
 from leaseboard.algorithms.chacha.race import Race
+from leaseboard.algorithms.chacha.safe.bayes import scale, total
 from leaseboard.algorithms.chacha.safe.ensemble import OneExample
 from leaseboard.algorithms.chacha.safe.passes import (
     ALL,
