@@ -37,7 +37,7 @@ NO_CHANGE, TOO_LARGE = -1, -2
 """What `end_round` returns in the place of a new champion's slot."""
 
 
-class Table(NamedTuple):
+class RoundTable(NamedTuple):
     """The slots of a race, its candidates, and what was decided of them.
 
     Attributes
@@ -168,7 +168,7 @@ def join(candidates: Slots, queue: Slots, numbers: Slots, holders: Slots) -> Non
 
 
 @compiled
-def decide(table: Table, n: int, kind: int, slot: int, amount: int) -> int:
+def decide(table: RoundTable, n: int, kind: int, slot: int, amount: int) -> int:
     """Write a decision about what is in `slot` into row n; return the next row."""
     row = table.decided[n]
     row[KIND], row[SLOT], row[NUMBER], row[AMOUNT] = kind, slot, table.holders[slot], amount
@@ -176,7 +176,7 @@ def decide(table: Table, n: int, kind: int, slot: int, amount: int) -> int:
 
 
 @compiled
-def compared(table: Table) -> int:
+def compared(table: RoundTable) -> int:
     """Return |S|; 1 if none is compared."""
     live = 0
     for number in table.holders:
@@ -185,14 +185,21 @@ def compared(table: Table) -> int:
 
 
 @compiled
-def critical_of(table: Table, slot: int, at: int, length: int, delta: float, n: int) -> float:
+def critical_of(table: RoundTable, slot: int, at: int, length: int, delta: float, n: int) -> float:
     """Return the critical value of a slot's window, of rounds of this length, if |S| is n."""
     return critical_value(n, max((at - table.starts[slot] + length - 1) // length, 1), delta)
 
 
 @compiled(error_model="numpy")
 def report(
-    table: Table, n: int, slot: int, champion: int, at: int, length: int, delta: float, size: int
+    table: RoundTable,
+    n: int,
+    slot: int,
+    champion: int,
+    at: int,
+    length: int,
+    delta: float,
+    size: int,
 ) -> int:
     """Report a mean loss with its bounds, of each model once at most after an example.
 
@@ -215,7 +222,7 @@ def report(
 
 @quick
 @compiled
-def report_live(table: Table, champion: int, at: int, length: int, delta: float) -> int:
+def report_live(table: RoundTable, champion: int, at: int, length: int, delta: float) -> int:
     """Do `report` for all live models; return how many rows were written."""
     n, size = 0, compared(table)
     for slot in range(len(table.holders)):
@@ -225,7 +232,7 @@ def report_live(table: Table, champion: int, at: int, length: int, delta: float)
 
 
 @compiled
-def leave(table: Table, n: int, kind: int, slot: int, at: int, lost: Doubles) -> int:
+def leave(table: RoundTable, n: int, kind: int, slot: int, at: int, lost: Doubles) -> int:
     """Empty a slot."""
     table.values[n, VALUE] = lost[slot]
     n = decide(table, n, kind, slot, at - table.fresh_at[slot])
@@ -234,7 +241,7 @@ def leave(table: Table, n: int, kind: int, slot: int, at: int, lost: Doubles) ->
 
 
 @compiled
-def fill(table: Table, n: int, at: int, least: int, most: float) -> int:
+def fill(table: RoundTable, n: int, at: int, least: int, most: float) -> int:
     """Give free slots to waiting configurations, as far as terms go."""
     left, queue, place, slot = most - table.terms.sum(), table.queue, 1, 0
     while place <= queue[0]:
@@ -263,14 +270,14 @@ def fill(table: Table, n: int, at: int, least: int, most: float) -> int:
 
 @quick
 @compiled
-def fill_slots(table: Table, at: int, least: int, most: float) -> int:
+def fill_slots(table: RoundTable, at: int, least: int, most: float) -> int:
     """Do `fill`; return how many rows were written."""
     return fill(table, 0, at, least, most)
 
 
 @compiled
 def _drop(
-    table: Table,
+    table: RoundTable,
     n: int,
     live: Slots,
     verdicts: Slots,
@@ -296,7 +303,7 @@ def _drop(
 
 @compiled
 def _end_leases(
-    table: Table,
+    table: RoundTable,
     n: int,
     live: Slots,
     verdicts: Slots,
@@ -329,7 +336,7 @@ def _end_leases(
 @quick
 @compiled
 def end_round(
-    table: Table,
+    table: RoundTable,
     champion: int,
     at: int,
     length: int,

@@ -25,7 +25,7 @@ from leaseboard.algorithms.chacha.safe.rounds import (
     START,
     TOO_LARGE,
     Candidates,
-    Table,
+    RoundTable,
     end_round,
     fill_slots,
     report_live,
@@ -199,10 +199,10 @@ class SafeRace(Race):
             yield from self._fill()
 
     @property
-    def table(self) -> Table:
+    def table(self) -> RoundTable:
         """The arrays of slots and candidates, as compiled code takes them."""
         own = self.candidates
-        return Table(
+        return RoundTable(
             self.holders, self.terms, self.fresh_at, self.lease_of, self._reported_at,
             self.windows.starts, self.windows.sums, own.table, own.sizes, own.queue,
             self._decided, self._values,

@@ -107,7 +107,7 @@ def judge(
     Parameters
     ----------
     sums, starts : ndarray
-        See `leaseboard.algorithms.chacha.safe.rounds.Table`.
+        See `leaseboard.algorithms.chacha.safe.rounds.RoundTable`.
     leases : ndarray of int64, shape (n_slots,)
         In examples from the beginning of each window.
     live : ndarray of int64

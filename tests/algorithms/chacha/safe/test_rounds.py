@@ -17,7 +17,7 @@ from leaseboard.algorithms.chacha.safe.rounds import (
     START,
     TOO_LARGE,
     Candidates,
-    Table,
+    RoundTable,
     end_round,
     report_live,
 )
@@ -34,7 +34,7 @@ def table_of(holders, sums, *, sizes=(1.0,) * 9):
     fresh, leases, reported, starts = np.zeros((4, b), dtype=np.int64)
     fresh += 1
     terms = np.array([0 if number == EMPTY else int(sizes[number]) for number in holders])
-    return Table(
+    return RoundTable(
         np.array(holders), terms, fresh, leases + 9, reported, starts, np.array(sums, float),
         candidates.table, candidates.sizes, candidates.queue,
         np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3)),
