@@ -11,6 +11,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -63,6 +64,10 @@ _NEEDS = {
     "postgresql": (_POSTGRESQL, "PostgreSQL", "put initdb on the path, and install psycopg2"),
 }
 """What a mark needs: what was found of it, what it is called, how to have it."""
+
+MINUTES = float(os.environ.get("LEASEBOARD_TEST_MINUTES", "inf"))
+"""After so many, tests that have not begun are skipped, which the last lines of the output say."""
+_BEGUN = time.monotonic()
 
 PATIENCE = 120_000
 """Milliseconds that a page may take: a loaded machine must not fail a test."""
@@ -311,6 +316,12 @@ def pytest_runtest_makereport(
 def pytest_xdist_auto_num_workers() -> int:
     """Use more workers than cores: tests wait for servers and clocks a third of the time."""
     return (os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_runtest_setup() -> None:
+    """Skip what does not fit into `MINUTES`."""
+    if time.monotonic() - _BEGUN > 60 * MINUTES:
+        pytest.skip(f"it did not fit into {MINUTES:g} minutes")
 
 
 @pytest.hookimpl(wrapper=True)
