@@ -12,7 +12,8 @@ import pytest
 from leaseboard.algorithms.errors import DataError
 from tests.fuzz import engine
 from tests.fuzz.engine import Guard, attempt, case
-from tests.fuzz.targets import TARGETS, Target, encoded, texts
+from tests.fuzz.target import Target, encoded, texts
+from tests.fuzz.targets import TARGETS
 
 CORPUS = sorted(path for path in Path(__file__).with_name("corpus").glob("*/*"))
 CHEAP = ("csv", "arff", "libsvm", "parquet", "live", "result", "card")
@@ -110,7 +111,8 @@ import os, signal, sys
 from pathlib import Path
 from tests.fuzz import __main__ as command
 from tests.fuzz.engine import work
-from tests.fuzz.targets import TARGETS, Target, encoded, texts
+from tests.fuzz.target import Target, encoded, texts
+from tests.fuzz.targets import TARGETS
 
 def read(content, folder):
     if len(content) > 300:
