@@ -366,7 +366,7 @@ def gather(example: Floats, model: Model) -> int:
     # Unsigned indices are not checked for being negative.
     count, term, n_terms = Place(0), Place(0), Place(model.n_terms)
     while term < n_terms:
-        # All terms with the same first column are absent together; -1 is no column.
+        # All terms with the same first column are absent together; -1 is not a column.
         column, end = factors[term, 0], Place(ends[term])
         first = example[Place(column)] if column >= 0 else _ONE
         for k in range(term if first != _ZERO else end, end):

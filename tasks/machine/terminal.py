@@ -93,7 +93,7 @@ def progress_bar(
     """Return a bar with a count, the time, the time left and a text; a context that shows it.
 
     - `transient`: nothing of it is left at the end, what is printed meanwhile goes its way, and
-      it is drawn only when it is told to.
+      it is drawn only on request.
     """
     from rich.console import Console
     from rich.progress import (
