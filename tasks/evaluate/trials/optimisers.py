@@ -8,7 +8,7 @@ the first one stopped.
 import importlib.util
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -73,14 +73,18 @@ class Guided(Optimiser):
     ----------
     space, seed
         As of every optimiser.
-    then : Optimiser
-        Optimiser after the leads.
+    then : callable
+        Makes the optimiser after the leads, whose import can take as long as a trial.
     shares : sequence of float
         Of the training rows, in each rung, rising to 1.
     """
 
     def __init__(
-        self, space: Space, seed: int, then: Optimiser, shares: Sequence[float] = (1.0,)
+        self,
+        space: Space,
+        seed: int,
+        then: Callable[[], Optimiser],
+        shares: Sequence[float] = (1.0,),
     ) -> None:
         super().__init__(space, seed)
         leads = {name: arm.leads() for name, arm in space.arms.items()}
@@ -90,7 +94,8 @@ class Guided(Optimiser):
             for name, every in leads.items()
             if number < len(every)
         ]
-        self._then = then
+        self._make = then
+        self._then: Optimiser | None = None
         self._shares = shares
         self._tried: list[_Tried] = []
 
@@ -100,15 +105,23 @@ class Guided(Optimiser):
         if chosen is not None:
             return replace(chosen.suggestion, fidelity=self._shares[len(chosen.rewards)])
         begun = len(self._tried)
-        new = self._leads[begun] if begun < len(self._leads) else self._then.suggest(begun)
+        new = self._leads[begun] if begun < len(self._leads) else self._after_leads(begun)
         return replace(new, fidelity=self._shares[0])
+
+    def _after_leads(self, n: int) -> Suggestion:
+        if self._then is None:
+            self._then = self._make()
+            for number, each in enumerate(self._tried):
+                self._then.tell(number, each.suggestion, each.rewards[0])
+        return self._then.suggest(n)
 
     def tell(self, n: int, suggestion: Suggestion, reward: float) -> None:
         """Enter a finished trial into its rung."""
         chosen = self._deserving()
         if chosen is None:
             suggestion = replace(suggestion, fidelity=1.0)
-            self._then.tell(len(self._tried), suggestion, reward)
+            if self._then is not None:
+                self._then.tell(len(self._tried), suggestion, reward)
             chosen = _Tried(suggestion, default=len(self._tried) < len(self.space.arms))
             self._tried.append(chosen)
         chosen.rewards.append(reward)
@@ -215,7 +228,7 @@ def make(kind: str, space: Space, seed: int, shares: Sequence[float] = (1.0,)) -
     """
     check(kind)
     if kind == "guided":
-        return Guided(space, seed, make("tpe", space, seed), shares)
+        return Guided(space, seed, partial(make, "tpe", space, seed), shares)
     tunable = len(space.arms) > 1 or any(arm.tunable for arm in space.arms.values())
     if kind == "random" or not tunable:
         return RandomSearch(space, seed)

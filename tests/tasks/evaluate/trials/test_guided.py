@@ -35,7 +35,7 @@ def test_the_defaults_of_all_arms_come_before_anything_else():
 
 def test_a_default_goes_on_to_all_rows_and_others_if_they_are_in_the_best_third():
     arm = SPACE.restricted(["lightgbm"])
-    guided = Guided(arm, 0, RandomSearch(arm, 0), shares=(0.1, 1.0))
+    guided = Guided(arm, 0, lambda: RandomSearch(arm, 0), shares=(0.1, 1.0))
     made = played(guided, [0.6, 0.7, 0.5, 0.9, 0.8])
 
     # The default, again; two that are not the best third, or are too few; the best of three.
@@ -46,7 +46,7 @@ def test_a_default_goes_on_to_all_rows_and_others_if_they_are_in_the_best_third(
 
 def test_nothing_that_failed_goes_on():
     arm = SPACE.restricted(["lightgbm"])
-    guided = Guided(arm, 0, RandomSearch(arm, 0), shares=(0.1, 0.4, 1.0))
+    guided = Guided(arm, 0, lambda: RandomSearch(arm, 0), shares=(0.1, 0.4, 1.0))
 
     assert {each.fidelity for each in played(guided, [0.0] * 12)} == {0.1}
 
