@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -18,6 +18,8 @@ Unit = Literal["trials", "cpu_seconds", "wall_seconds"]
 OVERRUN = "the budget ended during this trial"
 UNAFFORDABLE = "the arm's next trial would take longer than what is left of the budget"
 OVER_ITS_SHARE = "the trial's share of the budget ended"
+OF_FIRST = 0.75
+"""Share of a budget that is shared out which the first trial may take if it can be stopped."""
 LEAST_TRIALS = 2
 """What is left of a budget that is shared out shall be enough for so many trials."""
 
@@ -79,12 +81,15 @@ class Trials(ABC):
         The arms' names.
     tunable : tuple of bool
         Whether an arm has any hyperparameter; if not, all its trials are alike.
+    stoppable : tuple of bool
+        Whether a trial of an arm that its seconds end has a result, if that is known.
     spent_cpu_seconds : float
         CPU seconds that were really spent on trials that were not recorded before.
     """
 
     arms: tuple[str, ...]
     tunable: tuple[bool, ...]
+    stoppable: tuple[bool, ...] = ()
     spent_cpu_seconds: float = 0.0
 
     @abstractmethod
@@ -134,9 +139,12 @@ class PullsEnvironment(Environment):
         The environment's seed.
     metric : str
         The name of the validation score.
+    reserve : callable
+        Seconds of the budget that trials shall leave, as known at the time.
     shares : bool
         Under a budget in seconds a trial may take half of what is left, and an arm's first
-        one its share: what is left, divided by the arms that were not pulled yet. One that takes
+        one its share: what is left, divided by the arms that were not pulled yet; the first of
+        all may take `OF_FIRST` of it if it has a result whenever it is stopped. One that takes
         longer is cut off, and the arm's next pull is that trial again. And a trial on a share
         of the rows can be the best until there is one on more of them. One that has ended counts
         although it took more than it might, if that is left of the budget.
@@ -156,6 +164,7 @@ class PullsEnvironment(Environment):
         metric: str = "validation_accuracy",
         *,
         shares: bool = False,
+        reserve: Callable[[], float] = lambda: 0.0,
     ) -> None:
         super().__init__()
         if not budget >= 0:
@@ -169,6 +178,7 @@ class PullsEnvironment(Environment):
         self.tunable = trials.tunable
         self.best: Trial | None = None
         self.shares = shares
+        self._reserve = reserve
         self._cost = Cost()
         self._trials = trials
         self._next = [0] * len(trials.arms)
@@ -241,8 +251,9 @@ class PullsEnvironment(Environment):
     def fresh_copy(self) -> PullsEnvironment:
         """Return a fresh environment on the same trials, which are replayed alike."""
         return PullsEnvironment(
-            self._trials, self.budget, self.unit, self.seed, self.metric, shares=self.shares
-        )
+            self._trials, self.budget, self.unit, self.seed, self.metric,
+            shares=self.shares, reserve=self._reserve,
+        )  # fmt: skip
 
     def score(self) -> Score:
         """Return the best trial's validation score; NaN without a pull.
@@ -276,6 +287,9 @@ class PullsEnvironment(Environment):
         left, waiting = self.budget - self.at, self._pulls.count(0)
         if not self.shares or self.unit == "trials":
             return left
+        left = max(0.0, left - self._reserve())
+        if waiting == len(self.arms) and self._trials.stoppable and self._trials.stoppable[arm]:
+            return left * OF_FIRST
         return left / max(LEAST_TRIALS, waiting if self._pulls[arm] == 0 else 0)
 
     def _charge(self, trial: Trial, most: float) -> Trial:

@@ -76,6 +76,10 @@ class TrialData:
     """Makes the encoded data; called only if a trial must be run."""
 
 
+BOOSTING = 0.6
+"""Share of the seconds of an order in which trees are added; the rest is for predictions."""
+
+
 class Stopped(BaseException):
     """End of the seconds of the order; no learner is to catch it."""
 
@@ -245,12 +249,16 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     n_classes = 0 if judge.classes is None else len(judge.classes)
     done = fitted_in(order.keep)
     before = len(done)
+
+    def until() -> float:
+        return order.seconds * BOOSTING - clock.seconds(order.clock)
+
     try:
         for fold in folds[before:]:
             new = len(done) - before
             if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
                 break  # the next one would be stopped
-            model = _fit(order, arrays, fold)
+            model = _fit(order, arrays, fold, until if len(folds) == 1 else None)
             part = predict(model, fold.validation_x, n_classes)
             if not np.isfinite(part).all():
                 raise FloatingPointError("the predictions are not finite")
@@ -335,20 +343,30 @@ def _new(order: Order, arrays: Arrays) -> Any:
     return make_pipeline(ColumnTransformer([("seen", "passthrough", seen)]), model)
 
 
-def _fit(order: Order, arrays: Arrays, fold: Fold) -> Any:
+def _fit(order: Order, arrays: Arrays, fold: Fold, left: Callable[[], float] | None = None) -> Any:
+    """Return the fitted model; one that adds trees has fewer if the seconds `left` end."""
     model = _new(order, arrays)
+    options = {}
+    if left is not None and order.seconds < math.inf and recipes.stoppable(order.estimator):
+        options["callbacks"] = [recipes.stopping(left)]
     if order.fidelity == 1:
-        return model.fit(fold.train_x, fold.train_y, **_weighted(model, fold.train_weight))
+        options |= _weighted(fold.train_weight)
+        return model.fit(fold.train_x, fold.train_y, **_of_last_step(model, options))
     n_rows = len(fold.train_x)
     rows = generator(order.seed, "fidelity").permutation(n_rows)
     rows = np.sort(rows[: max(2, round(order.fidelity * n_rows))])
     weight = None if fold.train_weight is None else fold.train_weight[rows]
-    return model.fit(fold.train_x[rows], fold.train_y[rows], **_weighted(model, weight))
+    options |= _weighted(weight)
+    return model.fit(fold.train_x[rows], fold.train_y[rows], **_of_last_step(model, options))
 
 
-def _weighted(model: Any, weight: NDArray[np.float64] | None) -> dict[str, Any]:
-    """Return the arguments of a weighted fit; those of a pipeline are for its last step."""
-    if weight is None:
-        return {}
+def _weighted(weight: NDArray[np.float64] | None) -> dict[str, Any]:
+    return {} if weight is None else {"sample_weight": weight}
+
+
+def _of_last_step(model: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a fit as those of a pipeline's last step, if the model is one."""
     steps = getattr(model, "steps", None)
-    return {f"{steps[-1][0]}__sample_weight" if steps else "sample_weight": weight}
+    return (
+        {f"{steps[-1][0]}__{name}": each for name, each in options.items()} if steps else options
+    )

@@ -31,6 +31,22 @@ def build(estimator: str, values: Mapping[str, Any], n_features: int, seed: int)
     return _made(estimator, dict(values), seed)
 
 
+def stoppable(estimator: str) -> bool:
+    """Return whether a fit of the recipe or class can end early with a model."""
+    return estimator.partition(":")[0] == "lightgbm"
+
+
+def stopping(left: Callable[[], float]) -> Callable[[Any], None]:
+    """Return a callback of LightGBM that adds no further tree when no seconds are `left`."""
+    from lightgbm.callback import EarlyStopException
+
+    def callback(env: Any) -> None:
+        if left() <= 0:
+            raise EarlyStopException(env.iteration, [])
+
+    return callback
+
+
 def import_class(path: str) -> type[Any]:
     """Return the class ``package.module:Class``; raise UsageError if it does not exist."""
     module, _, name = path.partition(":")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
 from leaseboard.algorithms.seeds import derive_seed
-from leaseboard.tasks.evaluate.trials import evaluate, optimisers
+from leaseboard.tasks.evaluate.trials import evaluate, optimisers, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
     Order,
@@ -50,6 +50,10 @@ _LIBRARIES = {
     "random": (),
 }
 
+BETWEEN_RUNGS = 4
+"""Factor by which the next fit of a trial has more rows."""
+OF_TREES = 0.5
+"""Share of the seconds that boosting takes with which it is begun; it then has fewer trees."""
 FOR_STARTS = 0.1
 """Share of the seconds that are left for which further workers are started."""
 RECENT = 3
@@ -61,7 +65,8 @@ class StoredTrials(Trials):
     """Trials from the store; those that were never run are run in a worker and stored.
 
     - `data`: the data of all trials.
-    - `optimiser`: tunes each arm alone; ``guided`` on these `shares` of the training rows.
+    - `optimiser`: tunes each arm alone.
+    - `n_rows`: of the training rows, of which ``guided`` takes a share first; 0: it takes all.
     - `seed`: of the optimisers, from which each arm's own is derived, and of the learners.
     - `limits`: of each trial; without them trials run in this process, one after the other.
     """
@@ -73,7 +78,7 @@ class StoredTrials(Trials):
     seed: int
     store: Store
     limits: TrialLimits | None
-    shares: Sequence[float] = (1.0,)
+    n_rows: int = 0
 
     def __post_init__(self) -> None:
         self.arms = tuple(self.space.arms)
@@ -114,6 +119,7 @@ class StoredTrials(Trials):
             learners = {arm.estimator for arm in space.arms.values()}
             more = ["lightgbm"] if "lightgbm" in learners else []
             seed = derive_seed(self.seed, optimiser, *space.arms)
+            shares = rungs(self.n_rows, max(arm.rows_at_first for arm in space.arms.values()))
             key = recorded_key(
                 code=(__name__, *self.data.code),
                 libraries=(*_LIBRARIES[optimiser], *more),
@@ -123,10 +129,10 @@ class StoredTrials(Trials):
                 optimiser=optimiser,
                 seed=seed,
                 limits=self.limits and [self.limits.cpu_seconds, self.limits.memory_mb],
-                **({"shares": list(self.shares)} if optimiser == "guided" else {}),
+                **({"shares": shares} if optimiser == "guided" else {}),
             )
             records = self.store.records(key)
-            made = _TrialStream(records, optimiser, space, seed, self.shares)
+            made = _TrialStream(records, optimiser, space, seed, shares)
             return self._streams.setdefault(name, made)
 
     def _compute(self, stream: _TrialStream, n: int) -> Record:
@@ -168,6 +174,20 @@ class StoredTrials(Trials):
             seed=seed,
             **{name: record[name] for name in same},
         )
+
+
+def rungs(n_rows: int, rows_at_first: int) -> list[float]:
+    """Return the shares of the rows on which a configuration is fitted, one after the other.
+
+    Examples
+    --------
+    >>> rungs(100_000, 4_000)
+    [0.0625, 0.25, 1.0]
+    """
+    shares = [1.0]
+    while n_rows and rows_at_first / n_rows * BETWEEN_RUNGS <= shares[0]:
+        shares.insert(0, max(rows_at_first / n_rows, shares[0] / BETWEEN_RUNGS))
+    return shares
 
 
 class _TrialStream:
@@ -285,6 +305,10 @@ class BudgetedTrials(StoredTrials):
         self._charged = self._spent()
         self._start = 0.0
         """Seconds that a worker takes before its first trial."""
+        self.stoppable = tuple(
+            self.n_folds == 1 and recipes.stoppable(arm.estimator)
+            for arm in self.space.arms.values()
+        )
 
     def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
         """Run the missing ones of these trials (arm, n) at once, each within `seconds`.
@@ -340,6 +364,19 @@ class BudgetedTrials(StoredTrials):
             return self._judged(known.stream, known.n, record, array)
         return known.judged
 
+    def leaders(self) -> list[tuple[float, float]]:
+        """Return score and seconds of a fit on all rows of each arm's best trial, best first."""
+        found: dict[str, tuple[float, float]] = {}
+        for known in self._progress.values():
+            if len(known.stream.records) > known.n:
+                record = known.stream.records[known.n]
+                if "predictions" in record:
+                    cost = record[f"{self.clock}_seconds"] / record["fidelity"]
+                    found[record["arm"]] = max(
+                        found.get(record["arm"], (-math.inf, 0.0)), (record["score"], cost)
+                    )
+        return sorted(found.values(), reverse=True)
+
     def fit_again(
         self, judged: Judged, *, refit: bool = False, seconds: float = math.inf
     ) -> tuple[list[Any] | None, TrialOutcome]:
@@ -376,7 +413,7 @@ class BudgetedTrials(StoredTrials):
         """Run trial `n` if `seconds` can be enough; return its record if they were."""
         known, (suggestion, _) = self._at(stream, n), stream.suggest(n)
         seed = stream.learner_seed(n)
-        if self._predicted(known, suggestion) > seconds:
+        if not self._predicted(known, suggestion) < seconds:
             outcome = TrialOutcome(status="timeout", reason=UNAFFORDABLE)
             record = _record(suggestion, outcome, (0.0, 0.0))
             known.stopped = replace(self._as_trial(record, seed), ended=False)
@@ -385,7 +422,7 @@ class BudgetedTrials(StoredTrials):
             with resting(self.limits) as worker:  # it may be new: a further one, or one was killed
                 self._warm(worker)
         with self._lock:
-            left = seconds - (self._spent() - self._charged)[self._counted]
+            left = max(0.0, seconds - (self._spent() - self._charged)[self._counted])
         order = replace(
             self._order(suggestion, seed),
             keep=str(self._file(stream, n)),
@@ -441,6 +478,8 @@ class BudgetedTrials(StoredTrials):
         usual = float(np.median(before[-RECENT:])) * fits(suggestion.fidelity) if before else 0.0
         if known.folds:
             usual = known.a_fold
+        if self.stoppable[self.arms.index(suggestion.arm)]:
+            usual *= OF_TREES
         return max(usual, known.took)
 
     def _file(self, stream: _TrialStream, n: int) -> Path:

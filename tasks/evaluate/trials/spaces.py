@@ -112,6 +112,8 @@ class Arm(Strict):
     codes: bool = False
     """Of nominal columns it gets the codes and not an indicator for each category, if there are
     both, as in the estimators."""
+    rows_at_first: int = 4_000
+    """Rows of a trial's first fit, at least, where the optimiser ``guided`` begins on a share."""
     most_rows: int | None = None
     """Rows beyond which the arm, whose cost grows faster than they do, is left out."""
 

@@ -38,10 +38,6 @@ from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess import tables
 from leaseboard.tasks.store.recorded import Store
 
-FIRST_RUNG = 4_000
-"""Rows of a trial's first fit, at least."""
-BETWEEN_RUNGS = 4
-"""Factor by which the next fit of a trial has more rows."""
 NOISE = 2
 """Standard errors by which a fit on all rows may fall short of its trial."""
 SAME = 1e-6
@@ -52,8 +48,15 @@ SELECTING = 0.02
 """Share of a budget in seconds for the selection of the ensemble, next to what trials leave."""
 OF_REFITS = 1 / 3
 """Share of the time for refits that the selection may take if its scorer is slow."""
-FOR_REFITS = 0.3
-"""Share of a budget in seconds for the fits on all rows; none where the folds' models are used."""
+FOR_REFITS = 0.33
+"""Share of what the overhead leaves of a budget in seconds that fits on all rows may take; none
+where the folds' models are used."""
+FOR_BEST = 0.5
+"""The same of the fit of the best trial alone."""
+SLACK = 1.1
+"""Factor by which the time for such a fit exceeds what its trial lets expect."""
+MEMBERS = 4
+"""Arms whose best trial is expected to be in the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,10 +136,12 @@ def searched(request: Request) -> Searched:
         if seconds:
             overhead = request.spent + (clock() - begin)
             overhead += warmed if request.unit == "cpu_seconds" else 0.0
-            later = RESERVED if request.folds.bagged else RESERVED + FOR_REFITS
-            budget = request.budget * (1 - later) - overhead
+            budget = request.budget * (1 - RESERVED) - overhead
         budget = max(budget, 0.0)
-        env = PullsEnvironment(trials, budget, request.unit, request.seed, "reward", shares=True)
+        env = PullsEnvironment(
+            trials, budget, request.unit, request.seed, "reward",
+            shares=True, reserve=lambda: _for_refits(request, trials, budget),
+        )  # fmt: skip
         events: tuple[Event, ...] = ()
         with contextlib.suppress(NoTrialError):
             events = _played(request, env)
@@ -147,10 +152,10 @@ def searched(request: Request) -> Searched:
                 f" ended in the {budget:.3g} that were left for trials: give more"
             )
         candidates, judge = _comparable(_candidates(trials, events), judge)
-        own = request.budget * SELECTING + max(0.0, budget - env.at)
-        refits = 0.0 if request.folds.bagged else request.budget * FOR_REFITS
+        own, refits = request.budget * SELECTING, max(0.0, budget - env.at)
         began = clock()
-        until = began + own + refits * OF_REFITS if seconds else np.inf
+        share = 1.0 if request.folds.bagged else OF_REFITS
+        until = began + own + refits * share if seconds else np.inf
         chosen, score = _chosen(
             candidates, judge, ensemble=request.ensemble, left=lambda: until - clock()
         )
@@ -170,6 +175,26 @@ def searched(request: Request) -> Searched:
         weights=weights,
         scores={each.event.configuration: each.judged.score for each in candidates},
     )
+
+
+def _for_refits(request: Request, trials: BudgetedTrials, budget: float) -> float:
+    """Return the seconds that fits of the best trials on all rows will take, as far as known.
+
+    One that does not fit into their share of the budget will not be made, and needs nothing.
+    """
+    if request.folds.bagged:
+        return 0.0
+    needed, share = 0.0, FOR_BEST
+    for _, seconds in trials.leaders()[:MEMBERS]:
+        cost = seconds * SLACK * _more_rows(request)
+        needed += cost if needed + cost <= budget * share else 0.0
+        share = FOR_REFITS
+    return needed
+
+
+def _more_rows(request: Request) -> float:
+    """Return how many times the rows of a trial a fit on all rows has."""
+    return len(request.codes) / len(request.folds.train[0])
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
@@ -209,10 +234,6 @@ def _judge(request: Request) -> Judge:
 
 def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> BudgetedTrials:
     X, y, weight = request.features, request.codes, request.weight
-    n_rows = min(map(len, request.folds.train))
-    shares = [1.0]
-    while FIRST_RUNG / n_rows * BETWEEN_RUNGS <= shares[0]:
-        shares.insert(0, max(FIRST_RUNG / n_rows, shares[0] / BETWEEN_RUNGS))
 
     def fold(train: Any, validation: Any) -> Fold:
         weights = None if weight is None else weight[train]
@@ -243,7 +264,7 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
         store=store,
         limits=request.limits,
         n_jobs=request.n_jobs,
-        shares=shares,
+        n_rows=min(map(len, request.folds.train)),
         n_folds=len(request.folds.train),
         clock="wall" if request.unit == "wall_seconds" else "cpu",
         keep=scratch,
@@ -367,7 +388,7 @@ def _refitted(
     at least, but for that score's noise; else luck made the trial or unmade the fit.
     """
     cost = judged.wall_seconds if request.unit == "wall_seconds" else judged.cpu_seconds
-    if cost / judged.order.fidelity > left:
+    if cost / judged.order.fidelity * _more_rows(request) > left:
         return None, left
     models, outcome = trials.fit_again(judged, refit=True, seconds=left)
     left -= outcome.wall_seconds if request.unit == "wall_seconds" else outcome.cpu_seconds

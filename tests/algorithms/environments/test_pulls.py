@@ -35,6 +35,29 @@ class Listed(Trials):
         return self.trial(n % len(self.arms), n // len(self.arms))
 
 
+class Asked(Listed):
+    """Trials that note the seconds which each may take."""
+
+    def __init__(self, *arms, stoppable):
+        super().__init__(*arms)
+        self.stoppable, self.seconds = stoppable, []
+
+    def trial(self, arm, n, seconds=math.inf):
+        self.seconds.append(seconds)
+        return super().trial(arm, n, seconds)
+
+
+@pytest.mark.parametrize(("first", "most"), [(True, 60), (False, 40)])
+def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved(first, most):
+    trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(first, True))
+    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True, reserve=lambda: 20.0)
+    for arm in (0, 1, 1):
+        env.pull(arm)
+
+    # Of 80, then half of 70 and of 60.
+    assert trials.seconds == [most, 35, 30]
+
+
 def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():
     env = PullsEnvironment(Listed([(0.5, 3.0), (0.7, 1.0)]), budget=5)
     env.pull(0)

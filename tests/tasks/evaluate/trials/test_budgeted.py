@@ -31,18 +31,24 @@ def arrays():
     return Arrays("classification", folds, judge=Judge("accuracy", Y[order], np.array([0, 1])))
 
 
+def one_fold():
+    rest = np.arange(90) % 3 > 0
+    fold = Fold(X[rest], Y[rest], X[~rest], Y[~rest], None, None)
+    return Arrays("classification", (fold,), judge=Judge("accuracy", Y[~rest], np.array([0, 1])))
+
+
 def trials(folder, space=None, *, limits=None, clock="cpu", store="store", **given):
+    given = {"data": arrays, "n_folds": 3, **given}
     keep = folder / "models"
     keep.mkdir(exist_ok=True)
     return BudgetedTrials(
         space or load_space("tables-classification").restricted(["qda", "k_nearest_neighbors"]),
-        TrialData(identity={}, code=(), arrays=arrays),
+        TrialData(identity={}, code=(), arrays=given.pop("data")),
         optimiser="guided",
         seed=1,
         store=Store(folder / f"{store}.sqlite"),
         limits=limits,
         keep=keep,
-        n_folds=3,
         clock=clock,
         **given,
     )
@@ -151,6 +157,45 @@ def test_a_trial_that_would_take_longer_than_is_left_is_not_begun(tmp_path):
 
     assert (second.ended, second.reason, second.cpu_seconds) == (False, UNAFFORDABLE, 0.0)
     assert search.trial(0, 1, 60.0).ended
+
+
+def test_lightgbm_begins_on_all_of_20000_rows_and_others_on_a_quarter(tmp_path):
+    """In a straight line from few rows its seconds are more than it takes, and it was retired."""
+    space = load_space("tables-classification").restricted(["lightgbm", "qda"])
+    search = trials(tmp_path, space, n_rows=20_000)
+
+    assert [search.trial(arm, 0).fidelity for arm in (0, 1)] == [1.0, 0.25]
+
+
+def test_boosting_that_ends_early_has_a_result_and_is_begun_with_half_of_its_seconds(tmp_path):
+    many = {"estimator": "lightgbm", "constants": {"n_estimators": 1_000_000}}
+    space = Space.model_validate(
+        SLOW | {"arms": {"many": many, "bayes": {"estimator": "sklearn.naive_bayes:GaussianNB"}}}
+    )
+    search = trials(tmp_path, space, n_folds=1, data=one_fold)
+    assert search.stoppable == (True, False)
+    assert not any(trials(tmp_path, space).stoppable)
+
+    first = search.trial(0, 0, 0.5)
+    again = search.trial(0, 1, first.cpu_seconds * 0.6)
+    assert (first.ended, first.status) == (again.ended, again.status) == (True, "ok")
+    assert again.cpu_seconds < first.cpu_seconds < 1
+    assert search.trial(0, 2, first.cpu_seconds * 0.1).reason == UNAFFORDABLE
+
+
+def test_the_leaders_are_the_best_trials_of_each_arm_with_their_seconds_on_all_rows(tmp_path):
+    search = trials(tmp_path)
+    made = [search.trial(arm, n) for arm in (0, 1) for n in (0, 1)]
+    leaders = search.leaders()
+
+    assert [score for score, _ in leaders] == sorted(
+        (max(each.reward for each in made if each.arm == arm) for arm in (0, 1)), reverse=True
+    )
+    assert {seconds for _, seconds in leaders} < {
+        record["cpu_seconds"]
+        for known in search._progress.values()
+        for record in [known.stream.records[known.n]]
+    }
 
 
 def test_a_trial_is_charged_with_what_was_done_between(tmp_path):

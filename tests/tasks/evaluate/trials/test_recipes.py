@@ -3,7 +3,7 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Order, run
-from leaseboard.tasks.evaluate.trials.recipes import build, import_class
+from leaseboard.tasks.evaluate.trials.recipes import build, import_class, stopping
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 
 
@@ -93,3 +93,13 @@ def test_what_is_not_an_estimator_is_refused():
         import_class("sklearn.tree:NoTree")
     with pytest.raises(UsageError, match="it has no fit"):
         import_class("collections:Counter")
+
+
+def test_boosting_that_is_stopped_has_fewer_trees_and_predicts():
+    rng = np.random.default_rng(0)
+    X, left = rng.normal(size=(200, 3)), iter([2.0, 1.0, 0.0])
+    model = build("lightgbm", {}, 3, 0)
+    model.fit(X, (X[:, 0] > 0).astype(int), callbacks=[stopping(lambda: next(left))])
+
+    assert model.booster_.num_trees() == 3
+    assert model.predict(X).shape == (200,)

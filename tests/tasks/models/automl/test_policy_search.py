@@ -1,4 +1,6 @@
-"""Trials that were judged on some of the rows, next to those that were judged on all."""
+"""Trials that were judged on some of the rows, and the seconds that refits need."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -6,7 +8,11 @@ import pytest
 from leaseboard.tasks.evaluate.trials.evaluate import Order
 from leaseboard.tasks.evaluate.trials.replay import Judged
 from leaseboard.tasks.evaluate.trials.scoring import Judge
-from leaseboard.tasks.models.automl.policy_search import _Candidate, _comparable
+from leaseboard.tasks.models.automl.policy_search import (
+    _Candidate,
+    _comparable,
+    _for_refits,
+)
 
 TARGETS = np.tile([0, 1], 45)
 
@@ -87,3 +93,16 @@ def test_rows_of_no_weight_do_not_count_for_a_trial_on_its_first_rows():
 
     assert compared(whole, part, weights=weights) == ([("whole", 0.9)], 90)
     assert compared(candidate("whole", 0.0, 0.9, 0.9), candidate("part", 1.0, 0.8))[1] == 60
+
+
+def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
+    folds = SimpleNamespace(bagged=False, train=(range(8),))
+    request = SimpleNamespace(folds=folds, codes=range(10))
+    trials = SimpleNamespace(leaders=lambda: [(0.9, 4.0), (0.8, 2.0), (0.7, 0.5), (0.6, 0.3)])
+
+    # On all rows 5.5, 2.75, .6875 and .4125 seconds.
+    assert _for_refits(request, trials, 20.0) == pytest.approx(5.5 + 0.6875 + 0.4125)
+    assert _for_refits(request, trials, 10.0) == pytest.approx(2.75 + 0.4125)
+    assert _for_refits(request, trials, 0.0) == 0
+    folds.bagged = True
+    assert _for_refits(request, trials, 20.0) == 0
