@@ -17,12 +17,12 @@ def played(optimiser, rewards):
 
 def test_an_arm_tries_its_default_then_what_is_known_to_be_good_then_its_optimiser():
     arm = SPACE.restricted(["lightgbm"])
-    made = played(make("guided", arm, 0), [0.5] * 6)
+    made = played(make("guided", arm, 0), [0.5] * 7)
     leads = arm.arms["lightgbm"].leads()
 
-    assert [each.parameters for each in made[:5]] == leads
+    assert [each.parameters for each in made[:6]] == leads
     assert leads[0]["n_estimators"] == 100  # LightGBM's own
-    assert made[5].parameters not in leads
+    assert made[6].parameters not in leads
     assert {each.fidelity for each in made} == {1.0}
 
 
