@@ -1,12 +1,10 @@
 """The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
 import errno
-import gc
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
-from importlib.metadata import version
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -115,6 +113,8 @@ for panel, commands in PANELS.items():
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib.metadata import version
+
         say(f"leaseboard {version('leaseboard')}")
         raise typer.Exit
 
@@ -135,10 +135,7 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(stream, TextIOWrapper):  # a sign that it cannot encode must not end a run
             stream.reconfigure(errors="backslashreplace")
     warnings.formatwarning = lambda message, *_, **__: f"leaseboard: warning: {message}\n"
-    if arguments is None:  # this is the program, not a call in another process
-        gc.set_threshold(100_000)  # thousands of results stay alive: a tenth of a rerun
-        arguments = sys.argv[1:]
-    sys.exit(_call(arguments))
+    sys.exit(_call(sys.argv[1:] if arguments is None else arguments))
 
 
 def _call(arguments: list[str]) -> int:

@@ -1,5 +1,7 @@
 """Terminal output, output folders and interruptions, for all commands."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
@@ -9,14 +11,16 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import typer
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.folder import results
-from leaseboard.tasks.folder.results import LOCK, Damage
 from leaseboard.tasks.machine import progress
 from leaseboard.tasks.machine.terminal import harmless, printing
+
+if TYPE_CHECKING:
+    from leaseboard.tasks.folder.results import Damage
 
 _listeners: list[Callable[[str], None]] = []
 _verbosity = 0
@@ -110,6 +114,8 @@ def new_folder(path: Path) -> Iterator[Path]:
     try:
         yield folder
     except BaseException:
+        from leaseboard.tasks.folder.results import LOCK
+
         if absent and [file.name for file in folder.iterdir()] == [LOCK]:
             (folder / LOCK).unlink()
         for place in absent:
@@ -144,9 +150,11 @@ def say_damage(found: Sequence[Damage]) -> None:
 
 def check_runs(folders: Iterable[Path]) -> None:
     """Raise UsageError for a folder that is not the output folder of a run."""
+    from leaseboard.tasks.folder.results import TABLE
+
     for folder in folders:
-        if not (folder / results.TABLE).is_file():
-            raise UsageError(f"{str(folder)!r} has no {results.TABLE}: name the folder of a run")
+        if not (folder / TABLE).is_file():
+            raise UsageError(f"{str(folder)!r} has no {TABLE}: name the folder of a run")
 
 
 def report_damage(*folders: Path) -> int:
@@ -154,6 +162,8 @@ def report_damage(*folders: Path) -> int:
 
     Returns the exit code of a command that goes on without their jobs: 2, or 0 without any.
     """
+    from leaseboard.tasks.folder import results
+
     found = [damage for out in dict.fromkeys(folders) for damage in results.damaged(out)]
     say_damage(found)
     return 2 if found else 0
@@ -215,6 +225,8 @@ def resumable(home: Path, kept: str = "") -> Iterator[None]:
         if not isinstance(code, int) or not (by_user or code in _NAMES):
             raise
         if not kept:
+            from leaseboard.tasks.folder import results
+
             done = sum(result.status == "ok" for result in results.read_results(home))
             kept = f"{done} finished job{'s' * (done != 1)} kept in"
         who = "the user" if by_user else _NAMES[code]

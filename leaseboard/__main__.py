@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -51,6 +52,7 @@ def open_streams() -> None:
 
 def main() -> None:
     """Run the command line."""
+    gc.set_threshold(100_000)  # thousands of results stay alive: a tenth of a rerun
     open_streams()
     from leaseboard.flows import cli
 

@@ -27,8 +27,7 @@ from leaseboard.flows.console import (
     report_damage,
     say,
 )
-from leaseboard.tasks.folder import results
-from leaseboard.tasks.machine import disk, paths
+from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
     from leaseboard.tasks.archive.prune import Rule
@@ -56,6 +55,8 @@ def export(run: Path, file: Path, sign: Path | None = None) -> int:
     Example: leaseboard results export runs/quick quick.zip
     """
     from leaseboard.tasks.archive import bundle, signature
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import disk
 
     if not (run / "jobs").is_dir():
         raise UsageError(f"{str(run)!r} holds no results: name the output folder of a run")
@@ -98,6 +99,7 @@ def merge(
     from leaseboard.flows.benchmark import show_board
     from leaseboard.flows.executor import LocalExecutor, nothing_runs
     from leaseboard.tasks.archive import merge as core
+    from leaseboard.tasks.folder import results
     from leaseboard.tasks.track.recorder import Recorder
     from leaseboard.tasks.track.tracker import Tracker
 
@@ -256,6 +258,7 @@ def prune(
     from datetime import UTC, datetime, timedelta
 
     from leaseboard.tasks.archive import prune as core
+    from leaseboard.tasks.machine import disk
 
     now = datetime.now(UTC)
     before = None if older_than is None else now - timedelta(days=older_than)
@@ -290,6 +293,8 @@ def _prune_folder(
 ) -> int:
     """Print what goes from a run folder, remove it if `remove`; return how many jobs."""
     from leaseboard.tasks.archive import prune as core
+    from leaseboard.tasks.folder import results
+    from leaseboard.tasks.machine import disk
 
     report_damage(folder)
     with results.locked(folder) if remove else nullcontext():

@@ -9,7 +9,7 @@ import typer
 from leaseboard.flows.commands.live import app, live_of
 from leaseboard.flows.commands.options import FlowsCommand, RunDir, TrackingUri
 from leaseboard.flows.console import check_file, say
-from leaseboard.tasks.machine import disk, paths
+from leaseboard.tasks.machine import paths
 
 
 @app.command("export", cls=FlowsCommand)
@@ -27,6 +27,7 @@ def export(
     Example: leaseboard live export sales.yaml sales.zip
     """
     from leaseboard.tasks.live import backup
+    from leaseboard.tasks.machine import disk
 
     check_file(archive)
     live = live_of(file, run_dir)

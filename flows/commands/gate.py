@@ -22,7 +22,6 @@ from leaseboard.flows.commands.options import (
     failing_codes,
 )
 from leaseboard.flows.console import check_file, resumable, say, say_progress, terminable
-from leaseboard.tasks.folder.results import EVENTS, job_folder, keep_rows
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.paths import conf_files, own_conf
@@ -261,6 +260,7 @@ def _run(opened: list[tuple[Suite, Path]], options: RunOptions) -> _Ran:
 
     from leaseboard.flows.dispatch import execute
     from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.folder.results import EVENTS, job_folder
     from leaseboard.tasks.score.frame import as_frame
     from leaseboard.tasks.score.gate.requirements import Evidence, measure
     from leaseboard.tasks.track.publish import Logged
@@ -288,6 +288,8 @@ def _repeat(
 ) -> _Ran:
     """Run more repetitions of some scenarios; the table of each run stays that of its suite."""
     import pandas as pd
+
+    from leaseboard.tasks.folder.results import keep_rows
 
     frame, problems = ran.frame, list(ran.problems)
     for suite, home in opened:

@@ -10,7 +10,6 @@ from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.measures import loss_of
 from leaseboard.flows.commands.options import (
     AsJson,
     OptionalSeed,
@@ -21,7 +20,6 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import say
-from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find, lines_of
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from mlflow.pyfunc import PyFuncModel
 
+    from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import LearnedTable, StreamModel
 
@@ -333,8 +332,10 @@ def _diagnosed(
     stream: StreamModel, learned: LearnedTable, frame: pd.DataFrame, file: Path
 ) -> list[Diagnostic]:
     """Return the diagnostics of a table that was learned."""
+    from leaseboard.algorithms.measures import loss_of
     from leaseboard.tasks.fetch.columns import as_classes, tidy_frame
     from leaseboard.tasks.fetch.data_facts import facts_of
+    from leaseboard.tasks.jobs.diagnostic_codes import find
     from leaseboard.tasks.jobs.job import Result
     from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun
     from leaseboard.tasks.score.frame import to_frame
@@ -360,6 +361,7 @@ def _print(
     as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
+    from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score.frame import describe_metrics
 
     model, rows = stream.model, len(learned.predictions)

@@ -12,7 +12,6 @@ import typer
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, unknown
 from leaseboard.flows.commands.options import Command, Commands, Mirrors, TrackingUri, show_table
 from leaseboard.flows.console import report_damage, say, terminable
-from leaseboard.tasks.folder.results import current
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.progress import counted
@@ -104,6 +103,7 @@ def register_winners(
 
     A failure is reported, and the other winners are registered.
     """
+    from leaseboard.tasks.folder.results import current
     from leaseboard.tasks.models.winner import check_name, slug, winner_of
 
     title = slug(suite.name) if name is None else check_name(name)

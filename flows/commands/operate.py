@@ -11,7 +11,6 @@ import typer
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileError
 from leaseboard.flows.commands.options import Port, TrackingUri, complete_algorithms
 from leaseboard.flows.console import say, terminable
-from leaseboard.flows.server import SAFE_PATH, PrefectServer, Service, answers, server_log
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import remember_ui
 from leaseboard.tasks.machine.progress import counted
@@ -28,6 +27,7 @@ def ui(port: Port = 5000, tracking_uri: TrackingUri = None) -> None:
     import os
     import sys
 
+    from leaseboard.flows.server import SAFE_PATH, Service, answers
     from leaseboard.tasks.track.store import artifact_root, ensure_store
 
     if answers(port):
@@ -79,6 +79,7 @@ def stuck_flow_runs(*, fix: bool) -> Iterator[Finding]:
     import os
     from contextlib import ExitStack
 
+    from leaseboard.flows.server import PrefectServer, server_log
     from leaseboard.tasks.archive.doctor import Finding
 
     name = "stuck flow runs"

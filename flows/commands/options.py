@@ -13,7 +13,6 @@ from typer.core import TyperCommand, TyperGroup
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import require
 from leaseboard.flows.console import say, set_verbosity, watched
-from leaseboard.tasks.jobs.diagnostic_codes import check_codes
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.machine.terminal import cell, show, shown
@@ -280,7 +279,11 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
 
 def failing_codes(given: FailOn) -> frozenset[str]:
     """Return the codes of --fail-on; UsageError for an unknown one."""
-    return frozenset(check_codes(given.split(","))) if given is not None else frozenset()
+    if given is None:
+        return frozenset()
+    from leaseboard.tasks.jobs.diagnostic_codes import check_codes
+
+    return frozenset(check_codes(given.split(",")))
 
 
 def show_table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
-from leaseboard.algorithms.events import Event, Started, of
-from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.flows.commands.model import record
 from leaseboard.flows.commands.options import (
     Algorithms,
@@ -32,12 +30,12 @@ from leaseboard.flows.commands.options import (
     use_conf,
 )
 from leaseboard.flows.console import new_folder, say, say_progress, terminable
-from leaseboard.tasks.folder.results import EVENTS, LOG, write_result
-from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find, lines_of
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import Activity
 
 if TYPE_CHECKING:
+    from leaseboard.algorithms.events import Event
+    from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
     from leaseboard.tasks.jobs.job import Job, Result
     from leaseboard.tasks.jobs.skill import SkillScore
     from leaseboard.tasks.pool.attempts import Attempt
@@ -90,7 +88,9 @@ def race(
 
     Example: leaseboard race chacha vanilla synthetic:fried?rows=20000
     """
+    from leaseboard.algorithms.measures import DIRECTIONS
     from leaseboard.tasks.fetch.references import with_options
+    from leaseboard.tasks.folder.results import EVENTS, write_result
     from leaseboard.tasks.jobs.job import Job
 
     use_conf(conf)
@@ -151,10 +151,7 @@ def race(
             write_result(attempt.folder, attempt.result)
             results.append(_measured_by(metric, attempt.result))
     with redirect_stdout(sys.stderr) if as_json else nullcontext():
-        if len(results) > 1:
-            _show_board(results)
-        for line in [] if as_json else lines_of(_diagnosed(results)):
-            say(line)
+        _show_all(results, diagnosed=not as_json)
     with redirect_stdout(sys.stderr):  # the JSON stays alone
         if track:
             from leaseboard.tasks.track.tracker import log_race
@@ -175,6 +172,8 @@ def race(
 
 def _show(shown: Activity, event: Event) -> None:
     """Show how much of its budget a job has spent."""
+    from leaseboard.algorithms.events import Started, of
+
     for first in of((event,), Started):
         shown.total, shown.unit = first.budget, first.unit
     shown.done = event.at
@@ -203,6 +202,7 @@ def _finish(
     - `ran`: results on the same data, by the defaults of their algorithms.
     - `rows`: gets the result as a row for JSON, which is not printed then.
     """
+    from leaseboard.tasks.folder.results import LOG, write_result
     from leaseboard.tasks.jobs.skill import SkillScore, with_skill
 
     found, home = SkillScore(attempt.result), attempt.folder
@@ -239,6 +239,7 @@ def _baselines(algorithms: list[str], reference: str, no_baselines: bool) -> lis
 def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     """Return the diagnostics of jobs that have ended."""
     from leaseboard.tasks.folder.event_logs import read_partial_log
+    from leaseboard.tasks.jobs.diagnostic_codes import find
     from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
     from leaseboard.tasks.score.frame import to_frame
 
@@ -247,14 +248,17 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
     return find(FINDERS, DiagnosedRun(to_frame(results), logs=logs))
 
 
-def _show_board(results: list[Result]) -> None:
-    """Print the leaderboard of several algorithms, if one of them has a score."""
+def _show_all(results: list[Result], *, diagnosed: bool) -> None:
+    """Print the leaderboard of several results, if one has a score, and the diagnostics."""
+    from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score import board
     from leaseboard.tasks.score.summary import compared
 
-    if any(result.status == "ok" for result in results):
+    if len(results) > 1 and any(result.status == "ok" for result in results):
         say()
         board.show(compared(results))
+    for line in lines_of(_diagnosed(results)) if diagnosed else []:
+        say(line)
 
 
 def _checked(
@@ -313,6 +317,7 @@ def _run(
 
     Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
     """
+    from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.programs import is_untrusted
     from leaseboard.tasks.jobs.run import RUN_JOB, failed
     from leaseboard.tasks.models.kernels import helped
@@ -372,6 +377,7 @@ def _print(
     from leaseboard.algorithms.configurations import phrase
     from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.flows.benchmark import replay
+    from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
     from leaseboard.tasks.score.frame import describe_metrics
     from leaseboard.tasks.score.summary import METRIC as TEST

@@ -26,7 +26,6 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import check_runs, report_damage, resumable, say
-from leaseboard.tasks.folder.results import read_result, shown_at
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.terminal import show
 
@@ -178,6 +177,7 @@ def report(
 
 def _ranked(folder: Path, metric: str | None) -> tuple[Suite | None, Suite | None, Compared]:
     """Return a run's suite, the same ranked by `metric` if given, and the comparison by that."""
+    from leaseboard.tasks.folder.results import shown_at
     from leaseboard.tasks.report.build import suite_of
     from leaseboard.tasks.score.frame import as_frame
     from leaseboard.tasks.score.summary import compared
@@ -205,6 +205,8 @@ def _ranked_by(metric: str | None, suite: Suite) -> Suite:
 
 def _state(entry: Planned, home: Path) -> str:
     """Return what happens to a job, with the last status of one that failed."""
+    from leaseboard.tasks.folder.results import read_result
+
     if entry.fault or entry.obstacle:
         return "crash" if entry.fault else "skipped"
     if entry.done:
@@ -238,6 +240,7 @@ def diff(baseline: Path, candidate: Path, as_json: AsJson = False) -> int:
 
     Example: leaseboard diff runs/before runs/after
     """
+    from leaseboard.tasks.folder.results import shown_at
     from leaseboard.tasks.score import compare
     from leaseboard.tasks.score.frame import as_frame
 

@@ -1,6 +1,5 @@
 """Addresses of stores and servers, and how to show them without their passwords."""
 
-import hashlib
 import os
 import re
 import sys
@@ -94,6 +93,8 @@ def remember_ui(store: str, address: str) -> None:
 
 
 def _ui_record(store: str) -> Path:
+    import hashlib
+
     return cache_dir() / "ui" / hashlib.sha256(store.encode()).hexdigest()
 
 

@@ -4,7 +4,6 @@ import os
 import platform
 from collections.abc import Iterable
 from functools import cache
-from importlib import metadata
 from pathlib import Path
 
 ONE_THREAD = {
@@ -85,6 +84,8 @@ def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:
 @cache
 def installed(package: str) -> str | None:
     """Return the version of a distribution, if it is installed."""
+    from importlib import metadata
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
