@@ -125,9 +125,9 @@ def by_weight(
     sign = -1.0 if any(last.direction == "max" for last in of(events, Finished)) else 1.0
     scores: dict[int | None, float | None] = {c.configuration: c.score for c in configurations}
     reigned, longest = defaultdict[int, float](float), defaultdict[int, float](float)
-    lost = dict[int, float]()
+    lost, ruled = dict[int, float](), reigns(events, end)
     for stay in segments(configurations):
-        for champion, start, stop in reigns(events, end):
+        for champion, start, stop in ruled:
             if champion == stay.configuration:
                 reigned[stay.row] += max(0.0, min(stop, stay.stop) - max(start, stay.start))
         longest[stay.row] = max(longest[stay.row], stay.stop - stay.start)
