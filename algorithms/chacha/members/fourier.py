@@ -171,8 +171,16 @@ def shrink(x: Doubles, worth: float, inverse: Doubles, gain: Doubles) -> float:
     """Take an example into P; write √s P x into `gain` and return s, the step of the weights."""
     n, variance = len(x), 0.0
     gain[:] = 0.0
-    # The gain by rows of P, which is symmetric.
-    for i in range(n):
+    # The gain by rows of P, which is symmetric: four at a time, so that it is read less often.
+    whole = n - n % 4
+    for i in range(0, whole, 4):
+        first, second, third, fourth = inverse[i], inverse[i + 1], inverse[i + 2], inverse[i + 3]
+        for j in range(n):
+            gain[j] = (
+                gain[j] + x[i] * first[j] + x[i + 1] * second[j]
+                + x[i + 2] * third[j] + x[i + 3] * fourth[j]
+            )  # fmt: skip
+    for i in range(whole, n):
         row, value = inverse[i], x[i]
         for j in range(n):
             gain[j] += value * row[j]

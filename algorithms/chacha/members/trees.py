@@ -204,18 +204,21 @@ class RandomTrees(Saved):
         """Draw the columns and thresholds of a group."""
         random = seeds.generator("random trees", self.seed, group)
         self._extend(GROUP * (group + 1))
-        n, shape = min(REMEMBERED, DRAWN_AT[group]), (GROUP, N_INNER)
-        columns, ones, others = np.zeros(shape, np.int32), *np.zeros((2, *shape), np.float32)
+        n, size, buffer = min(REMEMBERED, DRAWN_AT[group]), GROUP * N_INNER, self.buffer.ravel()
+        columns, ones, others = np.zeros(size, np.int64), *np.zeros((2, size), np.float32)
         for _ in range(TRIES):
             again = np.flatnonzero(ones == others)
             if not len(again):  # any two examples differ
                 break
-            columns.flat[again] = drawn = random.integers(self.buffer.shape[1], size=len(again))
+            columns[again] = drawn = random.integers(self.buffer.shape[1], size=len(again))
             pairs = random.integers(n, size=(2, len(again)))
-            ones.flat[again], others.flat[again] = self.buffer[pairs, drawn]
-        share = random.random(columns.shape, dtype=np.float32)
-        self.columns[-GROUP:] = np.where(others < ones, -1 - columns, columns)
-        self.thresholds[-GROUP:] = ones + share * (others - ones)
+            pairs *= self.buffer.shape[1]
+            pairs += drawn
+            ones[again], others[again] = buffer[pairs]
+        share = random.random((GROUP, N_INNER), dtype=np.float32).ravel()
+        shape = GROUP, N_INNER
+        self.columns[-GROUP:] = np.where(others < ones, -1 - columns, columns).reshape(shape)
+        self.thresholds[-GROUP:] = (ones + share * (others - ones)).reshape(shape)
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which no tree looks at once trees are drawn, and classes."""
