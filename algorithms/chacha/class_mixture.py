@@ -373,7 +373,7 @@ class ClassMixture(Saved):
         learns: bool,
     ) -> Doubles:
         found, given = np.empty(own.shape), (own, examples, classes, importances)
-        self.last = _pass_mixture(
+        self.last = pass_mixture(
             self.handle, *map(np.ascontiguousarray, given), self.last, learns, found
         )
         return found
@@ -408,8 +408,9 @@ class ClassMixture(Saved):
             raise ValueError(f"{self.last} is not one of {self.n_classes} classes")
 
 
+@quick
 @compiled(error_model="numpy")
-def mix_classes(
+def pass_mixture(
     handle: Handle,
     own: Doubles,
     examples: Floats,
@@ -493,6 +494,3 @@ def mix_classes(
                 shown[m] = math.sqrt(shown[m]) if worth == 0.5 else shown[m] ** worth
         update(shown, bayes)
     return last
-
-
-_pass_mixture = quick(mix_classes)

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.chacha.class_mixture import ClassMixture, mix_classes
-from leaseboard.algorithms.chacha.members.class_pool import ClassPool, pool_classes
+from leaseboard.algorithms.chacha.class_mixture import ClassMixture, pass_mixture
+from leaseboard.algorithms.chacha.members.class_pool import ClassPool, pass_many_classes
 from leaseboard.algorithms.chacha.race import Race
 from leaseboard.algorithms.chacha.safe.bayes import scale, total
-from leaseboard.algorithms.chacha.safe.ensemble import OneExample
+from leaseboard.algorithms.chacha.safe.one_example import MODELS, OneExample
 from leaseboard.algorithms.chacha.safe.passes import (
     ALL,
     LANES,
@@ -28,7 +28,6 @@ from leaseboard.algorithms.chacha.safe.passes import (
     matrix,
     numbers,
     rows,
-    take_classes,
     vector,
 )
 from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
@@ -37,11 +36,12 @@ from leaseboard.algorithms.online.handles import (
     Handle,
     address_of,
     array_at,
+    call_at,
     handle_of,
     pointer,
     quick,
 )
-from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.placement import ENTERED
 
 KNOWN, N_KNOWN, GIVEN, N_GIVEN, SLOTS, N_SLOTS, CHAMPION = range(7)
@@ -67,12 +67,14 @@ class SingleClasses:
         self.ones = [OneExample(race.ensemble, row) for race in races]
         self.handles = [race.ensemble.handle for race in races]
         self.table = np.zeros((len(races), CHAMPION + 1), dtype=np.int64)
-        self.given = (
-            np.zeros(1 + len(races)), np.zeros((1, 1 + len(races))), np.zeros((1, 1 + len(races))),
-            row[None], np.zeros(1, dtype=np.int64), np.zeros(1),
-            np.zeros(1, dtype=np.float32), np.zeros((1, 1 + len(races))),
+        n = 1 + len(races)
+        self.given = np.zeros(n), np.zeros((1, n)), np.zeros(1, dtype=np.int64)
+        self.asked = (
+            np.zeros((1, n)), row[None], np.zeros(1), np.zeros(1, dtype=np.float32),
+            np.zeros((1, n)),
         )  # fmt: skip
-        self.handle = handle_of(*self.given)
+        self.handle, self.handle_of_asked = handle_of(*self.given), handle_of(*self.asked)
+        self.codes: Slots | None = None
         self.live: list[Any] = []
         self.n_live = self.until = 0
 
@@ -97,8 +99,7 @@ class SingleClasses:
             )  # fmt: skip
             # Until the round ends, or labels may be standardised again (`Ensemble.move`).
             in_round = race.round_length - race.at % race.round_length
-            stays = (1 << race.at.bit_length()) - race.at if race.ensemble.known.place[1] else 1
-            self.until = min(self.until, first + min(in_round, stays))
+            self.until = min(self.until, first + min(in_round, race.ensemble.steady(race.at)))
             if learns:
                 one.enter(live, in_round)
         if not learns:
@@ -109,7 +110,7 @@ class SingleClasses:
         if self.races[0].at >= self.until:
             self.begin(learns=False)
         self._take(0, 0.0, pool, learns=False)
-        found: Doubles = self.given[-1][0]
+        found: Doubles = self.asked[-1][0]
         return found.copy()
 
     def learn(self, number: int, importance: float, pool: ClassPool | None) -> bool:
@@ -120,7 +121,7 @@ class SingleClasses:
         entered = self._take(number, importance, pool, learns=True)
         self.mixture.last = number
         if pool is not None:
-            pool.advance(1)
+            pool.count_one()
         for race in self.races:
             race.at += 1
         if not entered:
@@ -131,8 +132,16 @@ class SingleClasses:
         self, number: int, importance: float, pool: ClassPool | None, *, learns: bool
     ) -> bool:
         mixture, members = self.mixture, _NO_POOL if pool is None else pool.handle
-        given = self.table, mixture.handle, members, self.handle
-        entered: bool = _take(*given, number, importance, mixture.last, learns)
+        if self.codes is None:
+            (_, own, classes), (today, features, _, worths, _) = self.given, self.asked
+            how = mixture.handle, own, features, classes, worths, 0, True, today
+            self.codes = np.array([
+                self.ones[0].codes[MODELS],
+                pass_mixture.address(*how),
+                pass_many_classes.address(members, self.handle_of_asked, True),
+            ])  # fmt: skip
+        given = self.table, mixture.handle, members, self.handle, self.handle_of_asked
+        entered: bool = _take(*given, self.codes, number, importance, mixture.last, learns)
         return entered
 
 
@@ -143,6 +152,8 @@ def _take(
     mixture: Handle,
     pool: Handle,
     given: Handle,
+    asked: Handle,
+    codes: Slots,
     number: int,
     importance: float,
     last: int,
@@ -156,9 +167,12 @@ def _take(
         The table of `SingleClasses`.
     mixture, pool : ndarray of int64
         The handles of the mixture and of the members, empty where there are none.
-    given : ndarray of int64
-        The handle of an example: margins, the races' probabilities, those of the mixture, the
-        features, the class as a whole number and as one for members, importance, probabilities.
+    given, asked : ndarray of int64
+        The handle of what the mixture is given of an example: margins, the races' probabilities,
+        and the class; and of what members are: the mixture's probabilities, the features, the
+        class, its importance, and room for the probabilities of all.
+    codes : ndarray of int64, shape (3,)
+        The addresses of `pass_classes`, `pass_mixture` and `pass_many_classes`.
     number : int
         The class.
     importance : float
@@ -166,8 +180,9 @@ def _take(
         The class before.
     learns : bool
     """
-    own, today, found = matrix(given, 1), matrix(given, 2), matrix(given, 7)
-    margins, classes, worths, entered = vector(given, 0), numbers(given, 4), floats(given, 6), True
+    own, today, found = matrix(given, 1), matrix(asked, 0), matrix(asked, 4)
+    margins, classes, worths, entered = vector(given, 0), numbers(given, 2), floats(asked, 3), True
+    steps = ALL + LEARN if learns else ALL
     # Each race, with a label of its own.
     for k in range(len(races)):
         row = races[k]
@@ -177,7 +192,7 @@ def _take(
         if learns:
             floats(block, 1)[0] = 1.0 if number == 1 + k else -1.0
             floats(block, 2)[0] = importance
-        take_classes(known, block, live, row[CHAMPION], ALL + (LEARN if learns else 0), 0)
+        call_at(codes[0], 0, (known, block, live, row[CHAMPION], steps, 0))
         margins[1 + k] = floats(block, PREDICTIONS)[0]
         lanes = known[LANES]
         entered &= array_at(pointer(lanes[0]), (lanes[1], lanes[2]), np.int64)[0, ENTERED] > 0
@@ -187,11 +202,12 @@ def _take(
     own[0, 0] = max(1.0 - total(own[0, 1:]), 0.0)
     scale(own[0], 0.0)
     # The mixture, then the members.
-    classes[0], vector(given, 5)[0] = number, number
+    classes[0], vector(asked, 2)[0] = number, number
     worths[0] = importance if learns else 0.0
-    mix_classes(mixture, own, rows(given, 3), classes, worths, last, learns, today)
+    features = rows(asked, 1)
+    call_at(codes[1], 0, (mixture, own, features, classes, worths, last, learns, today))
     if len(pool):
-        pool_classes(pool, today, rows(given, 3), vector(given, 5), worths, found)
+        call_at(codes[2], None, (pool, asked, learns))
     else:
         found[0] = today[0]
     return entered

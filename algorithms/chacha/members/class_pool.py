@@ -155,6 +155,10 @@ class ClassPool(MemberPool):
         for part in self.parts(n, learns=learns):
             pass_two_classes(self.handle, given, part.start, part.stop, learns)
 
+    def code(self, given: Handle) -> int:
+        """See `MemberPool.code`."""
+        return pass_two_classes.address(self.handle, given, 0, 1, True)
+
     def _own(self) -> tuple[Any, ...]:
         return self.weights, self.curvature, self.bayes, self.lost, self.came
 

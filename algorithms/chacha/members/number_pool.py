@@ -107,6 +107,10 @@ class NumberPool(MemberPool):
         for part in self.parts(n, learns=learns):
             pass_pool(self.handle, given, part.start, part.stop, learns)
 
+    def code(self, given: Handle) -> int:
+        """See `MemberPool.code`."""
+        return pass_pool.address(self.handle, given, 0, 1, True)
+
     def _own(self) -> tuple[NDArray[Any], ...]:
         own = np.array([self.gamma])
         return self.weights, self.covariance, self.noise, own, *self.known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -65,6 +66,7 @@ class MemberPool(Saved, ABC):
         self.leases = Leases(len(MEMBERS), budget_us)
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
         self._handle: Handle | None = None
+        self._due = 0
         self._leave_out()
         self.leases.require(self.operations)
         self.leases.fit(0, self.operations)
@@ -92,7 +94,7 @@ class MemberPool(Saved, ABC):
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and more classes."""
-        self.n_features, self.n_classes, self._handle = n_features, n_classes, None
+        self.n_features, self.n_classes, self._handle, self._due = n_features, n_classes, None, 0
         for name, most in MEMBERS.items():
             member = getattr(self, name)
             if n_features <= most:
@@ -118,6 +120,10 @@ class MemberPool(Saved, ABC):
             )  # fmt: skip
             self._handle = handle_of(*self._arrays)
         return self._handle
+
+    @abstractmethod
+    def code(self, given: Handle) -> int:
+        """Return the address of what lets a part of such a block go through the members."""
 
     @abstractmethod
     def _own(self) -> tuple[NDArray[Any], ...]:
@@ -171,6 +177,13 @@ class MemberPool(Saved, ABC):
                 self.advance(part.stop - start)
             start = part.stop
 
+    def count_one(self) -> None:
+        """Do `advance` by one example; sooner than nothing may be due only it is counted."""
+        self.at += 1
+        if self.at >= self._due:
+            self.advance(0)
+            self._due = self.at + self.until(sys.maxsize)
+
     def advance(self, n: int) -> None:
         """Count examples; draw trees and review the leases when it is time."""
         self.at += n
@@ -183,7 +196,7 @@ class MemberPool(Saved, ABC):
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
         super().fill(state)
-        self._handle = None
+        self._handle, self._due = None, 0
 
     def notes(self) -> dict[str, float]:
         """Return the share of examples for which each member had a lease."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,7 +50,6 @@ from leaseboard.algorithms.online.handles import Handle, handle_of
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import LiveModels
-from leaseboard.algorithms.online.placement import ENTERED
 from leaseboard.algorithms.plain import Saved
 
 _NOTHING_SEEN = np.zeros(0, dtype=np.float32)
@@ -158,20 +156,6 @@ class Ensemble(Saved):
             # What it lost before it joined is what the prediction has lost.
             self.known.scores[protected[-1]] = self.known.totals[LOST] + self.known.totals[FIRST]
         self.baselines = protected
-
-    def predict(self, example: Floats, live: Slots, champion: int) -> float:
-        """Return the prediction for one example; nothing is learned."""
-        return self.row(example).predict(live, champion)
-
-    def parts(self, example: Floats, live: Slots, champion: int) -> Doubles:
-        """Return the prediction, that of the model in slot 0, and those of the simple models."""
-        one = self.row(example)
-        prediction, row = one.predict(live, champion), one.block.values[0]
-        return np.concatenate(([prediction, row[0]], row[self.b :]))
-
-    def row(self, example: Floats) -> OneExample:
-        """Return the way of the example in a row, and of what is written there later."""
-        return OneExample(self, example)
 
     def learn(
         self,
@@ -290,11 +274,15 @@ class Ensemble(Saved):
         n = len(labels)
         if not self.represents or n == 1:
             return n
-        n = min(n, (1 << at.bit_length()) - at)
-        if not self.known.place[1]:  # until two labels differ
-            other = np.flatnonzero(labels[:n] != self.expansion.scale[MEAN])
-            n = min(n, 1 + int(other[0])) if len(other) else n
-        return n
+        if self.known.place[1]:
+            return min(n, self.steady(at))
+        n = min(n, (1 << at.bit_length()) - at)  # or until two labels differ
+        other = np.flatnonzero(labels[:n] != self.expansion.scale[MEAN])
+        return min(n, 1 + int(other[0])) if len(other) else n
+
+    def steady(self, at: int) -> int:
+        """Return how many examples, after `at` others, certainly come before `move` is due."""
+        return (1 << at.bit_length()) - at if self.known.place[1] else 1
 
     def move(self, at: int, live: Slots) -> None:
         """Standardise the models' labels again, after 4, 8, 16, ... examples.
@@ -351,55 +339,6 @@ class Ensemble(Saved):
         """Loss of the predictions on all examples but the first."""
         known = self.pool.known if isinstance(self.pool, NumberPool) else self.known
         return float(known.totals[LOST])
-
-
-class OneExample:
-    """Way of one example after another through an ensemble, each written into the same row.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        As long as it does not `grow`.
-    row : ndarray of float32, shape (n_features,)
-    """
-
-    def __init__(self, ensemble: Ensemble, row: Floats) -> None:
-        self.ensemble = ensemble
-        labels, importances, self.predictions = np.zeros((3, 1), dtype=np.float32)
-        self.block = new_block(row[None], labels, importances, ensemble.b + N_SIMPLE)
-        self.outputs = np.zeros((1, ensemble.b), dtype=np.float32)
-        self.seen = np.full(len(row), np.nan, dtype=np.float32)
-        self.given = handle_of(*self.block, self.outputs, self.predictions, self.seen)
-        # Of few features all is one call.
-        self.models: Any = ensemble.models if ensemble.is_narrow else None
-        self.call = partial(ensemble.pass_block, ensemble.handle, self.given)
-
-    def predict(self, live: Slots, champion: int) -> float:
-        """Return the prediction; nothing is learned."""
-        if self.models is not None:
-            self.call(live, champion, ALL, 0)
-            self.ensemble.answer(self.given, 1, live, champion, learns=False)
-        else:
-            self.ensemble.take(self.given, self.block, self.outputs, live, champion, learns=False)
-        return self.predictions.item()
-
-    def enter(self, live: Slots, n: int) -> None:
-        """Place the `live` models in lanes for about n examples, unless they are there."""
-        models, ensemble = self.models, self.ensemble
-        if models is not None and not models.lanes[0, ENTERED] and ensemble.known.place[1]:
-            seen = self.block.wide if ensemble.represents else self.block.examples
-            models.enter(seen[0], live, n)
-
-    def learn(self, label: float, importance: float, live: Slots, champion: int, n: int) -> None:
-        """Learn the example's label, one of about n until the `live` models change."""
-        block = self.block
-        block.labels[0], block.importances[0] = label, importance
-        if self.models is None:
-            self.ensemble.take(self.given, block, self.outputs, live, champion, learns=True)
-            return
-        self.enter(live, n)
-        self.call(live, champion, ALL + LEARN, 0)
-        self.ensemble.answer(self.given, 1, live, champion, learns=True)
 
 
 N_PARTS = 2 + N_SIMPLE

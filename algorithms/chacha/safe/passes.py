@@ -224,8 +224,9 @@ def pass_numbers(
     return start
 
 
+@quick
 @compiled
-def take_classes(
+def pass_classes(
     known: Handle, given: Handle, live: Slots, champion: int, steps: int, start: int
 ) -> int:
     """Do `through`, see `pass_numbers`; then make log odds of the predictions."""
@@ -239,6 +240,3 @@ def take_classes(
         block, predictions = open_block(given), floats(given, PREDICTIONS)
         to_log_odds(block, live, champion, own, steps & LEARN > 0, predictions)
     return start
-
-
-pass_classes = quick(take_classes)

@@ -16,6 +16,7 @@ from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
 from leaseboard.algorithms.chacha.safe.expansion import NARROW
 from leaseboard.algorithms.chacha.safe.mixture import MASS
 from leaseboard.algorithms.chacha.safe.naming import words_of
+from leaseboard.algorithms.chacha.safe.one_example import OneExample
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.chacha.safe.rounds import (
     ELIMINATE,
@@ -112,11 +113,11 @@ class SafeRace(Race):
 
     def predict(self, example: Floats) -> float:
         """Return the mixture's prediction, for classes log odds; nothing is learned."""
-        return self.ensemble.predict(example, self.live, self.champion_slot)
+        return OneExample(self.ensemble, example).predict(self.live, self.champion_slot)
 
     def parts(self, example: Floats) -> Doubles:
-        """See `Ensemble.parts`."""
-        return self.ensemble.parts(example, self.live, self.champion_slot)
+        """See `OneExample.parts`."""
+        return OneExample(self.ensemble, example).parts(self.live, self.champion_slot)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
@@ -131,13 +132,18 @@ class SafeRace(Race):
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        one, round_length = self.ensemble.row(row), self.round_length
+        one, round_length, steady_until = OneExample(self.ensemble, row), self.round_length, 0
 
         def learn(label: float, importance: float) -> bool:
+            nonlocal steady_until
             at, live = self.at, self.live
             left = round_length - at % round_length
+            if at >= steady_until:
+                steady_until = at + min(left, self.ensemble.steady(at))
             one.learn(label, importance, live, self.champion_slot, left)
             self.at = at + 1
+            if at + 1 < steady_until:
+                return False
             self.ensemble.move(at + 1, live)
             return left == 1
 

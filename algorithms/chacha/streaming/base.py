@@ -158,7 +158,13 @@ class OnlineChaCha(Savable, LaterLabels):
             return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
         if self._race is None:
             return np.zeros(len(block), dtype=np.float32)
-        return np.array([self._race.predict(row) for row in rows], dtype=np.float32)
+        example = np.empty(rows.shape[1], dtype=np.float32)
+        predict, _ = self._race.single_calls(example)
+        found = []
+        for row in rows:
+            example[:] = row
+            found.append(predict())
+        return np.array(found, dtype=np.float32)
 
     def _known_columns(self, X: ArrayLike, names: list[str], block: Floats) -> Floats:
         """Return rows of the known features; UsageError if an array of numbers has too few."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.chacha.safe.ensemble import Ensemble
+from leaseboard.algorithms.chacha.safe.one_example import OneExample
 from leaseboard.algorithms.chacha.safe.representations import represent
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
@@ -46,7 +47,7 @@ class Run:
         return predictions
 
     def predict(self, example):
-        return self.ensemble.predict(example, self.live, 0)
+        return OneExample(self.ensemble, example).predict(self.live, 0)
 
 
 def sample(n, seed=0):
