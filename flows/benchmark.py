@@ -29,7 +29,7 @@ from leaseboard.flows.console import (
     say_progress,
     shows_bar,
 )
-from leaseboard.flows.executor import Executor, LocalExecutor
+from leaseboard.flows.executor import Executor
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.folder import results
@@ -46,7 +46,6 @@ from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
-from leaseboard.tasks.track.lookup import lookup
 from leaseboard.tasks.track.recorder import Recorder
 from leaseboard.tasks.track.store import TrackingError
 from leaseboard.tasks.track.tracker import Tracker
@@ -112,24 +111,22 @@ def run_jobs(
     results.discard_unfinished(out)
     earlier = [entry.earlier for entry in planned if entry.earlier is not None]
     keys, rule = [entry.key for entry in planned], suite.tracking.configurations
-    uri, known = tracking_uri or "", None
+    if tracking_uri is None:
+        recorder = Recorder(out, [], None)
+    else:
+        uri = tracking_uri
 
-    def table_of(reference: str) -> Dataset | None:
-        return data[reference].open() if reference in data else None
+        def table_of(reference: str) -> Dataset | None:
+            return data[reference].open() if reference in data else None
 
-    def show_place(place: Mapping[str, str]) -> None:
-        with suppress(OSError):  # a full disk costs the links of the page alone
-            results.write_atomically(out / results.MLFLOW_FILE, json.dumps(place).encode())
+        def open_tracker() -> Tracker:
+            tracker = Tracker(uri, suite.name, keys, rule=rule, table_of=table_of)
+            with suppress(OSError):  # a full disk costs the links of the page alone
+                place = json.dumps(tracker.place).encode()
+                results.write_atomically(out / results.MLFLOW_FILE, place)
+            return tracker
 
-    def open_tracker() -> Tracker:
-        tracker = Tracker(uri, suite.name, keys, rule=rule, table_of=table_of)
-        show_place(tracker.place)
-        return tracker
-
-    alone = isinstance(executor, LocalExecutor) and len(earlier) == len(planned)
-    if alone and (known := lookup(uri, suite.name, earlier)):
-        show_place({"ui": mlflow_ui(uri), **known.experiments})
-    recorder = Recorder(out, earlier, open_tracker if uri and known is None else None)
+        recorder = Recorder(out, earlier, open_tracker)
     try:
         shown = show_progress(len(planned), len(earlier), suite.data_names)
         with recorder, shown as show_result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,6 +28,8 @@ from leaseboard.flows.console import SIGTERM_EXIT, resumable, say, terminable
 from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
+    from socket import socket
+
     from uvicorn import Server
 
     from leaseboard.tasks.jobs.suites.timetable import Schedule
@@ -254,8 +255,10 @@ def serve(
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
+def _listening(host: str, port: int) -> Iterator[socket]:
     """Return a socket that listens; UsageError if the place is taken."""
+    import socket
+
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)

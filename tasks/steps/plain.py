@@ -22,8 +22,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.score.summary import Compared, compared
-from leaseboard.tasks.track.lookup import FLOW_RUN, digest_of, lookup, repeat
-from leaseboard.tasks.track.publish import Place, publish
+from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
 from leaseboard.tasks.track.recorder import log_all
 from leaseboard.tasks.track.store import TrackingError
 
@@ -140,14 +139,11 @@ def record(
     names = suite.data_names if suite else {}
     place = _scratch() if report is None else report.parent
     files, tags = [draw(place, found)], {FLOW_RUN: flow_run} if flow_run else {}
-    known = lookup(store, name, results) if report is not None and logged else None
-    if report is not None and known is not None and known.page == digest_of(report):
-        return Place.of(known.experiments["jobs"], repeat(store, name, known))
     if report is not None:
         files += [report, report.with_name(DIAGNOSTICS)]
         tags |= {"leaseboard.diagnostics": counts_of(read_diagnostics(report.parent))}
     try:
-        if not logged or known is not None:
+        if not logged:
             log_all(results, out or _scratch(), name, store)
         return publish(
             store, name, results, board=markdown(found), standings=standings(found), names=names,

@@ -6,12 +6,11 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.track.client import METRICS_PER_BATCH, search
-from leaseboard.tasks.track.lookup import FLOW_RUN, NOTE, PAGE, digest_of
 from leaseboard.tasks.track.records import NIGHT, data_input, sound_key, suite_key
 from leaseboard.tasks.track.store import TrackingError, open_store, reported
 from leaseboard.tasks.track.tracker import find_suite
@@ -28,6 +27,9 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
+NOTE = "mlflow.note.content"
+FLOW_RUN = "leaseboard.flow_run"
+"""Tag of a suite's run: the address of the flow run that logged it, or its identifier."""
 KIND = "mlflow.experimentKind"
 MODEL_TRAINING = "custom_model_development"
 MOST_BOARD = 5_000
@@ -43,11 +45,6 @@ class Place(NamedTuple):
     jobs: str
     report: str
     """Of ``report.html`` among the artifacts of the suite's run."""
-
-    @classmethod
-    def of(cls, jobs: str, run_id: str) -> Self:
-        """Return the places of the experiment `jobs` and of a suite's run in it."""
-        return cls(JOBS.link(jobs), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}")
 
 
 def publish(
@@ -123,9 +120,8 @@ def publish(
             client.set_experiment_tag(experiment, NOTE, text)
             for view in shown:
                 client.set_experiment_tag(experiment, *view.tag)
-        place = Place.of(jobs, run_id)
-        reports = [path for path in files if path.name == REPORT]
-        if reports:
+        place = Place(JOBS.link(jobs), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}")
+        if any(path.name == REPORT for path in files):
             note += f"\n[The report]({place.report}).\n"
         flow_run = (tags or {}).get(FLOW_RUN, "")
         if flow_run.startswith("http"):
@@ -135,8 +131,6 @@ def publish(
         for path in files:
             client.log_artifact(run_id, str(path))
         _log_standings(client, run, results, standings or {})
-        for path in reports:
-            client.set_tag(run_id, PAGE, digest_of(path))
     return place
 
 

@@ -10,7 +10,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -48,37 +47,6 @@ def test_jobs_run_once_and_are_recorded(runner):
     assert len(runner.runs("configuration")) == 4 * CONFIGURATIONS
     (suite,) = runner.runs("suite")
     assert suite.info.status == "FINISHED"
-
-
-REPEATED = """
-import sys
-from leaseboard.flows.cli import main
-try:
-    main(["run", "s.yaml"])
-finally:
-    print(*sys.modules)
-"""
-
-
-def test_a_run_with_nothing_to_do_loads_neither_mlflow_nor_prefect(call, store, tmp_path):
-    data = "title: t\ndata: ['synthetic:fried?rows=200&seed=0', 'synthetic:mv?rows=200&seed=0']\n"
-    (tmp_path / "s.yaml").write_text(f"{data}algorithms: [vanilla, last-label]\n")
-    first = call("run", "s.yaml", "--local", code=0)
-    page = tmp_path / "runs/s/report.html"
-    before = page.stat().st_mtime_ns
-    home = {"PYTHONPATH": str(CHILD.parents[2])}
-    again = subprocess.run(
-        [sys.executable, "-c", REPEATED], env=os.environ | home, cwd=tmp_path,
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-
-    *text, loaded = again.stdout.splitlines()
-    assert text == first.out.splitlines()
-    assert not {"mlflow", "prefect", "scipy.stats", "sqlalchemy"} & set(loaded.split())
-    assert page.stat().st_mtime_ns == before
-    query = "SELECT value FROM tags WHERE key = 'leaseboard.night' ORDER BY value"
-    with closing(sqlite3.connect(store.removeprefix("sqlite:///"))) as connection:
-        assert connection.execute(query).fetchall() == [("1",), ("2",)]
 
 
 def test_deleting_a_result_runs_that_job_again(runner):
