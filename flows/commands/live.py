@@ -25,6 +25,7 @@ from leaseboard.flows.commands.options import (
     TrackingUri,
 )
 from leaseboard.flows.console import SIGTERM_EXIT, resumable, say, terminable
+from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.machine import paths
 
 if TYPE_CHECKING:
@@ -489,16 +490,12 @@ def _check_live(file: Path) -> None:
 
 
 def _serve(loaded: Schedule, folder: Path, port: int) -> None:
-    if os.environ.get("PREFECT_API_URL"):
-        from leaseboard.flows.schedule import serve_schedules
+    from leaseboard.flows.schedule import serve_schedules
 
+    if os.environ.get("PREFECT_API_URL"):
         serve_schedules(loaded, folder, lambda: None)
         return
-    from leaseboard.flows.server import PrefectServer, server_log
-
     with PrefectServer(server_log(), port=port, scheduling=True) as server:
         os.environ["PREFECT_API_URL"] = server.wait()
         say(f"Prefect: http://127.0.0.1:{port}")
-        from leaseboard.flows.schedule import serve_schedules
-
         serve_schedules(loaded, folder, server.check)
