@@ -205,7 +205,8 @@ class PullsEnvironment(Environment):
             some = arms if self.unit != "trials" else arms[: int(left)]
             most = min(map(self._may_take, arms))
             if self.unit == "cpu_seconds":  # which add up, where wall seconds pass for all
-                most = min(most, left / len(arms))
+                reserved = self._reserve() if self.shares else 0.0
+                most = min(most, max(0.0, left - reserved) / len(arms))
             self._trials.prefetch([(arm, self._next[arm]) for arm in some], self._limit(most))
 
     def exhausted(self, arm: int) -> bool:
@@ -220,6 +221,8 @@ class PullsEnvironment(Environment):
     def pull_joint(self, optimiser: str) -> Trial:
         """Return the next trial of an optimiser that chooses the arm itself."""
         n, left = self._joint_pulls[optimiser], self.budget - self.at
+        if self.shares and self.unit != "trials":
+            left = max(0.0, left - self._reserve())
         trial = self._trials.joint_trial(optimiser, n, self._limit(left))
         self._joint_pulls[optimiser] += 1
         return self._charge(trial, left)

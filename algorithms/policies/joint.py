@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.pulls import PullsAlgorithm, PullsEnvironment
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsAlgorithm, PullsEnvironment
 from leaseboard.algorithms.policies.policy import Record
 
 
@@ -42,6 +42,8 @@ class JointSpace(PullsAlgorithm):
             trial = env.pull_joint(self.optimiser)
             yield record.lease(trial.arm, before, env.pulls[trial.arm] - 1)
             yield from record.trial(trial)
+            if trial.reason == UNAFFORDABLE:
+                return  # nor is it the next time
 
 
 @dataclass(frozen=True, kw_only=True)

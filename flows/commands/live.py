@@ -485,8 +485,7 @@ def _check_live(file: Path) -> None:
     from leaseboard.tasks.live.settings import read_settings
     from leaseboard.tasks.live.update import recipe_of
 
-    settings = read_settings(file)
-    recipe_of(settings, read_contract(settings.contract, settings.data))
+    recipe_of(settings := read_settings(file), read_contract(settings.contract, settings.data))
 
 
 def _serve(loaded: Schedule, folder: Path, port: int) -> None:

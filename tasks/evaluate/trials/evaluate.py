@@ -127,6 +127,8 @@ class TrialOutcome:
     """Predictions for all validation rows; none of a fit on a share of one fold of several."""
     folds: int = 0
     """Number of fitted folds, where it was stopped."""
+    trees: int = 0
+    """Number of boosted trees, where the seconds ended before there were all."""
     measures: Measures = field(default_factory=dict)
     """Measures of the test rows."""
 
@@ -248,7 +250,8 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
         raise TypeError(f"{order.estimator} gives no probabilities, which the scorer needs")
     n_classes = 0 if judge.classes is None else len(judge.classes)
     done = fitted_in(order.keep)
-    before = len(done)
+    before, trees = len(done), 0
+    stops = len(arrays.folds) == 1 and not order.refit
 
     def until() -> float:
         return order.seconds * BOOSTING - clock.seconds(order.clock)
@@ -258,7 +261,8 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
             new = len(done) - before
             if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
                 break  # the next one would be stopped
-            model = _fit(order, arrays, fold, until if len(folds) == 1 else None)
+            model = _fit(order, arrays, fold, until if stops else None)
+            trees = recipes.trees_if_stopped(model) if stops else 0
             part = predict(model, fold.validation_x, n_classes)
             if not np.isfinite(part).all():
                 raise FloatingPointError("the predictions are not finite")
@@ -275,7 +279,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     score = judge.score(predictions)
     if len(done) == len(folds) or not math.isfinite(score):
         kept = predictions if order.refit or len(folds) == len(arrays.folds) else None
-        return TrialOutcome(judge.reward(score), score=score, predictions=kept)
+        return TrialOutcome(judge.reward(score), score=score, predictions=kept, trees=trees)
     # Of fewer rows a score is less certain: its lower bound counts.
     reward = judge.reward(score - judge.noise(predictions, order.seed))
     reason = f"{len(done)} of {len(folds)} folds"

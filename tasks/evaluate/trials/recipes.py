@@ -47,6 +47,14 @@ def stopping(left: Callable[[], float]) -> Callable[[Any], None]:
     return callback
 
 
+def trees_if_stopped(model: Any) -> int:
+    """Return how many trees a fitted model of LightGBM has if it was stopped, else 0."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if not hasattr(last, "booster_") or last.n_iter_ >= last.n_estimators:
+        return 0
+    return int(last.n_iter_)
+
+
 def import_class(path: str) -> type[Any]:
     """Return the class ``package.module:Class``; raise UsageError if it does not exist."""
     module, _, name = path.partition(":")

@@ -455,6 +455,8 @@ class BudgetedTrials(StoredTrials):
         record["wall_seconds"] += known.wall
         if outcome.score is not None:
             record["score"] = outcome.score
+        if outcome.trees:  # a further fit has just as many
+            record["trees"] = outcome.trees
         if (array := outcome.predictions) is not None:  # in JSON: its shape, its type, its bytes
             content = base64.b64encode(np.ascontiguousarray(array)).decode("ascii")
             record["predictions"] = [*array.shape, str(array.dtype), content]
@@ -488,9 +490,14 @@ class BudgetedTrials(StoredTrials):
     def _judged(
         self, stream: _TrialStream, n: int, record: Record, predictions: NDArray[Any]
     ) -> Judged:
-        file = self._file(stream, n)
+        file, order = (
+            self._file(stream, n),
+            self._order(_suggestion(record), stream.learner_seed(n)),
+        )
+        if "trees" in record:
+            order = replace(order, values={**order.values, "n_estimators": record["trees"]})
         return Judged(
-            order=self._order(_suggestion(record), stream.learner_seed(n)),
+            order=order,
             score=record["score"],
             predictions=predictions,
             cpu_seconds=record["cpu_seconds"],

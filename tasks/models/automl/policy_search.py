@@ -186,15 +186,19 @@ def _for_refits(request: Request, trials: BudgetedTrials, budget: float) -> floa
         return 0.0
     needed, share = 0.0, FOR_BEST
     for _, seconds in trials.leaders()[:MEMBERS]:
-        cost = seconds * SLACK * _more_rows(request)
+        cost = seconds * SLACK * _more_rows(request, 1.0)
         needed += cost if needed + cost <= budget * share else 0.0
         share = FOR_REFITS
     return needed
 
 
-def _more_rows(request: Request) -> float:
-    """Return how many times the rows of a trial a fit on all rows has."""
-    return len(request.codes) / len(request.folds.train[0])
+def _more_rows(request: Request, fidelity: float) -> float:
+    """Return how many times the rows of a trial, whose share is scaled to 1, all rows are.
+
+    A trial on all rows is fitted on all folds, one on a share on the first alone.
+    """
+    folds = request.folds.train if fidelity == 1 else request.folds.train[:1]
+    return len(request.codes) / sum(map(len, folds))
 
 
 def able(space: Space, *, n_rows: int, weighted: bool) -> Space:
@@ -388,7 +392,7 @@ def _refitted(
     at least, but for that score's noise; else luck made the trial or unmade the fit.
     """
     cost = judged.wall_seconds if request.unit == "wall_seconds" else judged.cpu_seconds
-    if cost / judged.order.fidelity * _more_rows(request) > left:
+    if cost / judged.order.fidelity * _more_rows(request, judged.order.fidelity) > left:
         return None, left
     models, outcome = trials.fit_again(judged, refit=True, seconds=left)
     left -= outcome.wall_seconds if request.unit == "wall_seconds" else outcome.cpu_seconds
