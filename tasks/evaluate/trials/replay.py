@@ -423,12 +423,8 @@ class BudgetedTrials(StoredTrials):
                 self._warm(worker)
         with self._lock:
             left = max(0.0, seconds - (self._spent() - self._charged)[self._counted])
-        order = replace(
-            self._order(suggestion, seed),
-            keep=str(self._file(stream, n)),
-            seconds=left,
-            clock=self.clock,
-        )
+        order, keep = self._order(suggestion, seed), str(self._file(stream, n))
+        order = replace(order, keep=keep, seconds=left, clock=self.clock)
         outcome = self._run(order)
         with self._lock:
             now = self._spent()
@@ -497,10 +493,7 @@ class BudgetedTrials(StoredTrials):
         if "trees" in record:
             order = replace(order, values={**order.values, "n_estimators": record["trees"]})
         return Judged(
-            order=order,
-            score=record["score"],
-            predictions=predictions,
-            cpu_seconds=record["cpu_seconds"],
-            wall_seconds=record["wall_seconds"],
+            order=order, score=record["score"], predictions=predictions,
+            cpu_seconds=record["cpu_seconds"], wall_seconds=record["wall_seconds"],
             file=file if file.is_file() else None,
-        )
+        )  # fmt: skip
