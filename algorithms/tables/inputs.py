@@ -33,12 +33,15 @@ def regression_label(y: Any) -> float:
 
 
 def importance_of(w: Any) -> float:
-    """Return an importance as a number; ValueError if it is negative or not finite."""
-    if type(w) is float and 0.0 <= w <= LARGEST:
+    """Return an importance as a number; ValueError if it is negative or not finite.
+
+    One that is 0 in single precision is 0, as in a block.
+    """
+    if type(w) is float and 1e-30 < w <= LARGEST:
         return w
     if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= number_of(w) <= LARGEST:
         raise ValueError(f"importance {w!r} must be a finite number >= 0")
-    return float(w)
+    return float(np.float32(w)) if w < 1 else float(w)
 
 
 def labels_of(y: Any) -> NDArray[np.float32]:

@@ -155,8 +155,8 @@ class ClassPool(MemberPool):
         for part in self.parts(n, learns=learns):
             pass_two_classes(self.handle, given, part.start, part.stop, learns)
 
-    def code(self, given: Handle) -> int:
-        """See `MemberPool.code`."""
+    def address(self, given: Handle) -> int:
+        """See `MemberPool.address`."""
         return pass_two_classes.address(self.handle, given, 0, 1, True)
 
     def _own(self) -> tuple[Any, ...]:

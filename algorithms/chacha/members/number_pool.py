@@ -107,8 +107,8 @@ class NumberPool(MemberPool):
         for part in self.parts(n, learns=learns):
             pass_pool(self.handle, given, part.start, part.stop, learns)
 
-    def code(self, given: Handle) -> int:
-        """See `MemberPool.code`."""
+    def address(self, given: Handle) -> int:
+        """See `MemberPool.address`."""
         return pass_pool.address(self.handle, given, 0, 1, True)
 
     def _own(self) -> tuple[NDArray[Any], ...]:

@@ -122,8 +122,8 @@ class MemberPool(Saved, ABC):
         return self._handle
 
     @abstractmethod
-    def code(self, given: Handle) -> int:
-        """Return the address of what lets a part of such a block go through the members."""
+    def address(self, given: Handle) -> int:
+        """Return where the kernel is that passes a part of such a block through the members."""
 
     @abstractmethod
     def _own(self) -> tuple[NDArray[Any], ...]:
@@ -178,7 +178,7 @@ class MemberPool(Saved, ABC):
             start = part.stop
 
     def count_one(self) -> None:
-        """Do `advance` by one example; sooner than nothing may be due only it is counted."""
+        """Count one example; do `advance` only when trees or leases may be due."""
         self.at += 1
         if self.at >= self._due:
             self.advance(0)

@@ -23,8 +23,8 @@ from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.placement import ENTERED
 
 MODELS, MEMBERS, INTERVALS = 0, 1, 2
-"""Addresses: what predicts without members, what members add, and the first again where there are
-intervals; 0 for what there is not."""
+"""Addresses of three kernels: of the prediction without members, of the members, and of the
+intervals. The last is the first again, with another step. One that is not needed is 0."""
 
 _NO_POOL = np.zeros((0, 4), dtype=np.int64)
 
@@ -52,7 +52,7 @@ class OneExample:
             self.known, pool = ensemble.handle, ensemble.pool
             how = self.known, self.given, np.zeros(1, dtype=np.int64), 0, ALL, 0
             models = ensemble.pass_block.address(*how)
-            members = 0 if pool is None else pool.code(self.given)
+            members = 0 if pool is None else pool.address(self.given)
             intervals = 0 if ensemble.intervals is None else models
             self.codes = np.array([models, members, intervals])
 

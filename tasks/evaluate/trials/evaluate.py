@@ -253,7 +253,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
     before, trees = len(done), 0
     stops = len(arrays.folds) == 1 and not order.refit
 
-    def until() -> float:
+    def left() -> float:
         return order.seconds * BOOSTING - clock.seconds(order.clock)
 
     try:
@@ -261,7 +261,7 @@ def _judged(order: Order, arrays: Arrays, judge: Judge, clock: _Clock) -> TrialO
             new = len(done) - before
             if new and clock.seconds(order.clock) * (new + 1) / new > order.seconds:
                 break  # the next one would be stopped
-            model = _fit(order, arrays, fold, until if stops else None)
+            model = _fit(order, arrays, fold, left if stops else None)
             trees = recipes.trees_if_stopped(model) if stops else 0
             part = predict(model, fold.validation_x, n_classes)
             if not np.isfinite(part).all():

@@ -53,7 +53,7 @@ _LIBRARIES = {
 BETWEEN_RUNGS = 4
 """Factor by which the next fit of a trial has more rows."""
 OF_TREES = 0.5
-"""Share of the seconds that boosting takes with which it is begun; it then has fewer trees."""
+"""Boosting begins if this share of its usual seconds is left; it then has fewer trees."""
 FOR_STARTS = 0.1
 """Share of the seconds that are left for which further workers are started."""
 RECENT = 3

@@ -6,6 +6,7 @@ from benchmarks.simulation import SEVEN_GAUSSIANS
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import (
     OVERRUN,
+    UNAFFORDABLE,
     PullsEnvironment,
     Trial,
     Trials,
@@ -13,6 +14,7 @@ from leaseboard.algorithms.environments.pulls import (
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
 from leaseboard.algorithms.policies.bandits import Average
+from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
 from tests.algorithms.synthetic_trials import SyntheticTrials
 
@@ -56,6 +58,28 @@ def test_a_trial_that_can_be_stopped_may_begin_with_most_of_what_is_not_reserved
 
     # Of 80, then half of 70 and of 60.
     assert trials.seconds == [most, 35, 30]
+
+
+def test_joint_trials_and_those_that_begin_together_leave_what_is_reserved():
+    trials = Asked([(0.5, 10)], [(0.5, 10)], stoppable=(False, False))
+    trials.joint_trial = lambda *given: trials.trial(0, 0, given[2])
+    asked = []
+    trials.prefetch = lambda *given: asked.append(given[1])
+    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True, reserve=lambda: 40.0)
+    env.prefetch([0, 1])
+    env.pull_joint("tpe")
+
+    assert (asked, trials.seconds) == ([30], [60])
+
+
+def test_a_joint_policy_ends_with_a_trial_that_does_not_fit():
+    trials = Listed([(0.5, 10)], [(0.5, 10)])
+    refused = Trial(0, {}, 0.0, None, 0.0, 0.0, "timeout", UNAFFORDABLE, ended=False)
+    trials.joint_trial = lambda *given: refused if given[1] else trials.trial(0, 0)
+    env = PullsEnvironment(trials, 100, "cpu_seconds", shares=True)
+    list(play("tpe", JointSpace(optimiser="tpe"), env, 0))
+
+    assert (env.at, env.pulls[0]) == (10, 2)
 
 
 def test_a_trial_costs_one_and_its_recorded_seconds_are_charged():

@@ -6,7 +6,12 @@ import pytest
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.features import FeatureMap
-from leaseboard.algorithms.tables.inputs import importances_of, labels_of, numeric_block
+from leaseboard.algorithms.tables.inputs import (
+    importance_of,
+    importances_of,
+    labels_of,
+    numeric_block,
+)
 
 DAYS = np.array(["2024-01-02", "2024-01-03"], dtype="datetime64[ns]")
 UNITS = ("ns", "us", "s", "D")
@@ -73,3 +78,9 @@ def test_an_integer_beyond_all_floats_is_infinite(sign):
         FeatureMap().values({"x": beyond})
     with pytest.raises(ValueError, match=r"example 1 has a value .* infinite in 32 bits"):
         numeric_block([[1], [beyond]])
+
+
+@pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e30])
+def test_one_importance_is_0_where_that_of_a_block_is(w):
+    assert np.float32(importance_of(w)) == importances_of([w], 1)[0]
+    assert bool(importance_of(w)) == bool(importances_of([w], 1)[0])

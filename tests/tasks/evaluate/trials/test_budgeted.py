@@ -1,4 +1,5 @@
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -181,6 +182,21 @@ def test_boosting_that_ends_early_has_a_result_and_is_begun_with_half_of_its_sec
     assert (first.ended, first.status) == (again.ended, again.status) == (True, "ok")
     assert again.cpu_seconds < first.cpu_seconds < 1
     assert search.trial(0, 2, first.cpu_seconds * 0.1).reason == UNAFFORDABLE
+
+
+def test_a_fit_with_fewer_trees_is_the_same_when_it_is_replayed_and_fitted_again(tmp_path):
+    many = {"estimator": "lightgbm", "constants": {"n_estimators": 1_000_000}}
+    space = Space.model_validate(SLOW | {"arms": {"many": many}})
+    given = {"n_folds": 1, "data": one_fold}
+    seed = trials(tmp_path, space, **given).trial(0, 0, 0.5).seed
+    again = trials(tmp_path, space, **given)
+    again.trial(0, 0, 0.01)
+    judged = again.judged(seed)
+    (model,), outcome = again.fit_again(replace(judged, file=None))
+
+    assert outcome.score == judged.score
+    np.testing.assert_array_equal(outcome.predictions, judged.predictions)
+    assert model.n_iter_ == judged.order.values["n_estimators"] < 1_000_000
 
 
 def test_the_leaders_are_the_best_trials_of_each_arm_with_their_seconds_on_all_rows(tmp_path):

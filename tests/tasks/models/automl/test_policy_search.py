@@ -104,5 +104,8 @@ def test_refits_reserve_what_the_best_trials_need_if_it_fits_into_their_share():
     assert _for_refits(request, trials, 20.0) == pytest.approx(5.5 + 0.6875 + 0.4125)
     assert _for_refits(request, trials, 10.0) == pytest.approx(2.75 + 0.4125)
     assert _for_refits(request, trials, 0.0) == 0
+    # Five folds of a growing past cost what their fifteen parts do.
+    folds.train = tuple(range(2 * k) for k in range(1, 6))
+    assert _for_refits(request, trials, 20.0) == pytest.approx((4.0 + 2.0 + 0.5 + 0.3) * 1.1 / 3)
     folds.bagged = True
     assert _for_refits(request, trials, 20.0) == 0
