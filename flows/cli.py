@@ -26,11 +26,11 @@ from leaseboard.flows.commands import (
     gate,
     learn,
     listing,
-    live,
     model,
     operate,
     race,
     run,
+    schedule,
 )
 from leaseboard.flows.commands.options import Command, Commands, FlowsCommand, TablesCommand
 from leaseboard.flows.console import SIGINT_EXIT, InterruptedRunError, say
@@ -88,7 +88,7 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
     "Production": {
         "live": care.app,  # with the commands of `live`
         "model": model.app,
-        "schedule": (FlowsCommand, live.schedule),
+        "schedule": (FlowsCommand, schedule.schedule),
     },
     "Share": {"results": archive.app},
     "Extend": {

@@ -20,11 +20,12 @@ from prefect.states import Pending
 
 import leaseboard.flows.schedule
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.flows.commands import live as command
 from leaseboard.flows.commands import operate
+from leaseboard.flows.commands import schedule as command
 from leaseboard.flows.console import terminable
 from leaseboard.flows.flow_runs import cause
 from leaseboard.flows.schedule import Scheduler, benchmark, check_kept
+from leaseboard.flows.server import PrefectServer
 from leaseboard.tasks.jobs.suites.timetable import load_schedule
 from tests.flows.schedules import (
     ROOT,
@@ -113,6 +114,23 @@ def test_the_server_of_another_program_is_not_taken_for_ours(monkeypatch, tmp_pa
 
     assert served == []
     assert "PREFECT_API_URL" not in os.environ
+
+
+def test_a_schedule_uses_the_server_that_it_has_started(monkeypatch, server):
+    """Prefect reads its settings when it is imported, which may be before there is a server."""
+    used = []
+    monkeypatch.setenv("PREFECT_API_URL", "")
+    monkeypatch.setattr(PrefectServer, "start", lambda _: None)
+    monkeypatch.setattr(PrefectServer, "wait", lambda _: "http://127.0.0.1:9/api")
+    monkeypatch.setattr(
+        leaseboard.flows.schedule,
+        "serve_schedules",
+        lambda *_: used.extend([PREFECT_API_URL.value(), os.environ["PREFECT_API_URL"]]),
+    )
+    command.schedule(conf=ROOT / "conf")
+
+    assert used == ["http://127.0.0.1:9/api"] * 2
+    assert PREFECT_API_URL.value() == str(server.api_url).rstrip("/")
 
 
 def test_the_page_asks_the_server_that_it_came_from(server):
