@@ -14,6 +14,7 @@ other kernels call has nothing that Python could call it by.
 from __future__ import annotations
 
 import fcntl
+import gc
 import hashlib
 import logging
 import pickle
@@ -52,7 +53,7 @@ _DIGEST = 32
 beginning: list[Callable[[], object]] = []
 """What is called when this process compiles its first kernel."""
 
-_COMPILING = "leaseboard: compiling kernels once, about 12 s"
+_COMPILING = "leaseboard: compiling kernels once, 10 to 40 s"
 _LOGGER = logging.getLogger(__name__)
 _said: set[str] = set()
 
@@ -91,12 +92,25 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
     return library  # type: ignore[no-any-return]
 
 
-# For each call numba colours errors of its search for a function, and compares all options.
+# For each call numba colours errors of its search for a function, and compares all options, also
+# those that nobody has set.
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
-TargetConfig.values = lambda self: {  # type: ignore[method-assign]
-    name: self._values.get(name, option.default)
-    for name, option in self.options.items()  # type: ignore[attr-defined]
-}
+_compare: Any = TargetConfig.__eq__
+TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign, assignment]
+    self._values == getattr(other, "_values", None) or _compare(self, other)
+)
+
+
+@contextmanager
+def _seldom_collected() -> Iterator[None]:
+    """Collect garbage seldom: most of what a compiler makes is in use until its end."""
+    before = gc.get_threshold()
+    if before[0]:  # else it is off
+        gc.set_threshold(max(before[0], 20_000), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _Within(Compiler):
@@ -130,7 +144,7 @@ class Kernel(CPUDispatcher):
             if kinds not in self.overloads:
                 self.targetoptions["no_cpython_wrapper"] = inside
                 self._compiler.pipeline_class = _Within if inside else Compiler
-                with self._cache.turn(kinds):
+                with self._cache.turn(kinds), _seldom_collected():
                     super().compile(kinds)
             entry = self.get_overload(kinds)
             if given != kinds:  # Python finds it by these types from now on
