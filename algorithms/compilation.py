@@ -96,7 +96,7 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
 # those that nobody has set.
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
 _compare: Any = TargetConfig.__eq__
-TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign, assignment]
+TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign]
     self._values == getattr(other, "_values", None) or _compare(self, other)
 )
 
