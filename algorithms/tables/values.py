@@ -100,6 +100,9 @@ _WORD = re.compile(r"\w\w+")
 
 SECOND = np.timedelta64(1, "s")
 
+PLAIN_NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32})
+"""Types whose values are numbers, or NaN, without a closer look."""
+
 NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""
 

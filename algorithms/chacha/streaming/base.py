@@ -214,6 +214,8 @@ class OnlineChaCha(Savable, LaterLabels):
         """Raise TypeError or ValueError if an example cannot be learned after those before."""
         features = self._features
         for x, learns in zip(examples, weighs, strict=True):
+            if features.read_quickly(x):
+                continue
             values = features.values(x)
             unknown = features.unknown(values) if learns else {}
             if unknown:

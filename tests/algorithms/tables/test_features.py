@@ -4,6 +4,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.tables.features import MOST_VALUES, FeatureMap
@@ -83,10 +85,9 @@ def test_what_means_something_in_vws_text_is_replaced():
     assert learned({"a b": {"x": 1.0}}).schema().namespaces == ("a_b",)
 
 
-QUICK = [{"x": 3.5, "y": -2}, {"y": 2.5, "x": 0.5}, {"x": True, "y": 0.1},
+QUICK = [{"x": 3.5, "y": -2}, {"x": 1.0}, {}, {"y": 2.5, "x": 0.5}, {"x": True, "y": 0.1},
          {"x": np.float64(0.1), "y": np.int8(3)}]  # fmt: skip
-SLOW = [{"x": 1.0},
-        {"x": 1.0, "z": 1.0},
+SLOW = [{"x": 1.0, "z": 1.0},
         {"x": 1.0, "y": 1.0, "z": 1.0},
         {"x": 1.0, "y": None},
         {"x": 1.0, "y": "2"},
@@ -110,6 +111,89 @@ def test_the_quick_way_reads_the_same_and_leaves_everything_else_to_a_closer_loo
         assert features.example.tolist() == features.row(features.values(example)).tolist()
     assert not any(map(features.read_quickly, SLOW))
     assert not FeatureMap().read_quickly({})
+
+
+PLAIN = (1, 2.5, True, -0.0, np.float32(0.1), np.int64(3), "red", "green", "x=y", "", "new", "#3")
+ODD = (
+    None,
+    math.nan,
+    math.inf,
+    10**400,
+    np.datetime64("2024-02-29"),
+    "w " * 200,
+    b"red",
+    {"x": 1},
+)
+NAMES = ("x", "y", "c", "c=red", "d=x", "d", 1, 2, "2", 1.0, True, "t", "t days", "x is missing")
+
+
+@settings(max_examples=300)
+@given(st.data())
+def test_the_quick_way_never_reads_an_example_differently(data):
+    """For any names and values, learned or not: the same numbers, or left to `values`."""
+    example = st.dictionaries(
+        st.sampled_from(NAMES), st.sampled_from(PLAIN) | st.sampled_from(ODD), max_size=8
+    )
+    features = FeatureMap(few=2)
+    for learns in data.draw(st.lists(st.booleans(), min_size=2, max_size=12)):
+        read = data.draw(example)
+        quick = features.read_quickly(read)
+        again = quick and features.example.tolist()
+        try:
+            values = features.values(read)
+        except (TypeError, ValueError):
+            assert not quick
+            continue
+        if quick:
+            assert not features.unknown(values)
+            assert features.row(values).tolist() == again
+            assert features.read_quickly(read)  # learned after it was predicted
+            assert features.read_quickly(read)
+            assert features.example.tolist() == again
+        if learns:
+            features = features.extended(features.unknown(values))
+            features.row(values, learns=True)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_names_that_are_numbers_are_read_quickly_and_1_is_not_1_0(count):
+    rows = [dict(enumerate(range(k, k + count))) for k in range(3)]
+    features = learned(*rows)
+
+    for row in rows:
+        assert features._read_numbers(row)
+        assert features.example.tolist() == list(row.values())
+        floats = {float(name): value for name, value in row.items()}
+        assert floats == row
+        assert not features.read_quickly(floats)
+        assert features.read_quickly({0: row[0]})
+        assert features.example.tolist() == [row[0]] + [0] * (count - 1)
+        assert not features.read_quickly({0.0: row[0]})
+    mixed = {**rows[0], str(count - 1): 5.0}
+    assert not features.read_quickly(mixed)
+    with pytest.raises(ValueError, match="comes twice in an example"):
+        features.values(mixed)
+
+
+def test_a_text_is_read_quickly_only_where_it_has_the_column_to_itself():
+    features = learned({"c": "d=x", "t": "red"}, {"t": "word " * 60})
+
+    assert features.read_quickly({"c": "d=x"})
+    assert not features.read_quickly({"c=d": "x"})
+    assert not features.read_quickly({"t": "red"})  # a word now
+    with pytest.raises(ValueError, match="'c=d=x' is also made of 'c'"):
+        features.values({"c=d": "x"})
+
+
+def test_texts_without_end_are_not_kept():
+    features = learned(*({"id": f"user {i}"} for i in range(2 * MOST_VALUES)))
+    for i in range(1000):
+        example = {"id": f"user {i}"}
+        if features.read_quickly(example):
+            read = features.example.tolist()
+            assert read == features.row(features.values(example)).tolist()
+
+    assert len(features._text_columns) == MOST_VALUES
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
