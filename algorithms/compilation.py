@@ -97,7 +97,8 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
 _compare: Any = TargetConfig.__eq__
 TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign]
-    self._values == getattr(other, "_values", None) or _compare(self, other)
+    (type(self) is type(other) and self._values == getattr(other, "_values", None))
+    or _compare(self, other)
 )
 
 
@@ -105,7 +106,7 @@ TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign]
 def _seldom_collected() -> Iterator[None]:
     """Collect garbage seldom: most of what a compiler makes is in use until its end."""
     before = gc.get_threshold()
-    if before[0]:  # else it is off
+    if before[0]:  # 0 means never
         gc.set_threshold(max(before[0], 20_000), *before[1:])
     try:
         yield

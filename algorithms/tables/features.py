@@ -25,8 +25,7 @@ from leaseboard.algorithms.tables.gaps import FEW, MISSING, fill_gaps, indicator
 from leaseboard.algorithms.tables.values import (
     LARGEST,
     LONGEST_LABEL,
-    NO_NUMBERS,
-    PLAIN_NUMBERS,
+    PLAIN,
     Days,
     Key,
     Values,
@@ -37,6 +36,7 @@ from leaseboard.algorithms.tables.values import (
 
 _AS_IN = "as in {'a': ['x', 'y']}"
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
+"""A name that is what ``str`` makes of a number without a sign."""
 _NOT_IN_VW = re.compile(r"[\s|:]")
 
 
@@ -89,7 +89,7 @@ BUCKETS = 16
 
 
 def _picker(names: Sequence[Hashable]) -> Callable[[Any], tuple[Any, ...]] | None:
-    """Return what takes these values out of an example; None without names."""
+    """Return what takes a tuple of these values out of an example; None without names."""
     pick = operator.itemgetter(*names) if names else None
     return (lambda example: (pick(example),)) if pick and len(names) == 1 else pick
 
@@ -264,60 +264,53 @@ class FeatureMap:
 
         Most are, and are served ten times faster so. False means that `values` has to read it.
         """
-        if type(example) is not dict:
+        if type(example) is not dict or not PLAIN.issuperset(map(type, example.values())):
             return False
-        return self._read_numbers(example) or self._read_plain(example)
-
-    def _read_numbers(self, example: dict[Hashable, Any]) -> bool:
-        """Fill `example` with one that has exactly the known columns, in any order."""
-        try:
+        names = {*map(type, example)}
+        if names == {str}:
             if example == self._last:  # learned after it was predicted
                 return True
-            self._last = None
-            if len(example) != len(self._features) or self._pick is None:
-                return False
-            by_number = self._pick_numbered if {*map(type, example)} == {int} else None
-            values = (by_number or self._pick)(example)
-            self._pack(*values)
-            total = sum(values, 0.0)
-            # its difference from itself is not 0 where one is infinite or NaN
-            if total - total or (type(total) is not float and isinstance(total, NO_NUMBERS)):
-                return False
-        except (struct.error, KeyError, TypeError, ValueError, OverflowError):
+        elif names != {int}:
             return False
-        if not by_number:  # 1 equals 1.0, whose names differ
+        self._last = None
+        if not (self._read_numbers(example, names) or self._read_plain(example)):
+            return False
+        if names == {str}:  # the numbers 1 and 1.0 are equal, and are not the same name
             self._last = example.copy()
         return True
 
+    def _read_numbers(self, example: dict[Hashable, Any], names: set[type]) -> bool:
+        """Fill `example` with one that has exactly the known columns, in any order."""
+        pick = self._pick if names == {str} else self._pick_numbered
+        if pick is None or len(example) != len(self._features):
+            return False
+        try:
+            values = pick(example)
+            self._pack(*values)
+            total = sum(values, 0.0)
+            # its difference from itself is not 0 where one is infinite or NaN
+            return not (total - total or max(values) > LARGEST or min(values) < -LARGEST)
+        except (struct.error, KeyError, TypeError, OverflowError):
+            return False
+
     def _read_plain(self, example: dict[Hashable, Any]) -> bool:
         """Fill `example` with one of numbers and texts; what it does not name counts 0."""
-        if not self._features:
-            return False
-        numbers, texts = self._number_columns, self._text_columns
-        row, named = [0.0] * len(self._features), True
-        for name, value in example.items():
-            if type(name) is not str:
-                if type(name) is not int:
-                    return False
-                name, named = str(name), False  # noqa: PLW2901
-            kind = type(value)
-            if kind is str:
+        columns, texts, row = self._number_columns, self._text_columns, self._view
+        self.example.fill(0.0)
+        for given, value in example.items():
+            name = str(given)
+            if type(value) is str:
                 column = texts.get((name, value))
                 if column is None:
                     column = self._column_of_text(name, value)
-                value = 1.0  # noqa: PLW2901
-            elif kind in PLAIN_NUMBERS and -LARGEST <= value <= LARGEST:
-                column = numbers.get(name)
-            else:  # a date, a gap, an error
+                number: float = 1.0
+            elif -LARGEST <= value <= LARGEST:
+                column, number = columns.get(name), value
+            else:  # infinite, or a gap
                 return False
             if column is None:
                 return False
-            row[column] = value
-        if not named and len({*map(str, example)}) < len(example):  # 1 and "1"
-            return False
-        self._pack(*row)
-        if named:
-            self._last = example.copy()
+            row[column] = number
         return True
 
     def _column_of_text(self, name: str, text: str) -> int | None:
@@ -328,7 +321,7 @@ class FeatureMap:
         column, of = self._columns.get(key), self._origin(key)
         if column is None or of is None or (of.column, of.part) != (name, ""):
             return None
-        if key[1] == f"{name}={text}":  # of the others there is no end
+        if key[1] == f"{name}={text}":  # there is no end of texts that share columns
             self._text_columns[name, text] = column
         return column
 
@@ -403,19 +396,19 @@ class FeatureMap:
 
     def _make_buffer(self) -> None:
         keys = zip(self._columns, self._origins, strict=True)
-        own = [not space and of.column == name for (space, name), of in keys]
-        columns = zip(self._columns.items(), own, strict=True)
-        self._number_columns = {name: column for ((_, name), column), is_own in columns if is_own}
+        is_number = [not space and of.column == name for (space, name), of in keys]
+        columns = zip(self._columns.items(), is_number, strict=True)
+        self._number_columns = {name: column for ((_, name), column), number in columns if number}
         self._text_columns: dict[tuple[str, str], int] = {}
-        quick = all(own)
+        quick = all(is_number)
         self.names = [name for _, name in self._columns] if quick else None
         self._pick = _picker(self.names or [])
-        numbers = [int(name) for name in self.names or [] if _NUMBER.fullmatch(name)]
-        numbered = len(numbers) == len(self.names or [])
-        self._pick_numbered = _picker(numbers) if numbered else None
+        numbered = quick and all(map(_NUMBER.fullmatch, self.names or []))
+        self._pick_numbered = _picker([*map(int, self.names or [])]) if numbered else None
         # "=" checks that a value fits 32 bits, which the default format does not.
         buffer = bytearray(4 * self.n_features)
         self._pack = partial(struct.Struct(f"={self.n_features}f").pack_into, buffer, 0)
+        self._view = memoryview(buffer).cast("f")
         self.example = np.frombuffer(buffer, dtype=np.float32)
         self.block = self.example[None]
         self._last = None

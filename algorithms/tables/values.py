@@ -100,8 +100,11 @@ _WORD = re.compile(r"\w\w+")
 
 SECOND = np.timedelta64(1, "s")
 
-PLAIN_NUMBERS = frozenset({float, int, bool, np.float64, np.float32, np.int64, np.int32})
-"""Types whose values are numbers, or NaN, without a closer look."""
+PLAIN = frozenset(
+    {str, float, int, bool, np.float64, np.float32}
+    | {np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8}
+)
+"""Types of a text, or of a number that only has to be compared with `LARGEST`."""
 
 NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 """NumPy's types that would become numbers without being any; of a date the parts are features."""

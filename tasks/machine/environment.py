@@ -22,9 +22,8 @@ QUIET = {
     # lines.
     "PREFECT_LOGGING_LEVEL": "CRITICAL",
     "PREFECT_CLI_PROMPT": "false",
-    # Without an address Prefect starts a server of its own, which outlives a process that is
-    # killed. Ours are started with a watchdog.
-    "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+    # Its default of 20 s is too short for a fresh home on a busy machine.
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "180",
     # Seven worker processes and 2 GB that a leaderboard has no use for.
     "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false",
     # The recorder itself tries again; MLflow's own retries add up to minutes.

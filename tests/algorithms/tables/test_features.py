@@ -1,6 +1,8 @@
 """Dictionaries become columns."""
 
 import math
+from contextlib import nullcontext
+from enum import StrEnum
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.tables.features import MOST_VALUES, FeatureMap
+from leaseboard.algorithms.tables.values import LARGEST
 
 DATE = np.datetime64("2024-02-29")
 AGAIN = [lambda features: features, lambda features: FeatureMap.restored(features.state())]
@@ -85,7 +88,7 @@ def test_what_means_something_in_vws_text_is_replaced():
     assert learned({"a b": {"x": 1.0}}).schema().namespaces == ("a_b",)
 
 
-QUICK = [{"x": 3.5, "y": -2}, {"x": 1.0}, {}, {"y": 2.5, "x": 0.5}, {"x": True, "y": 0.1},
+QUICK = [{"x": 3.5, "y": -2}, {"x": 1.0}, {"y": 2.5, "x": 0.5}, {"x": True, "y": 0.1},
          {"x": np.float64(0.1), "y": np.int8(3)}]  # fmt: skip
 SLOW = [{"x": 1.0, "z": 1.0},
         {"x": 1.0, "y": 1.0, "z": 1.0},
@@ -101,6 +104,8 @@ SLOW = [{"x": 1.0, "z": 1.0},
         {"x": np.complex128(1), "y": np.complex64(-1)},
         {"x": np.timedelta64(1, "h"), "y": np.timedelta64(2, "h")},
         {"x": 1, "y": np.timedelta64(2, "h")},
+        {"x": 1.0, "y": LARGEST * (1 + 1e-9)},
+        {},
         [1.0, 1.0]]  # fmt: skip
 
 
@@ -161,7 +166,7 @@ def test_names_that_are_numbers_are_read_quickly_and_1_is_not_1_0(count):
     features = learned(*rows)
 
     for row in rows:
-        assert features._read_numbers(row)
+        assert features._read_numbers(row, {int})
         assert features.example.tolist() == list(row.values())
         floats = {float(name): value for name, value in row.items()}
         assert floats == row
@@ -173,6 +178,31 @@ def test_names_that_are_numbers_are_read_quickly_and_1_is_not_1_0(count):
     assert not features.read_quickly(mixed)
     with pytest.raises(ValueError, match="comes twice in an example"):
         features.values(mixed)
+
+
+class Named(StrEnum):
+    X = "x"
+    RED = "red"
+
+
+@pytest.mark.parametrize(
+    ("equal", "refused"),
+    [
+        ({"x": "red", "y": 1 + 0j}, True),
+        ({"x": "red", "y": np.array(1.0)}, True),
+        ({"x": np.array(["red"]), "y": 1.0}, True),
+        ({"x": Named.RED, "y": 1.0}, False),
+        ({Named.X: "red", "y": 1.0}, False),
+    ],
+)
+def test_what_equals_the_last_example_is_not_taken_for_it(equal, refused):
+    last = {"x": "red", "y": 1.0}
+    features = learned(last)
+
+    assert features.read_quickly(last)
+    assert not features.read_quickly(equal)
+    with pytest.raises(TypeError) if refused else nullcontext():
+        features.values(equal)
 
 
 def test_a_text_is_read_quickly_only_where_it_has_the_column_to_itself():

@@ -4,6 +4,7 @@ import datetime as dt
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from leaseboard.algorithms.chacha.streaming import (
@@ -186,3 +187,17 @@ def test_one_call_at_a_time_blocks_and_many_streams_learn_the_same(kind, classes
     if kind is ChaChaRegressor:
         seen = ~np.isnan(said)
         assert said[seen].astype(np.float32).tolist() == predictions[seen].tolist()
+
+
+@pytest.mark.parametrize(
+    "value", [2 + 0j, np.array(2.0), np.array([2.0]), 3.4028234663852886e38 * (1 + 1e-9)], ids=repr
+)
+def test_a_block_refuses_what_equals_an_example_that_it_takes(value):
+    model, good = ChaChaRegressor(), {"a": 1.0, "b": 2.0}
+    model.learn_many(pd.DataFrame([good] * 3), [1.0, 2.0, 3.0])
+    for block in ([good, good | {"b": value}], [good | {"b": value}]):
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_many(pd.DataFrame(block, dtype=object), [1.0] * len(block))
+
+    assert model.examples == 3
+    assert model.predict_one(good) == model.predict_one(dict(good))
