@@ -92,8 +92,8 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
     return library  # type: ignore[no-any-return]
 
 
-# For each call numba colours errors of its search for a function, and compares all options, also
-# those that nobody has set.
+# For each call numba colours errors of its search for a function, and compares all options. Those
+# that are set are few, and if they are equal, all are.
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
 _compare: Any = TargetConfig.__eq__
 TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign]

@@ -1,7 +1,6 @@
 """The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
 import errno
-import gc
 import sys
 import traceback
 import warnings
@@ -135,7 +134,6 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # a sign that it cannot encode must not end a run
             stream.reconfigure(errors="backslashreplace")
-    gc.set_threshold(20_000)  # what a command imports stays: to look through it takes a tenth
     warnings.formatwarning = lambda message, *_, **__: f"leaseboard: warning: {message}\n"
     sys.exit(_call(sys.argv[1:] if arguments is None else arguments))
 

@@ -88,7 +88,10 @@ BUCKETS = 16
 """The columns that all its other texts share."""
 
 
-def _picker(names: Sequence[Hashable]) -> Callable[[Any], tuple[Any, ...]] | None:
+_Pick = Callable[[Any], tuple[Any, ...]]
+
+
+def _picker(names: Sequence[Hashable]) -> _Pick | None:
     """Return what takes a tuple of these values out of an example; None without names."""
     pick = operator.itemgetter(*names) if names else None
     return (lambda example: (pick(example),)) if pick and len(names) == 1 else pick
@@ -267,21 +270,21 @@ class FeatureMap:
         if type(example) is not dict or not PLAIN.issuperset(map(type, example.values())):
             return False
         names = {*map(type, example)}
-        if names == {str}:
-            if example == self._last:  # learned after it was predicted
-                return True
-        elif names != {int}:
+        named = names == {str}
+        if named and example == self._last:  # learned after it was predicted
+            return True
+        if not named and names != {int}:
             return False
         self._last = None
-        if not (self._read_numbers(example, names) or self._read_plain(example)):
+        pick = self._pick if named else self._pick_numbered
+        if not (self._read_numbers(example, pick) or self._read_plain(example)):
             return False
-        if names == {str}:  # the numbers 1 and 1.0 are equal, and are not the same name
+        if named:  # the numbers 1 and 1.0 are equal, and are not the same name
             self._last = example.copy()
         return True
 
-    def _read_numbers(self, example: dict[Hashable, Any], names: set[type]) -> bool:
+    def _read_numbers(self, example: dict[Hashable, Any], pick: _Pick | None) -> bool:
         """Fill `example` with one that has exactly the known columns, in any order."""
-        pick = self._pick if names == {str} else self._pick_numbered
         if pick is None or len(example) != len(self._features):
             return False
         try:
@@ -321,7 +324,7 @@ class FeatureMap:
         column, of = self._columns.get(key), self._origin(key)
         if column is None or of is None or (of.column, of.part) != (name, ""):
             return None
-        if key[1] == f"{name}={text}":  # there is no end of texts that share columns
+        if key[1] == f"{name}={text}":  # any number of texts share a column
             self._text_columns[name, text] = column
         return column
 

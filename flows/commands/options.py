@@ -215,7 +215,7 @@ class Command(_Plain, TyperCommand):
         """Run the command if the part of the installation that it needs is there."""
         set_verbosity(quiet="quiet" in ctx.obj, verbose="verbose" in ctx.obj)
         prepare_environment()  # before a command imports what reads it
-        # A client without an address would start a server, which nobody ends after a kill.
+        # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")
         if self.extra:
             require(self.extra, ctx.command_path.partition(" ")[2])
