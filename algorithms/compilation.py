@@ -37,7 +37,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher, cpu_target
-from numba.core.targetconfig import TargetConfig
+from numba.core.targetconfig import ConfigStack, TargetConfig
+from numba.core.types.functions import BaseFunction
 
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
@@ -92,25 +93,58 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
     return library  # type: ignore[no-any-return]
 
 
-# For each call numba colours errors of its search for a function, and compares all options. Those
-# that are set are few, and if they are equal, all are.
+# For each call numba colours errors of its search for a function, compares all options, and asks
+# all functions of a name. Those options that are set are few, and if they are equal, all are.
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
-_compare: Any = TargetConfig.__eq__
-TargetConfig.__eq__ = lambda self, other: (  # type: ignore[method-assign]
-    (type(self) is type(other) and self._values == getattr(other, "_values", None))
-    or _compare(self, other)
-)
+
+
+def _set_options(config: Any) -> dict[str, Any]:
+    """Return the options that are not what they are by default."""
+    options, values = config.options, config._values  # noqa: SLF001
+    return {name: value for name, value in values.items() if value != options[name].default}
+
+
+def _are_equal(one: TargetConfig, other: object) -> bool:
+    return type(one) is type(other) and (
+        one._values == other._values or _set_options(one) == _set_options(other)  # noqa: SLF001
+    )
+
+
+TargetConfig.__eq__ = _are_equal  # type: ignore[method-assign]
+TargetConfig.__hash__ = lambda self: len(_set_options(self))  # type: ignore[method-assign]
+
+_call_type: Any = BaseFunction.get_call_type
+_call_types: dict[Any, Any] = {}
+"""Signatures of NumPy's and Python's functions, found while kernels are compiled."""
+_compiling = 0
+
+
+def _known_call_type(function: BaseFunction, context: Any, args: Any, kws: Any) -> Any:
+    """Search a function for types of arguments once, if it is a kernel that calls it."""
+    if not _compiling:
+        return _call_type(function, context, args, kws)
+    key = function, context, tuple(args), tuple(kws.items()), ConfigStack.top_or_none()
+    found = _call_types.get(key)
+    if found is None:
+        found = _call_types[key] = _call_type(function, context, args, kws)
+    return found
+
+
+BaseFunction.get_call_type = _known_call_type  # type: ignore[method-assign, assignment]
 
 
 @contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Collect garbage seldom: most of what a compiler makes is in use until its end."""
+def _quickly() -> Iterator[None]:
+    """Search functions once, and collect garbage seldom: most of what is made is in use."""
+    global _compiling  # noqa: PLW0603  (one thread at a time has numba's lock)
     before = gc.get_threshold()
     if before[0]:  # 0 means never
         gc.set_threshold(max(before[0], 20_000), *before[1:])
+    _compiling += 1
     try:
         yield
     finally:
+        _compiling -= 1
         gc.set_threshold(*before)
 
 
@@ -145,7 +179,7 @@ class Kernel(CPUDispatcher):
             if kinds not in self.overloads:
                 self.targetoptions["no_cpython_wrapper"] = inside
                 self._compiler.pipeline_class = _Within if inside else Compiler
-                with self._cache.turn(kinds), _seldom_collected():
+                with self._cache.turn(kinds), _quickly():
                     super().compile(kinds)
             entry = self.get_overload(kinds)
             if given != kinds:  # Python finds it by these types from now on
@@ -231,7 +265,7 @@ class KernelCache(NullCache):
         # Kernels wait in the order of their calls, so no two processes wait for each other.
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            if not path.exists() and _say(_COMPILING):
+            if not path.exists() and announce():
                 for call in beginning:
                     call()
             yield
@@ -321,6 +355,17 @@ def _say(line: str, *values: object) -> bool:
     _said.add(line)
     _LOGGER.warning(line, *values)
     return True
+
+
+def is_kept(name: str) -> bool:
+    """Return whether a specialisation of a kernel of this name is kept, of any version."""
+    place = folder()
+    return place is not None and any(place.glob(f"{name}-*.kernel"))
+
+
+def announce() -> bool:
+    """Say that kernels are compiled now, which takes a while; return False if it was said."""
+    return _say(_COMPILING)
 
 
 def begin_quietly() -> None:

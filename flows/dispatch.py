@@ -6,10 +6,12 @@ here, or of a pool next to a Dask worker.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import os
+import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -30,8 +32,10 @@ from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
+from leaseboard.tasks.models.kernels import helped
 from leaseboard.tasks.pool.attempts import run_planned
 from leaseboard.tasks.pool.workers import WorkerPool
+from leaseboard.tasks.track.store import TrackingError, ensure_store
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -160,16 +164,42 @@ def dispatch(
             runs = partial(run_planned, pool, out)
             return LocalExecutor(runs, pool.size, pool.stop).perform(body)
         executor = _in_threads(suite, out, pool)
-        return _in_flow(suite, server.wait() if server else address, executor, body)
+        if server is not None:
+            with _prepared_meanwhile(paths.tracking_uri(options.tracking_uri)):
+                address = server.wait()
+        return _in_flow(suite, address, executor, body)
 
 
 @contextmanager
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(suite.workers(options.workers) or os.cpu_count() or 1, len(expected))
     given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
-    with WorkerPool(max(1, size), suite.limits, **given) as pool:
+    races = any(job.algorithm.startswith("chacha") for job in expected)
+    help_ = helped(at_once=True) if races else nullcontext()
+    with WorkerPool(max(1, size), suite.limits, **given) as pool, help_:
         pool.warm(expected)
         yield pool
+
+
+@contextmanager
+def _prepared_meanwhile(uri: str) -> Iterator[None]:
+    """Make the store, and import what scores and draws, while this process waits for a server.
+
+    An error is not reported here: the recorder opens the store again, and reports it.
+    """
+
+    def prepare() -> None:
+        with suppress(TrackingError):
+            ensure_store(uri)
+        for name in ("mlflow.tracking", "scipy.stats", "matplotlib.figure", "jinja2"):
+            importlib.import_module(name)
+
+    thread = threading.Thread(target=prepare, name="meanwhile")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
 
 
 def _in_threads(suite: Suite, out: Path, pool: WorkerPool) -> PrefectExecutor:

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 
@@ -109,29 +110,44 @@ def compile_ahead() -> Iterator[str]:
 
 
 @contextmanager
-def helped() -> Iterator[None]:
-    """Let a process on each further core compile `HELP` while this one compiles, if it has to."""
+def helped(*, at_once: bool = False) -> Iterator[None]:
+    """Let a process on each further core compile `HELP` while others compile the rest.
+
+    It starts when this process compiles its first kernel. With `at_once` others do so, workers for
+    example: it starts now, if no kernel of a race on a stream is kept. It ends with this process.
+    """
     helpers: list[subprocess.Popen[bytes]] = []
 
     def help_() -> None:
-        # Of a single helper this process would wait for the last two parts.
         spare = min((os.cpu_count() or 1) - 1, len(HELP))
-        parts = HELP[:2] if spare == 1 else HELP
+        # For the last two parts of a single helper this process would wait.
+        parts = HELP[:2] if spare == 1 and not at_once else HELP
         for k in range(spare):
             command = [sys.executable, "-P", "-m", __name__, *parts[k::spare]]
-            null = subprocess.DEVNULL
-            helpers.append(subprocess.Popen(command, stdin=null, stdout=null, stderr=null))
+            pipe, null = subprocess.PIPE, subprocess.DEVNULL
+            helpers.append(subprocess.Popen(command, stdin=pipe, stdout=null, stderr=null))
 
-    compilation.beginning.append(help_)
+    if not at_once:
+        compilation.beginning.append(help_)
+    elif not compilation.is_kept("pass_numbers"):
+        compilation.announce()
+        help_()
     try:
         yield
     finally:
-        compilation.beginning.remove(help_)
+        if not at_once:
+            compilation.beginning.remove(help_)
         for each in helpers:
             each.kill()
-            each.wait()
+            each.communicate()
+
+
+def _end_with_parent() -> None:
+    os.read(sys.stdin.fileno(), 1)  # nothing comes, and it returns when the other end is closed
+    os._exit(0)
 
 
 if __name__ == "__main__":
+    Thread(target=_end_with_parent, daemon=True).start()
     for name in sys.argv[1:]:
         PARTS[name]()
