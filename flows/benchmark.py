@@ -29,7 +29,7 @@ from leaseboard.flows.console import (
     say_progress,
     shows_bar,
 )
-from leaseboard.flows.executor import Executor
+from leaseboard.flows.executor import Executor, LocalExecutor
 from leaseboard.tasks.fetch.cached import CachedDataset
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.folder import results
@@ -46,6 +46,7 @@ from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.score.summary import Compared
 from leaseboard.tasks.steps import plain
+from leaseboard.tasks.track.publish import Place
 from leaseboard.tasks.track.recorder import Recorder
 from leaseboard.tasks.track.store import TrackingError
 from leaseboard.tasks.track.tracker import Tracker
@@ -318,12 +319,12 @@ def benchmark(
     - `tracking_uri`: the MLflow store; None records nothing there.
     - `boarded`: False only runs and logs the jobs, and stores their suite next to them.
     """
-    with new_folder(out), results.locked(out), _shared(out) as place:
+    with new_folder(out), results.locked(out), _shared(out) as shared:
         data: dict[str, CachedDataset] = {}
 
         def fetch(reference: str) -> str:
             data[reference] = executor.make("fetch", plain.fetch)(
-                reference, place, mirrors=mirrors
+                reference, shared, mirrors=mirrors
             )
             return data[reference].digest
 
@@ -331,10 +332,18 @@ def benchmark(
         if boarded and suite.metric is not None:
             known = {reference: kept.task for reference, kept in data.items()}
             require_ranking(suite.metric, suite.jobs(), known)
-        outcome = run_jobs(suite, planned, data, executor, out=out, tracking_uri=tracking_uri)
+        place = None
+        # In a flow run all steps are shown, also those that change nothing.
+        if boarded and tracking_uri is not None and isinstance(executor, LocalExecutor):
+            done = all(entry.done for entry in planned)
+            place = plain.recorded(out, suite, tracking_uri) if done else None
+        uri = None if place else tracking_uri
+        outcome = run_jobs(suite, planned, data, executor, out=out, tracking_uri=uri)
         if boarded:
             store = None if outcome.problems else tracking_uri
-            problem, about = show_board(executor, outcome.results, suite, suite.name, out, store)
+            problem, about = show_board(
+                executor, outcome.results, suite, suite.name, out, store, place=place
+            )
             outcome.about.update(about)
             outcome.problems.extend(filter(None, [problem]))
         else:
@@ -366,12 +375,14 @@ def show_board(
     out: Path,
     uri: str | None,
     found: Compared | None = None,
+    place: Place | None = None,
 ) -> tuple[str, dict[str, Any]]:
     """Score, print the leaderboard, build the page, and put both into the MLflow store.
 
     - `results`: those of the table in `out`; they have been logged.
     - `uri`: the store; None leaves it out.
     - `found`: the comparison of the results, if it has been made already.
+    - `place`: where they are in the store, if they are and the store has not changed since.
 
     Returns why the leaderboard is not in the store, empty if it is, and its answer with links.
     """
@@ -391,7 +402,7 @@ def show_board(
     given = {"uri": uri, "out": out, "suite": suite, "report": page, "logged": True}
     try:
         record = executor.make("record", plain.record, after=[found, page])
-        place = record(results, name, found, **given)
+        place = place or record(results, name, found, **given)
     except TrackingError as error:
         return f"the leaderboard is not in MLflow: {error}", about
     start = ""

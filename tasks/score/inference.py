@@ -19,7 +19,8 @@ the groups of the diagram are Wilcoxon-Holm's and Nemenyi's distance is shown ne
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -237,15 +238,24 @@ class Comparison:
     """Algorithms left out because they have results on too few datasets."""
     n: int
     """Datasets on which all compared algorithms have a score."""
-    friedman_p: float
-    """NaN for fewer than three algorithms or two datasets."""
-    critical_difference: float
-    """Nemenyi's, of mean ranks; NaN likewise."""
+    ranks: Floats = field(compare=False, repr=False)
+    """Of each compared algorithm on each of those datasets, shape (n_labels, n)."""
     pairs: tuple[Pair, ...]
     groups: tuple[tuple[str, ...], ...]
     """Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm."""
     note: str
     """Why the tests cannot show anything with so few datasets; empty if they can."""
+
+    @cached_property
+    def friedman_p(self) -> float:
+        """p-value of Friedman's test; NaN for fewer than three algorithms or two datasets."""
+        return friedman(self.ranks) if len(self.labels) > 2 and self.n > 1 else np.nan
+
+    @cached_property
+    def critical_difference(self) -> float:
+        """Nemenyi's, of mean ranks; NaN for fewer than two algorithms or datasets."""
+        k = len(self.labels)
+        return nemenyi(k, self.n) if k > 1 and self.n > 1 else np.nan
 
 
 def compare_all(table: ScoreTable) -> Comparison:
@@ -257,18 +267,16 @@ def compare_all(table: ScoreTable) -> Comparison:
     mean_ranks = nanmean(ranks[chosen][:, counted], axis=1)
     order = np.argsort(mean_ranks, kind="stable")
     labels = tuple(table.labels[i] for i in chosen[order])
-    k = len(labels)
     pairs = wilcoxon_holm(labels, table.standings[chosen[order]][:, counted])
     return Comparison(
         labels=labels,
         mean_ranks=tuple(mean_ranks[order].tolist()),
         excluded=tuple(label for label in table.labels if label not in labels),
         n=n,
-        friedman_p=friedman(ranks[chosen][:, counted]) if k > 2 and n > 1 else np.nan,
-        critical_difference=nemenyi(k, n) if k > 1 and n > 1 else np.nan,
+        ranks=ranks[chosen[order]][:, counted],
         pairs=pairs,
         groups=cliques(labels, pairs),
-        note=_power(k, n),
+        note=_power(len(labels), n),
     )
 
 
@@ -348,12 +356,8 @@ def _wilcoxon(first: Floats, second: Floats) -> float:
         differences = np.where(both_without, 0.0, significant(first) - significant(second))
     if not differences.any() or len(differences) == 1:  # one sign alone is never a surprise
         return 1.0
-    from scipy import stats
-
-    # A total failure differs by more than any score; the test only asks for its rank.
-    largest = np.abs(differences[np.isfinite(differences)]).max(initial=1.0)
-    differences = np.clip(differences, -2 * largest, 2 * largest)
-    return float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
+    # A total failure is infinite: it differs by more than any score, and the test takes its rank.
+    return min(1.0, 2 * min(p_value(differences), p_value(-differences)))
 
 
 def _power(k: int, n: int) -> str:

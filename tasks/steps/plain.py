@@ -2,6 +2,7 @@
 
 import atexit
 import functools
+import json
 import os
 import shutil
 import tempfile
@@ -14,6 +15,7 @@ import pandas as pd
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.fetch.cached import CachedDataset
+from leaseboard.tasks.folder.results import write_atomically
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of
 from leaseboard.tasks.jobs.job import Job, Limits, Result
@@ -24,8 +26,10 @@ from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
 from leaseboard.tasks.track.recorder import log_all
-from leaseboard.tasks.track.store import TrackingError
+from leaseboard.tasks.track.store import TrackingError, state_of
 
+RECORDED = ".recorded.json"
+"""File of a run folder: what MLflow has of it, and the state of the store then."""
 _ONCE = threading.Lock()
 
 
@@ -132,7 +136,7 @@ def record(
 
     Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS, draw, read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS, draw, fingerprint, read_diagnostics
     from leaseboard.tasks.score.board import markdown, standings
 
     store = paths.tracking_uri(uri)
@@ -145,12 +149,34 @@ def record(
     try:
         if not logged:
             log_all(results, out or _scratch(), name, store)
-        return publish(
+        shown = publish(
             store, name, results, board=markdown(found), standings=standings(found), names=names,
             files=files, tags=tags,
         )  # fmt: skip
     except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None
+    if logged and (state := state_of(store)):
+        content = {"of": fingerprint(place, suite), "store": [store, state], "shown": shown}
+        write_atomically(place / RECORDED, json.dumps(content).encode())
+    return shown
+
+
+def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
+    """Return where `record` has put the jobs of `out`; None if they or the store changed since.
+
+    To record them again would change nothing.
+    """
+    from leaseboard.tasks.report.build import PAGE, fingerprint
+
+    try:
+        content = json.loads((out / RECORDED).read_bytes())
+        made_of, store, place = content["of"], content["store"], Place(*content["shown"])
+        page = (out / PAGE).read_bytes()
+    except (FileNotFoundError, ValueError, KeyError, TypeError):  # it was not written by `record`
+        return None
+    if made_of != fingerprint(out, suite) or made_of.encode() not in page:
+        return None
+    return place if store == [uri, state_of(uri)] else None
 
 
 def _scratch() -> Path:

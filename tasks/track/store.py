@@ -137,6 +137,23 @@ def compact(uri: str) -> None:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
+def state_of(uri: str) -> str:
+    """Return what each later change of a SQLite store changes; empty if another process uses it.
+
+    It is empty for all other stores, too: they cannot be asked cheaply.
+    """
+    if not uri.startswith(SQLITE):
+        return ""
+    path = Path(uri.removeprefix(SQLITE))
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as connection:
+            busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        status = path.stat()
+    except (OSError, sqlite3.Error):
+        return ""
+    return "" if busy else f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+
+
 @contextmanager
 def reported(uri: str) -> Iterator[None]:
     """Report any error of a store in one line that names it without its secrets."""

@@ -2,8 +2,10 @@
 
 import io
 import shutil
+import sqlite3
 import sys
 import time
+from contextlib import closing
 from functools import partial
 
 import pytest
@@ -19,8 +21,9 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import progress
-from leaseboard.tasks.track import recorder
-from leaseboard.tasks.track.store import TrackingError
+from leaseboard.tasks.steps import plain
+from leaseboard.tasks.track import recorder, tracker
+from leaseboard.tasks.track.store import TrackingError, ensure_store, state_of
 
 DATA = [f"synthetic:fried?rows={rows}&seed=0" for rows in (200, 210, 220)]
 SPOILER = '''
@@ -89,6 +92,69 @@ def test_jobs_that_a_slow_store_still_gets_are_counted(tmp_path, monkeypatch):
         outcome = run(tmp_path, algorithms=["vanilla"], tracking_uri="sqlite:///not/there")
     assert "MLflow: 0 of 4 jobs in " in counts[0]
     assert "it is over" in outcome.problems[0]
+
+
+def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
+    tmp_path, monkeypatch, capsys
+):
+    path, out = tmp_path / "store.db", tmp_path / "out"
+    uri = f"sqlite:///{path}"
+    suite = Suite(title="t", name="t", data=DATA[:1], algorithms=["vanilla"])
+
+    def again():
+        """Return whether the store was opened, and what was said."""
+        opened = counted(monkeypatch, tracker, "open_store")
+        body = partial(benchmark, suite, out, tracking_uri=uri)
+        outcome = dispatch(suite, out, RunOptions(1, local=True), [], body)
+        assert not outcome.problems
+        return bool(opened), capsys.readouterr().out
+
+    def edit(text):
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(text)
+
+    body = partial(benchmark, suite, out, tracking_uri=uri)
+    dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
+    capsys.readouterr()
+    opened, said = again()
+    assert not opened
+    assert f"mlflow:  leaseboard ui --tracking-uri {uri}" in said
+    link = said.partition("mlflow:")[2]
+
+    known = "SELECT COUNT(*) FROM runs WHERE lifecycle_stage = 'active'"
+    with closing(sqlite3.connect(path)) as connection:
+        before = connection.execute(known).fetchone()
+    edit("UPDATE runs SET lifecycle_stage = 'deleted'")
+    assert again()[0]
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute(known).fetchone() == before
+    assert again() == (False, said)
+
+    for spoil in (
+        lambda: (out / plain.RECORDED).write_text("[]"),
+        (out / plain.RECORDED).unlink,
+        (out / "report.html").unlink,
+        (out / "mlflow.json").unlink,
+        lambda: path.rename(tmp_path / "moved.db"),
+    ):
+        spoil()
+        opened, said = again()
+        assert opened
+        assert said.partition("mlflow:")[2] == link
+        assert not again()[0]
+
+
+def test_a_store_in_use_is_in_no_known_state(tmp_path):
+    path = tmp_path / "store.db"
+    ensure_store(f"sqlite:///{path}")
+    assert state_of(f"sqlite:///{path}")
+    assert state_of(f"sqlite:///{path}") == state_of(f"sqlite:///{path}")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        other.execute("CREATE TABLE more (x)")
+        assert state_of(f"sqlite:///{path}") == ""
+        other.execute("COMMIT")
+    assert state_of("sqlite:////not/there") == state_of("http://localhost:1") == ""
 
 
 def test_a_file_that_is_gone_once_it_was_fetched_is_missed_by_no_job(tmp_path, monkeypatch):

@@ -181,19 +181,20 @@ def test_a_hint_without_an_interval_names_no_ends():
 
 def test_the_critical_difference_diagram_has_a_row_each_and_nothing_beyond_its_edges():
     labels = ("<a>", "b", "c", "an algorithm of a very long name")
+    ranks = np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 4.0], [4.0, 3.0]])
     tests = Comparison(
-        labels, (1.0, 2.0, 3.5, 3.5), ("d",), 9, 0.01, 9.5, (), (labels[:2], labels[1:]), ""
+        labels, (1.0, 2.0, 3.5, 3.5), ("d",), 2, ranks, (), (labels[:2], labels[1:]), ""
     )
     figure = critical_difference(tests)
     dots, *bars, ruler = figure.data
     assert dots["x"] == [1, 2, 3.5, 3.5]
     assert [bar["y"] for bar in bars] == [[-0.2, 1.2], [0.8, 3.2]]
-    assert ruler["text"][0] == "Nemenyi CD = 9.5"
+    assert ruler["text"][0] == "Nemenyi CD = 3.32"
     low, high = figure.layout["xaxis"]["range"]
     assert all(low < x < high for trace in figure.data for x in trace["x"])
     assert figure.layout["yaxis"]["ticktext"][0] == "&lt;a&gt;  1.00"
     assert "Left out" in figure.note
-    alone = Comparison(("a",), (1.0,), (), 1, np.nan, np.nan, (), (), "")
+    alone = Comparison(("a",), (1.0,), (), 1, np.ones((1, 1)), (), (), "")
     assert critical_difference(alone) is None
 
 

@@ -25,6 +25,7 @@ from leaseboard.tasks.score.inference import (
     paired,
     paired_mean,
     resampled_means,
+    wilcoxon_holm,
 )
 from leaseboard.tasks.score.table import score_table
 
@@ -199,6 +200,16 @@ def test_a_clear_difference_is_found_and_equals_are_grouped(make_frame):
     assert found.note == ""
     raw = stats.wilcoxon(table.means[0] - table.means[2]).pvalue
     assert pairs[frozenset(("good", "bad"))].p == pytest.approx(3 * raw)
+
+
+def test_pairs_are_tested_over_all_choices_of_signs_with_ties_and_total_failures():
+    first = np.array([1.0, 2.0, -np.inf, 4.0, 6.0, 5.0, 7.0])
+    second = np.array([2.0, 1.0, 3.0, 7.0, 9.0, 5.0, 8.0])
+    (pair,) = wilcoxon_holm(("a", "b"), np.array([first, second]))
+    ranks = np.array([2.0, 2.0, 6.0, 4.5, 4.5, 2.0])  # of the pairs that differ
+    found = abs(np.dot(ranks, [-1, 1, -1, -1, -1, -1]))
+    sums = [abs(np.dot(ranks, signs)) for signs in itertools.product((-1, 1), repeat=6)]
+    assert pair.p == np.mean(np.array(sums) >= found)
 
 
 def test_few_datasets_are_said_to_be_too_few_and_enough_by_the_note_is_enough(make_frame):
