@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -157,7 +158,8 @@ def record(
         raise TrackingError(str(error)) from None
     if logged and (state := state_of(store)):
         content = {"of": fingerprint(place, suite), "store": [store, state], "shown": shown}
-        write_atomically(place / RECORDED, json.dumps(content).encode())
+        with suppress(OSError):  # a full disk: the next run opens the store
+            write_atomically(place / RECORDED, json.dumps(content).encode())
     return shown
 
 
@@ -172,7 +174,7 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
         content = json.loads((out / RECORDED).read_bytes())
         made_of, store, place = content["of"], content["store"], Place(*content["shown"])
         page = (out / PAGE).read_bytes()
-    except (FileNotFoundError, ValueError, KeyError, TypeError):  # it was not written by `record`
+    except (OSError, ValueError, KeyError, TypeError):  # not there, or not written by `record`
         return None
     if made_of != fingerprint(out, suite) or made_of.encode() not in page:
         return None

@@ -132,6 +132,7 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
 
     for spoil in (
         lambda: (out / plain.RECORDED).write_text("[]"),
+        lambda: (out / plain.RECORDED).write_bytes(b"\xff"),
         (out / plain.RECORDED).unlink,
         (out / "report.html").unlink,
         (out / "mlflow.json").unlink,
