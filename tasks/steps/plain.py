@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pandas as pd
 
@@ -27,7 +28,7 @@ from leaseboard.tasks.pool.attempts import Attempt, RunsJobs, run_unplanned
 from leaseboard.tasks.score.summary import Compared, compared
 from leaseboard.tasks.track.publish import FLOW_RUN, Place, publish
 from leaseboard.tasks.track.recorder import log_all
-from leaseboard.tasks.track.store import TrackingError, state_of
+from leaseboard.tasks.track.store import TrackingError, artifact_root, state_of
 
 RECORDED = ".recorded.json"
 """File of a run folder: what MLflow has of it, and the state of the store then."""
@@ -166,19 +167,25 @@ def record(
 def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
     """Return where `record` has put the jobs of `out`; None if they or the store changed since.
 
-    To record them again would change nothing.
+    To record them again would change nothing. Artifacts must be in a folder, to be looked for.
     """
     from leaseboard.tasks.report.build import PAGE, fingerprint
 
+    file, root = out / RECORDED, artifact_root(uri)
+    if not (file.is_file() and root.startswith("file:")):
+        return None
     try:
-        content = json.loads((out / RECORDED).read_bytes())
+        content = json.loads(file.read_bytes())
         made_of, store, place = content["of"], content["store"], Place(*content["shown"])
         page = (out / PAGE).read_bytes()
-    except (OSError, ValueError, KeyError, TypeError):  # not there, or not written by `record`
-        return None
+        run_id = place.report.split("/")[-3]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return None  # not written by `record`
     if made_of != fingerprint(out, suite) or made_of.encode() not in page:
         return None
-    return place if store == [uri, state_of(uri)] else None
+    attached = Path(unquote(urlsplit(root).path)).glob(f"*/{run_id}/artifacts/{PAGE}")
+    written = all(str(part).startswith("#/experiments/") for part in place)
+    return place if written and any(attached) and store == [uri, state_of(uri)] else None
 
 
 def _scratch() -> Path:

@@ -1,6 +1,7 @@
 """What a run makes of its jobs, and what is said of each."""
 
 import io
+import json
 import shutil
 import sqlite3
 import sys
@@ -113,6 +114,10 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute(text)
 
+    def edit_place(shown):
+        content = json.loads((out / plain.RECORDED).read_text())
+        (out / plain.RECORDED).write_text(json.dumps(content | {"shown": shown}))
+
     body = partial(benchmark, suite, out, tracking_uri=uri)
     dispatch(suite, out, RunOptions(1, local=True), suite.jobs(), body)
     capsys.readouterr()
@@ -133,6 +138,10 @@ def test_a_run_without_work_opens_the_store_only_if_one_of_them_has_changed(
     for spoil in (
         lambda: (out / plain.RECORDED).write_text("[]"),
         lambda: (out / plain.RECORDED).write_bytes(b"\xff"),
+        lambda: (out / plain.RECORDED).write_text("[" * 200_000),
+        lambda: edit_place(["#/experiments/1", 3]),
+        lambda: edit_place(["http://elsewhere", "#/experiments/1/runs/1/artifacts/report.html"]),
+        lambda: shutil.rmtree(tmp_path / "artifacts"),
         (out / plain.RECORDED).unlink,
         (out / "report.html").unlink,
         (out / "mlflow.json").unlink,
