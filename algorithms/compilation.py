@@ -48,6 +48,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LIMIT = 256 * 2**20
 """Bytes of compiled kernels that are kept; those that were compiled first are removed first."""
 
+_FORMAT = 2
+"""It differs if kernels of an earlier version of this module must not be used."""
 _DIGEST = 32
 """Bytes before the content of a file."""
 
@@ -119,14 +121,17 @@ _call_types: dict[Any, Any] = {}
 _compiling = 0
 
 
-def _known_call_type(function: BaseFunction, context: Any, args: Any, kws: Any) -> Any:
+def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
     """Search a function for types of arguments once, if it is a kernel that calls it."""
     if not _compiling:
         return _call_type(function, context, args, kws)
     key = function, context, tuple(args), tuple(kws.items()), ConfigStack.top_or_none()
-    found = _call_types.get(key)
-    if found is None:
-        found = _call_types[key] = _call_type(function, context, args, kws)
+    known = _call_types.get(key)
+    if known is None:
+        found = _call_type(function, context, args, kws)
+        known = _call_types[key] = found, function._impl_keys[found.args]  # noqa: SLF001
+    # What is lowered is by the types of arguments alone: a kernel of other options may be there.
+    found, function._impl_keys[found.args] = known  # noqa: SLF001
     return found
 
 
@@ -314,7 +319,13 @@ class KernelCache(NullCache):
     def _path(self, kinds: Any) -> Path | None:
         """Return the file of a specialisation; None if this user has no place for it."""
         machine = cpu_target.target_context.codegen().magic_tuple()
-        versions = sys.version_info[:2], numba.__version__, llvmlite.__version__, np.__version__
+        versions = (
+            _FORMAT,
+            sys.version_info[:2],
+            numba.__version__,
+            llvmlite.__version__,
+            np.__version__,
+        )
         settings = [getattr(config, name) for name in ("OPT", "LOOP_VECTORIZE")]
         bare = self.owner.targetoptions["no_cpython_wrapper"]
         parts = code_of(self.owner), [*map(str, kinds)], bare, machine, versions, settings

@@ -129,10 +129,10 @@ def helped(*, at_once: bool = False) -> Iterator[None]:
 
     if not at_once:
         compilation.beginning.append(help_)
-    elif not compilation.is_kept("pass_numbers"):
-        compilation.announce()
-        help_()
     try:
+        if at_once and not compilation.is_kept("pass_numbers"):
+            compilation.announce()
+            help_()
         yield
     finally:
         if not at_once:

@@ -146,7 +146,8 @@ def state_of(uri: str) -> str:
         return ""
     path = Path(uri.removeprefix(SQLITE))
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=rw", uri=True)) as connection:
+        address = f"file:{quote(str(path))}?mode=rw"
+        with closing(sqlite3.connect(address, uri=True, timeout=0)) as connection:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         status = path.stat()
     except (OSError, sqlite3.Error):

@@ -173,6 +173,16 @@ def test_functions_are_searched_once_for_kernels_alone(monkeypatch):
     assert searched() > 1
 
 
+def test_kernels_of_other_options_have_no_part_of_each_other():
+    def body(values):
+        return np.nanmean(values)
+
+    values = np.array([np.nan, 1.0, 2.0])
+    for options in ({}, {"fastmath": True, "error_model": "numpy"}, {"error_model": "python"}):
+        found = compiled(**options)(body)(values)
+        assert options.get("fastmath") or found == 1.5
+
+
 def test_what_was_compiled_first_goes_when_the_folder_is_full(tmp_path, monkeypatch):
     monkeypatch.setattr(compilation, "cache_dir", lambda: tmp_path)
     monkeypatch.setattr(compilation, "LIMIT", 25)
