@@ -17,7 +17,6 @@ import pandas as pd
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch import cached
 from leaseboard.tasks.fetch.cached import CachedDataset
-from leaseboard.tasks.folder.results import write_atomically
 from leaseboard.tasks.jobs import prepared
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of
 from leaseboard.tasks.jobs.job import Job, Limits, Result
@@ -159,8 +158,8 @@ def record(
         raise TrackingError(str(error)) from None
     if logged and (state := state_of(store)):
         content = {"of": fingerprint(place, suite), "store": [store, state], "shown": shown}
-        with suppress(OSError):  # a full disk: the next run opens the store
-            write_atomically(place / RECORDED, json.dumps(content).encode())
+        with suppress(OSError):  # half of it, or none: the next run opens the store
+            (place / RECORDED).write_text(json.dumps(content))
     return shown
 
 
