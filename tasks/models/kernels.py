@@ -130,7 +130,7 @@ def helped(*, at_once: bool = False) -> Iterator[None]:
     if not at_once:
         compilation.beginning.append(help_)
     try:
-        if at_once and not compilation.is_kept("pass_numbers"):
+        if at_once and not compilation.is_kept("take_one"):
             compilation.announce()
             help_()
         yield

@@ -60,5 +60,5 @@ def test_a_helper_does_not_outlive_a_killed_process(program):
 
 def test_no_helper_starts_if_a_race_has_been_compiled(program, tmp_path):
     (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels" / "pass_numbers-0.kernel").touch()
+    (tmp_path / "kernels" / "take_one-0.kernel").touch()
     assert program("end").communicate()[0].splitlines() == ["", "0"]
