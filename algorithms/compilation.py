@@ -95,8 +95,7 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
     return library  # type: ignore[no-any-return]
 
 
-# For each call numba colours errors of its search for a function, compares all options, and asks
-# all functions of a name. Those options that are set are few, and if they are equal, all are.
+# numba colours the errors of each search for a function that finds none.
 errors.ColorShell = nullcontext  # type: ignore[attr-defined]
 
 
@@ -107,6 +106,7 @@ def _set_options(config: Any) -> dict[str, Any]:
 
 
 def _are_equal(one: TargetConfig, other: object) -> bool:
+    """Compare the options that are set, which are few, where numba compares all."""
     return type(one) is type(other) and (
         one._values == other._values or _set_options(one) == _set_options(other)  # noqa: SLF001
     )
@@ -117,12 +117,12 @@ TargetConfig.__hash__ = lambda self: len(_set_options(self))  # type: ignore[met
 
 _call_type: Any = BaseFunction.get_call_type
 _call_types: dict[Any, Any] = {}
-"""Signatures of NumPy's and Python's functions, found while kernels are compiled."""
+"""Signature and implementation of each call of NumPy's and Python's functions in kernels."""
 _compiling = 0
 
 
 def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
-    """Search a function for types of arguments once, if it is a kernel that calls it."""
+    """Return the signature of a call; calls that are alike in kernels are searched for once."""
     if not _compiling:
         return _call_type(function, context, args, kws)
     key = function, context, tuple(args), tuple(kws.items()), ConfigStack.top_or_none()
@@ -130,7 +130,7 @@ def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
     if known is None:
         found = _call_type(function, context, args, kws)
         known = _call_types[key] = found, function._impl_keys[found.args]  # noqa: SLF001
-    # What is lowered is by the types of arguments alone: a kernel of other options may be there.
+    # The function keeps one implementation for these types: the last, perhaps of other options.
     found, function._impl_keys[found.args] = known  # noqa: SLF001
     return found
 
@@ -319,16 +319,10 @@ class KernelCache(NullCache):
     def _path(self, kinds: Any) -> Path | None:
         """Return the file of a specialisation; None if this user has no place for it."""
         machine = cpu_target.target_context.codegen().magic_tuple()
-        versions = (
-            _FORMAT,
-            sys.version_info[:2],
-            numba.__version__,
-            llvmlite.__version__,
-            np.__version__,
-        )
+        versions = sys.version_info[:2], numba.__version__, llvmlite.__version__, np.__version__
         settings = [getattr(config, name) for name in ("OPT", "LOOP_VECTORIZE")]
         bare = self.owner.targetoptions["no_cpython_wrapper"]
-        parts = code_of(self.owner), [*map(str, kinds)], bare, machine, versions, settings
+        parts = code_of(self.owner), [*map(str, kinds)], bare, machine, versions, settings, _FORMAT
         digest = hashlib.sha256(repr(parts).encode()).hexdigest()
         place = folder()
         return place and place / f"{self.owner.py_func.__name__}-{digest[:32]}.kernel"

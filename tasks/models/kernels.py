@@ -120,7 +120,7 @@ def helped(*, at_once: bool = False) -> Iterator[None]:
 
     def help_() -> None:
         spare = min((os.cpu_count() or 1) - 1, len(HELP))
-        # For the last two parts of a single helper this process would wait.
+        # A single helper does two parts: this process is quicker with the others itself.
         parts = HELP[:2] if spare == 1 and not at_once else HELP
         for k in range(spare):
             command = [sys.executable, "-P", "-m", __name__, *parts[k::spare]]
