@@ -1,4 +1,4 @@
-"""Processes that compile ahead start where kernels are missing, and outlive nobody."""
+"""Processes that compile ahead start where kernels are missing, and end with what they help."""
 
 import os
 import subprocess
