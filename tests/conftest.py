@@ -84,28 +84,30 @@ def mirror() -> Path:
     return _MIRROR
 
 
-@pytest.fixture(scope="session")
-def private_cache(tmp_path_factory, once) -> Path:
-    """Return a cache of this worker; all workers share its kernels, which begin as the user's."""
-    folder = tmp_path_factory.getbasetemp() / "cache"
-    folder.mkdir()
-    (folder / "kernels").symlink_to(once("kernels", _copy_kernels))
-    return folder
+@pytest.fixture(scope="session", autouse=True)
+def private_environment(tmp_path_factory, once) -> Iterator[None]:
+    """Keep tests, and fixtures of modules, away from the user's mirror and the user's cache.
+
+    Each worker has a cache of its own; all share their kernels, which begin as the user's.
+    """
+    from leaseboard.algorithms import compilation
+
+    cache = tmp_path_factory.getbasetemp() / "cache"
+    cache.mkdir()
+    (cache / "kernels").symlink_to(once("kernels", _copy_kernels))
+    assert not compilation.folder.cache_info().currsize, "a module calls a kernel when imported"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LEASEBOARD_CACHE", str(cache))
+        patch.delenv("LEASEBOARD_MIRROR", raising=False)
+        # On a busy machine a command would say that it still works.
+        patch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
+        yield
 
 
 def _copy_kernels(folder: Path) -> None:
     for each in (cache_dir() / "kernels").glob("*.kernel"):
         with suppress(FileNotFoundError):  # another process has just removed it
             shutil.copy(each, folder)
-
-
-@pytest.fixture(autouse=True)
-def private_environment(monkeypatch: pytest.MonkeyPatch, private_cache) -> None:
-    """Keep tests away from the user's mirror and the user's cache."""
-    monkeypatch.delenv("LEASEBOARD_MIRROR", raising=False)
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(private_cache))
-    # On a busy machine a command would say that it still works.
-    monkeypatch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
 
 
 @pytest.fixture(scope="session")

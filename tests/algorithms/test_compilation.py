@@ -154,6 +154,14 @@ def test_options_are_equal_and_hash_alike_by_what_differs_from_their_defaults():
     assert {plain, said, other} == {plain, other}
 
 
+@pytest.fixture
+def nothing_known(monkeypatch, tmp_path):
+    """Keep kernels of a test apart from those that other tests, or an earlier run, compiled."""
+    monkeypatch.setattr(compilation, "folder", lambda: tmp_path)
+    monkeypatch.setattr(compilation, "_call_types", {})
+
+
+@pytest.mark.usefixtures("nothing_known")
 def test_functions_are_searched_once_for_kernels_alone(monkeypatch):
     asked = []
     search = compilation._call_type
@@ -173,6 +181,7 @@ def test_functions_are_searched_once_for_kernels_alone(monkeypatch):
     assert searched() > 1
 
 
+@pytest.mark.usefixtures("nothing_known")
 def test_kernels_of_other_options_have_no_part_of_each_other():
     def body(values):
         return np.nanmean(values)

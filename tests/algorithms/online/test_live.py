@@ -22,8 +22,12 @@ GROWN = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))
 CROSSED = VWConfiguration((("a", "b"),), 2.0)
 
 
+def empty():
+    return KernelModels(SMALL, 3)
+
+
 def pool():
-    made = KernelModels(SMALL, 3)
+    made = empty()
     made.start(0, VWConfiguration())
     return made
 
@@ -35,10 +39,9 @@ def grown():
     return made
 
 
-@pytest.mark.parametrize(
-    "made", [KernelModels(SMALL, 3), pool(), grown()], ids=["empty", "started", "grown"]
-)
-def test_it_opens_the_very_arrays_of_its_pool(made):
+@pytest.mark.parametrize("make", [empty, pool, grown])
+def test_it_opens_the_very_arrays_of_its_pool(make):
+    made = make()
     made.pool.tables[...] += 1.0
     opened = open_pool(made.handle)
 

@@ -34,7 +34,7 @@ TIMES = st.tuples(
 
 
 REST = 1 - FIRST_SHARE
-PER_UNIT = 2 * math.log(1 / prior(2, 3)) + 2 * SHARES
+PER_UNIT = 2 * math.log(1 / prior.py_func(2, 3)) + 2 * SHARES
 """Of three experts, what is allowed a unit of M, but for the examples on which it rises."""
 
 
