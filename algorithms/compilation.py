@@ -16,6 +16,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import hashlib
+import importlib
 import logging
 import pickle
 import sys
@@ -25,7 +26,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, TypeVar, overload
+from typing import IO, Any, TypeVar, overload
 
 import llvmlite.binding
 import numba
@@ -36,10 +37,13 @@ from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import Environment, lookup_environment
 from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime.nrt import rtsys
 from numba.core.targetconfig import ConfigStack, TargetConfig
 from numba.core.types.functions import BaseFunction
 
+from leaseboard.algorithms import hooks
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import UsageError
 
@@ -48,15 +52,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LIMIT = 256 * 2**20
 """Bytes of compiled kernels that are kept; those that were compiled first are removed first."""
 
-_FORMAT = 2
+_FORMAT = 4
 """It differs if kernels of an earlier version of this module must not be used."""
 _DIGEST = 32
 """Bytes before the content of a file."""
 
-beginning: list[Callable[[], object]] = []
-"""What is called when this process compiles its first kernel."""
-
-_COMPILING = "leaseboard: compiling kernels once, 10 to 40 s"
+_COMPILING = "leaseboard: compiling what this needs for the first time: up to a minute"
 _LOGGER = logging.getLogger(__name__)
 _said: set[str] = set()
 
@@ -175,7 +176,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Return the specialisation for arguments of these types, compiled or loaded."""
-        with global_compiler_lock:
+        with global_compiler_lock, hooks.measured():
             given, inside = tuple(sigutils.normalize_signature(sig)[0]), self._inside
             kinds = given if inside else tuple(map(writable, given))
             if kinds in self._bare and not inside:  # Python calls what only kernels called
@@ -257,30 +258,37 @@ class KernelCache(NullCache):
     def turn(self, kinds: tuple[Any, ...]) -> Iterator[None]:
         """Wait while another process compiles the same."""
         path = self._path(kinds)
-        if path is None or path.exists():
+        if path is not None and path.exists():
             yield
             return
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            lock = path.with_suffix(".lock").open("w")
-        except OSError as error:
-            _say_no_place(error)
+        lock = None if path is None else self._lock(path)
+        if path is None or lock is None:
+            announce()
             yield
             return
         # Kernels wait in the order of their calls, so no two processes wait for each other.
         with lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not path.exists() and announce():
-                for call in beginning:
+                for call in hooks.beginning:
                     call()
             yield
             if path.exists():  # so no one waits for the lock any more
                 Path(lock.name).unlink(missing_ok=True)
 
+    def _lock(self, path: Path) -> IO[str] | None:
+        """Return an open file that processes that compile the same lock; None without a place."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return path.with_suffix(".lock").open("w")
+        except OSError as error:
+            _say_no_place(error)
+            return None
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return a specialisation that is kept, None if there is none."""
         path = self._path(sig)
-        target_context.refresh()
+        rtsys.initialize(target_context)  # kept code needs no more of what numba reads to compile
         try:
             content = b"" if path is None else path.read_bytes()
         except FileNotFoundError:
@@ -291,10 +299,13 @@ class KernelCache(NullCache):
         digest, reduced = content[:_DIGEST], content[_DIGEST:]
         if hashlib.sha256(reduced).digest() != digest:  # a disk has damaged it
             return None
-        (name, kind, code), *rest = parts = pickle.loads(reduced)  # noqa: S301
+        *parts, kept = pickle.loads(reduced)  # noqa: S301
+        environments = [_environment(*each) for each in kept]
+        (name, kind, code), *rest = parts
         if kind != "bitcode":
-            return CompileResult._rebuild(target_context, *parts)  # noqa: SLF001
-        fndesc, environment, signature, _, lifted, _, reload_init, environments = rest
+            rebuilt: Any = CompileResult._rebuild  # noqa: SLF001
+            return rebuilt(target_context, *parts, environments)
+        fndesc, environment, signature, _, lifted, _, reload_init = rest
         library = _new_bitcode(target_context, name)
         library.restore(llvmlite.binding.parse_bitcode(code), reload_init)
         return compile_result(
@@ -308,7 +319,9 @@ class KernelCache(NullCache):
         path = self._path(sig)
         if path is None or not path.parent.is_dir() or data.library.has_dynamic_globals:
             return
-        reduced = serialize.dumps(data._reduce())  # noqa: SLF001
+        *parts, environments = data._reduce()  # noqa: SLF001
+        kept = [each.__reduce__()[1] for each in environments]
+        reduced = serialize.dumps((*parts, kept))
         try:
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as made:
                 made.write(hashlib.sha256(reduced).digest() + reduced)
@@ -326,6 +339,23 @@ class KernelCache(NullCache):
         digest = hashlib.sha256(repr(parts).encode()).hexdigest()
         place = folder()
         return place and place / f"{self.owner.py_func.__name__}-{digest[:32]}.kernel"
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Return what a kept function has for its errors, without an import of numba's modules.
+
+    Those take half a second, and nothing reads their globals.
+    """
+    known: Environment | None = lookup_environment(name)
+    if known is not None:
+        return known
+    is_numba = module.partition(".")[0] == "numba"
+    names = {"__name__": module} if is_numba else vars(importlib.import_module(module))
+    made = Environment(names)
+    made.consts[:] = constants
+    made.env_name = name
+    Environment._memo[name] = made  # noqa: SLF001
+    return made
 
 
 @cache
@@ -349,6 +379,7 @@ def folder() -> Path | None:
 def _say_no_place(error: Exception) -> None:
     line = (
         "leaseboard: each process compiles its kernels again: %s: set LEASEBOARD_CACHE to a folder"
+        " that can be written"
     )
     _say(line, error)
 
@@ -374,7 +405,7 @@ def announce() -> bool:
 
 
 def begin_quietly() -> None:
-    """Compile without a line, and without a call of `beginning`, in this process."""
+    """Compile without a line, and without a call of `hooks.beginning`, in this process."""
     _said.add(_COMPILING)
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from time import process_time
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms.errors import UsageError
@@ -20,7 +19,8 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import say
-from leaseboard.tasks.machine import paths
+from leaseboard.tasks.machine import kernel_time, paths
+from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
 
@@ -113,12 +113,15 @@ def learn(
             say(_introduction(stream, frame, task), err=as_json)
 
     with helped():
-        setup_seconds = stream.prepare()
-    started = process_time()
+        setup_seconds = stream.prepare(
+            frame[stream.target].nunique() if stream.target in frame else 0
+        )
+    (started, _), (_, compiled) = working_seconds(), kernel_time.compile_seconds()
     known_examples = stream.model.examples
     with Activity("learning", len(frame), "rows", lambda: stream.model.examples - known_examples):
         learned = stream.learn_table(frame, introduce)
-    seconds = process_time() - started - learned.baselines_cpu_seconds
+    seconds = working_seconds()[0] - started - learned.baselines_cpu_seconds
+    setup_seconds += kernel_time.compile_seconds()[1] - compiled
     if known is None:
         say(_column_kinds(stream), err=as_json)
     if _fingerprint(model) != before:

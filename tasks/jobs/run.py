@@ -34,10 +34,17 @@ from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import MOST_SCORE, Job, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
-from leaseboard.tasks.jobs.programs import classes, files, pinned, plugins_of, programs
+from leaseboard.tasks.jobs.programs import (
+    classes,
+    files,
+    is_untrusted,
+    pinned,
+    plugins_of,
+    programs,
+)
 from leaseboard.tasks.keys.versions import code_version, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.machine.clocks import cpu_seconds
+from leaseboard.tasks.machine.clocks import all_seconds, working_seconds
 from leaseboard.tasks.machine.failpoints import reach
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
@@ -123,6 +130,8 @@ def run_job(
     guard = Guard(env)
     algorithm.prepare(guard.view)
     setup_seconds = perf_counter() - setup
+    clock = all_seconds if is_untrusted(job) else working_seconds
+    compiled = all_seconds()[1] - clock()[1]
     version, identity = identify(job, algorithm.environment)
     options = environments.check_options(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
@@ -157,6 +166,7 @@ def run_job(
                 env,
                 (auditor, log, *sinks),
                 job.metric,
+                clock,
             )
         except DivergedError as error:
             return made(status="diverged", reason=discreet(str(error))), None
@@ -168,7 +178,8 @@ def run_job(
     reach("run.after-log")
     own = {name: value for name, value in finished.metrics.items() if name != job.metric}
     guard.verify(replace(finished, metrics=own))
-    result = made(**_fields(auditor, env, *spent))
+    setup_seconds += all_seconds()[1] - clock()[1] - compiled  # of kernels compiled while it ran
+    result = made(setup_seconds=setup_seconds, **_fields(auditor, env, *spent))
     return result, model if result.status == "ok" else None
 
 
@@ -187,7 +198,11 @@ def failed(job: Job, status: str, reason: str, *, key: str = "", **found: Any) -
 
 
 def _drive(
-    events: Any, env: Environment, sinks: tuple[Sink, ...], metric: str
+    events: Any,
+    env: Environment,
+    sinks: tuple[Sink, ...],
+    metric: str,
+    clock: Callable[[], tuple[float, float]],
 ) -> tuple[Any, float, float]:
     """Exhaust the generator `events`; return its value, and the CPU and wall seconds it took.
 
@@ -195,15 +210,16 @@ def _drive(
     """
     cpu_spent = wall_spent = 0.0
     while True:
-        cpu, wall = cpu_seconds(), perf_counter()
+        cpu, wall = clock()
         try:
-            event = next(events)
+            event, value = next(events), None
         except StopIteration as stop:
-            cpu_spent += cpu_seconds() - cpu
-            wall_spent += perf_counter() - wall
-            return stop.value, cpu_spent, wall_spent
-        cpu_spent += cpu_seconds() - cpu
-        wall_spent += perf_counter() - wall
+            event, value = None, stop.value
+        cpu_now, wall_now = clock()
+        cpu_spent += cpu_now - cpu
+        wall_spent += wall_now - wall
+        if event is None:
+            return value, cpu_spent, wall_spent
         if isinstance(event, Finished):
             own = {**event.metrics, **env.measures()}
             event = replace(event, metrics=own | (_added(metric, env, own) if metric else {}))

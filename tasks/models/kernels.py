@@ -20,7 +20,7 @@ from threading import Thread
 
 import numpy as np
 
-from leaseboard.algorithms import compilation
+from leaseboard.algorithms import compilation, hooks
 from leaseboard.algorithms.compilation import compile_for
 
 
@@ -128,7 +128,7 @@ def helped(*, at_once: bool = False) -> Iterator[None]:
             helpers.append(subprocess.Popen(command, stdin=pipe, stdout=null, stderr=null))
 
     if not at_once:
-        compilation.beginning.append(help_)
+        hooks.beginning.append(help_)
     try:
         if at_once and not compilation.is_kept("take_one"):
             compilation.announce()
@@ -136,7 +136,7 @@ def helped(*, at_once: bool = False) -> Iterator[None]:
         yield
     finally:
         if not at_once:
-            compilation.beginning.remove(help_)
+            hooks.beginning.remove(help_)
         for each in helpers:
             each.kill()
             each.communicate()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,7 @@ from leaseboard.algorithms.reference.naive import Baselines
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
+from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.models.columns import (
     Column,
@@ -187,10 +188,15 @@ class StreamModel(TableModel):
         kind = {each.__name__: each for each in MODELS.values()}[file.kind]
         return cls(kind.restored(file.state, file.name))
 
-    def prepare(self, classes: int = 2) -> float:
-        """Compile or load the kernels of such models; return how many seconds that took."""
-        began = perf_counter()
-        rows = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9) % (classes or 3) / 1.0})
+    def prepare(self, classes: int = 0) -> float:
+        """Compile or load the kernels of such models; return how many seconds that took.
+
+        - `classes`: how many there will be, if this model knows fewer; those of three do for more.
+        """
+        began, some = perf_counter(), 3
+        if not self.is_regression:
+            some = min(3, max(2, classes, len(self.model.classes)))
+        rows = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9) % some / 1.0})
         if not self.is_regression:
             rows["y"] = rows["y"].map("class {:g}".format)
         other = type(self).new("y", self.task, self.model.algorithm)
@@ -244,9 +250,9 @@ class StreamModel(TableModel):
         labels = self._labels(frame[self.target])
         declared = self._declared(frame[self.target])
         begin()
-        began = process_time()
+        began, _ = working_seconds()
         baselines, losses = self._naive_baselines(features, labels, declared)
-        taken = process_time() - began if baselines else 0.0
+        taken = working_seconds()[0] - began if baselines else 0.0
         whole = copy.deepcopy(self.model)
         try:
             if declared:

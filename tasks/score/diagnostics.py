@@ -179,11 +179,11 @@ def error_of_lead(metric: str, score: float, other: float, rows: float) -> float
 
 def leaks(run: DiagnosedRun) -> Iterator[Diagnostic]:
     """LB002: yield datasets of which one column alone predicts the target nearly without error."""
-    from scipy.special import betaincinv
-
     for data, _, known in run.datasets():
         skill = least = known.get("leak_skill", 0.0)
         if skill >= LEAK and "majority" in known:  # the errors are counts
+            from scipy.special import betaincinv  # .2 s, which most tables need not wait
+
             n, errors = known["leak_rows"], known["leak_errors"]
             least = 1 - betaincinv(errors + 1, n - errors, 1 - RARE) / (1 - known["majority"])
         if skill >= LEAK and least >= LEAST_LEAK:
@@ -390,7 +390,8 @@ def incomparable_seconds(run: DiagnosedRun) -> Iterator[Diagnostic]:
     ratios = long["wall_seconds"] / long["cpu_seconds"]
     busy = int((ratios > BUSY).sum())
     if 2 * busy > len(long):
-        facts = {"jobs": busy, "all": len(long), "ratio": float(ratios.median())}
+        facts = {"jobs": busy, "all": len(long), "least": FEWEST_SECONDS,
+                 "ratio": float(ratios.median())}  # fmt: skip
         yield Diagnostic("LB010", NOTE, "busy", facts)
 
 

@@ -128,12 +128,25 @@ def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, en
 
 
 def test_the_time_left_is_that_of_what_was_done_now(monkeypatch):
-    now = iter([100.0, 104.0])
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(now))
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     with progress.Activity("run", 20, "jobs", 10) as work:
-        work.done = 12
+        work.done, now[0] = 12, 104.0
 
         assert work.words() == "run: 12 of 20 jobs in 4 s, about 16 s left"
+
+
+def test_the_time_left_counts_neither_the_start_nor_what_compiles(monkeypatch):
+    now, compiled = [100.0], [7.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress.kernel_time, "compile_seconds", lambda: (0.0, compiled[0]))
+    with progress.Activity("learning", 2000, "rows") as work:
+        work.look()
+        work.done, now[0] = 3, 160.0
+        work.look()
+        assert work.words() == "learning: 3 of 2000 rows in 60 s"
+        work.done, now[0], compiled[0] = 1003, 192.0, 37.0
+        assert work.words() == "learning: 1003 of 2000 rows in 92 s, about 2 s left"
 
 
 def test_lines_wait_for_silence(monkeypatch, capsys):
