@@ -89,21 +89,32 @@ def build(
     made = material(out, shown, found)
     content = render(made, made_from=fingerprint(out, shown)).encode()
     _store(out, suite)  # only now: what cannot be compared leaves the folder unchanged
-    rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics]))
-    write_atomically(out / DIAGNOSTICS, rows.encode())
-    write_atomically(page, content)
+    rows = json.dumps(plain_value([each._asdict() for each in made.diagnostics])).encode()
+    write_atomically(out / DIAGNOSTICS, rows)
+    write_atomically(page, content + _SEAL + _seal(content, rows))
     return page
 
 
 def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
     """Build the page, unless it is there and would come out the same."""
-    page = out / PAGE
-    if page.is_file() and (out / DIAGNOSTICS).is_file():
-        with page.open("rb") as file:
-            if fingerprint(out, suite).encode() in file.read(_HEAD):
-                _store(out, suite)
-                return page
-    return build(out, suite, found)
+    if not is_current(out, suite):
+        return build(out, suite, found)
+    _store(out, suite)
+    return out / PAGE
+
+
+def is_current(out: Path, suite: Suite | None) -> bool:
+    """Return whether page and diagnostics are there, unchanged, and would come out the same."""
+    try:
+        page, rows = (out / PAGE).read_bytes(), (out / DIAGNOSTICS).read_bytes()
+    except OSError:
+        return False
+    content, _, seal = page.rpartition(_SEAL)
+    return fingerprint(out, suite).encode() in content[:_HEAD] and seal == _seal(content, rows)
+
+
+def _seal(page: bytes, diagnostics: bytes) -> bytes:
+    return f"{hashlib.sha256(page + diagnostics).hexdigest()} -->\n".encode()
 
 
 def draw(out: Path, found: Compared) -> Path:
@@ -169,6 +180,8 @@ _CODE = Path(__file__).resolve().parents[2]
 _SUFFIXES = {".py", ".html", ".css", ".js", ".yaml"}
 _HEAD = 4096
 """The fingerprint is among the first bytes of a page."""
+_SEAL = b"\n<!-- this page and its diagnostics: "
+"""What is before the digest by which a change of either is noticed."""
 
 
 def fingerprint(out: Path, suite: Suite | None) -> str:

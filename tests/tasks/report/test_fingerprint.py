@@ -18,19 +18,17 @@ from leaseboard.tasks.report import build
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.summary import compared
 
-MARK = "<!-- the page of before -->"
-
 
 @pytest.fixture
 def refreshed(built_folder, suite):
-    """Return whether a refresh builds the folder's page again, by a mark in the present one."""
+    """Return whether a refresh builds the folder's page again: it is another file then."""
     page = built_folder / "report.html"
 
     def refresh(with_suite=suite):
-        page.write_text(page.read_text(encoding="utf-8") + MARK, encoding="utf-8")
+        before = page.stat().st_ino
         found = compared(as_frame(shown_at(built_folder)), with_suite)
         assert build.refresh(built_folder, with_suite, found) == page
-        return MARK not in page.read_text(encoding="utf-8")
+        return page.stat().st_ino != before
 
     return refresh
 
@@ -54,6 +52,19 @@ def test_other_results_logs_or_suites_build_the_page_again(refreshed, built_fold
     assert refreshed(suite.model_copy(update={"title": "Another title"}))
     (built_folder / "report.html").write_text("")
     assert refreshed()
+
+
+@pytest.mark.parametrize("name", [build.PAGE, build.DIAGNOSTICS])
+@pytest.mark.parametrize("change", [lambda text: text[:-1], lambda text: text.replace("b", "c"),
+                                    lambda _: "[]", lambda _: "no JSON"])  # fmt: skip
+def test_a_changed_page_and_changed_diagnostics_are_made_again(
+    refreshed, built_folder, name, change
+):
+    assert not refreshed()
+    ours = (built_folder / name).read_text(encoding="utf-8")
+    (built_folder / name).write_text(change(ours), encoding="utf-8")
+    assert refreshed()
+    assert (built_folder / name).read_text(encoding="utf-8") == ours
 
 
 def test_other_code_or_packages_build_the_page_again(refreshed, tmp_path, monkeypatch):
