@@ -15,7 +15,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -80,17 +80,17 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
 
     - `digest`: returns the digest of a reference's data, which it may load.
     """
-    found: list[results.Damage] = []
+    found: dict[str, results.Damage] = {}
 
     def earlier(key: str) -> Result | None:
         seen = results.look(results.job_folder(out, key), key, whole_log=True)
         if isinstance(seen, results.Damage):
-            found.append(seen)
+            found[key] = replace(seen, fix="its job runs again")
             return None
         return seen if seen is not None and seen.status == "ok" else None
 
     planned = plan(suite.jobs(), earlier, digest)
-    say_damage(found)
+    say_damage([*found.values()])
     return planned
 
 

@@ -17,11 +17,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.parts import command_for
 from leaseboard.flows.benchmark import Outcome, benchmark
 from leaseboard.flows.commands.options import use_conf
-from leaseboard.flows.console import check_writable, terminable
+from leaseboard.flows.console import check_writable, say, terminable
 from leaseboard.flows.executor import Executor, JobWaitsError, LocalExecutor, nothing_runs
 from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
@@ -35,7 +35,7 @@ from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.models.kernels import helped
 from leaseboard.tasks.pool.attempts import run_planned
 from leaseboard.tasks.pool.workers import WorkerPool
-from leaseboard.tasks.track.store import TrackingError, ensure_store
+from leaseboard.tasks.track.store import TrackingError, check_address, ensure_store
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -113,6 +113,7 @@ def _prepare(suite: Suite, out: Path, options: RunOptions) -> tuple[list[Job], B
     prepare_environment()
     check_writable(out)
     uri, mirrors = paths.tracking_uri(options.tracking_uri), paths.mirrors(options.mirrors)
+    check_address(uri)
     given: dict[str, Any] = {"mirrors": mirrors, "tracking_uri": uri, "boarded": options.boarded}
     return expected(suite, out), partial(benchmark, suite, out, **given)
 
@@ -122,7 +123,11 @@ def expected(suite: Suite, out: Path) -> list[Job]:
     jobs = suite.jobs()
     if not (out / TABLE).is_file():
         return jobs
-    table = read_table(out / TABLE)
+    try:
+        table = read_table(out / TABLE)
+    except LeaseboardError:
+        say(f"{out / TABLE} cannot be read: it is written again from the jobs' results", err=True)
+        return jobs
     if not {"status", "name", "data", "repetition"} <= set(table):  # of another version
         return jobs
     done = table[table["status"] == "ok"]

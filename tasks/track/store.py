@@ -43,7 +43,6 @@ def open_store(uri: str) -> MlflowClient:
     from mlflow.tracking import MlflowClient
 
     ensure_store(uri)
-    check_address(uri)
     with reported(uri), alone(uri):
         client = MlflowClient(tracking_uri=uri)
         client.search_experiments(max_results=1)
@@ -52,11 +51,17 @@ def open_store(uri: str) -> MlflowClient:
 
 def check_address(uri: str) -> None:
     """Raise TrackingError for an address that cannot be read, without its secrets."""
+    named = f"the address of the MLflow store {redacted(uri)}"
+    if uri.startswith("sqlite:"):
+        if "?" in uri:
+            raise TrackingError(
+                f"{named} has a ?, after which MLflow reads options: name a file without one, such"
+                " as sqlite:///mlruns/mlflow.db"
+            )
+        return
     from sqlalchemy.engine import make_url
     from sqlalchemy.exc import ArgumentError
 
-    if uri.startswith("sqlite:"):
-        return
     try:
         parts = urlsplit(uri)
         if parts.scheme in {"http", "https"}:
@@ -66,16 +71,18 @@ def check_address(uri: str) -> None:
     except (ValueError, ArgumentError):
         # Not `from error`: its text is the address.
         raise TrackingError(
-            f"the address of the MLflow store {redacted(uri)} cannot be read: write signs of a"
-            " password such as [ / ? # @ in percent form, [ as %5B"
+            f"{named} cannot be read: write signs of a password such as [ / ? # @ in percent form,"
+            " [ as %5B"
         ) from None
 
 
 def ensure_store(uri: str) -> None:
     """Make the SQLite store at `uri` if it does not exist; a server makes its own.
 
-    Raises TrackingError if it cannot be made, or the file there is another one.
+    Raises TrackingError if its address cannot be read, it cannot be made, or the file there is
+    another one.
     """
+    check_address(uri)
     logging.getLogger("alembic").setLevel(logging.ERROR)
     # It logs each error with its traceback, and raises it: `reported` makes one line of it.
     logging.getLogger("mlflow.store.db.utils").setLevel(logging.CRITICAL)

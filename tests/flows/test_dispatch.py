@@ -7,8 +7,9 @@ import pytest
 
 from leaseboard.flows import dispatch
 from leaseboard.flows.dispatch import RunOptions
+from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.suites.suite import Suite
-from leaseboard.tasks.track.store import state_of
+from leaseboard.tasks.track.store import TrackingError, state_of
 
 
 @pytest.mark.parametrize(("algorithm", "helps"), [("chacha", True), ("vanilla", False)])
@@ -26,6 +27,26 @@ def test_kernels_are_compiled_by_one_more_process_for_races_alone(algorithm, hel
     with dispatch._pool(suite, RunOptions(1), suite.jobs()):
         assert asked == [True] * helps
     assert asked == [True, "ended"] * helps
+
+
+@pytest.mark.parametrize("address", ["sqlite:///a?b.db", "postgresql://u:p[@h:x/db", "http://h:x"])
+def test_an_address_that_cannot_be_read_is_refused_before_jobs_run(address, tmp_path):
+    suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=["vanilla"])
+    with pytest.raises(TrackingError, match="the address of the MLflow store"):
+        dispatch.execute(suite, tmp_path / "out", RunOptions(local=True, tracking_uri=address))
+    assert not (tmp_path / "out" / "jobs").exists()
+
+
+def test_a_damaged_table_is_written_again(tmp_path, capsys):
+    suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=["vanilla"])
+    options = RunOptions(1, local=True, tracking_uri=f"sqlite:///{tmp_path / 'store.db'}")
+    first = dispatch.execute(suite, tmp_path / "out", options).results
+    (tmp_path / "out" / TABLE).write_bytes(b"PAR1 and no more")
+    capsys.readouterr()
+    again = dispatch.execute(suite, tmp_path / "out", options).results
+    assert [(each.key, each.started) for each in again] == [(x.key, x.started) for x in first]
+    assert read_table(tmp_path / "out" / TABLE)["key"].tolist() == [x.key for x in again]
+    assert "is written again from the jobs' results" in capsys.readouterr().err
 
 
 def test_the_store_is_there_when_a_server_has_started(tmp_path):

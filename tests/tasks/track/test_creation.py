@@ -66,6 +66,13 @@ def test_a_half_made_store_is_named_moved_away_and_made_again(tmp_path, caplog):
     assert f"never completed: kept as {kept}, made again" in caplog.text
 
 
+@pytest.mark.parametrize("make", [ensure_store, open_store])
+def test_a_store_with_options_in_its_address_is_refused_and_leaves_no_file(tmp_path, make):
+    with pytest.raises(TrackingError, match=r"a\?b\.db has a \?, .* name a file without one"):
+        make(f"sqlite:///{tmp_path / 'a?b.db'}")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_store_that_holds_a_run_is_never_moved_away(tmp_path, empty_store):
     shutil.copy(empty_store, tmp_path / "mlflow.db")
     uri = f"sqlite:///{tmp_path / 'mlflow.db'}"
