@@ -155,7 +155,7 @@ def _target(
     if missing := int(target.isna().sum()):
         raise DataError(
             f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
-            "drop those rows with missing_target=drop"
+            "drop those rows with the option missing_target=drop of the data, after a ?"
         )
     task = options.task or declared or infer_task(target)
     if (threshold := options.threshold) is not None:

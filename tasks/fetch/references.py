@@ -125,7 +125,10 @@ def _options(query: str, text: str) -> dict[str, str]:
         key, _, value = part.partition("=")
         key = unquote(key)
         if not value:
-            raise UsageError(f"option {part!r} of {text!r} has no value: write key=value")
+            raise UsageError(
+                f"option {part!r} of {text!r} has no value: write key=value; a ? in the name of a"
+                " file begins its options, too: rename the file"
+            )
         if key in options:
             raise UsageError(f"option {key!r} of {text!r} is given twice: keep one")
         options[key] = unquote(value)
