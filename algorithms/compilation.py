@@ -52,7 +52,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LIMIT = 256 * 2**20
 """Bytes of compiled kernels that are kept; those that were compiled first are removed first."""
 
-_FORMAT = 4
+_FORMAT = 5
 """It differs if kernels of an earlier version of this module must not be used."""
 _DIGEST = 32
 """Bytes before the content of a file."""
@@ -176,7 +176,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, sig: Any) -> Any:
         """Return the specialisation for arguments of these types, compiled or loaded."""
-        with global_compiler_lock, hooks.measured():
+        with global_compiler_lock, hooks.measuring():
             given, inside = tuple(sigutils.normalize_signature(sig)[0]), self._inside
             kinds = given if inside else tuple(map(writable, given))
             if kinds in self._bare and not inside:  # Python calls what only kernels called
@@ -288,7 +288,8 @@ class KernelCache(NullCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return a specialisation that is kept, None if there is none."""
         path = self._path(sig)
-        rtsys.initialize(target_context)  # kept code needs no more of what numba reads to compile
+        # Of what numba imports to compile, kept code needs this, and more if it hashes texts.
+        rtsys.initialize(target_context)
         try:
             content = b"" if path is None else path.read_bytes()
         except FileNotFoundError:
@@ -297,10 +298,15 @@ class KernelCache(NullCache):
             _say_no_place(error)
             return None
         digest, reduced = content[:_DIGEST], content[_DIGEST:]
-        if hashlib.sha256(reduced).digest() != digest:  # a disk has damaged it
+        if path is None or _digest(path, reduced) != digest:  # damaged, or another kernel's
             return None
+        if b"_numba_hashsecret_" in reduced:
+            importlib.import_module("numba.cpython.hashing")
         *parts, kept = pickle.loads(reduced)  # noqa: S301
+        if not all(map(_is_free, kept)):
+            return None
         environments = [_environment(*each) for each in kept]
+        parts[2] = _environment(*parts[2])
         (name, kind, code), *rest = parts
         if kind != "bitcode":
             rebuilt: Any = CompileResult._rebuild  # noqa: SLF001
@@ -320,11 +326,11 @@ class KernelCache(NullCache):
         if path is None or not path.parent.is_dir() or data.library.has_dynamic_globals:
             return
         *parts, environments = data._reduce()  # noqa: SLF001
-        kept = [each.__reduce__()[1] for each in environments]
-        reduced = serialize.dumps((*parts, kept))
+        parts[2], *kept = (each.__reduce__()[1] for each in (parts[2], *environments))
+        reduced = serialize.dumps((*parts, [parts[2], *kept]))
         try:
             with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as made:
-                made.write(hashlib.sha256(reduced).digest() + reduced)
+                made.write(_digest(path, reduced) + reduced)
             Path(made.name).replace(path)
         except OSError as error:
             _say_no_place(error)
@@ -341,10 +347,24 @@ class KernelCache(NullCache):
         return place and place / f"{self.owner.py_func.__name__}-{digest[:32]}.kernel"
 
 
-def _environment(module: str, constants: list[Any], name: str) -> Environment:
-    """Return what a kept function has for its errors, without an import of numba's modules.
+def _digest(path: Path, content: bytes) -> bytes:
+    return hashlib.sha256(path.name.encode() + content).digest()
 
-    Those take half a second, and nothing reads their globals.
+
+def _is_free(kept: tuple[str, list[Any], str]) -> bool:
+    """Return whether no other function of this process has the name of a kept environment.
+
+    Those of a factory may, if they were compiled in several processes.
+    """
+    _, constants, name = kept
+    known = lookup_environment(name)
+    return known is None or list(map(repr, known.consts)) == list(map(repr, constants))
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Environment:
+    """Return the constants with which a kept function makes Python's objects: errors and results.
+
+    No module of numba is imported for it: that takes half a second, and nothing reads its globals.
     """
     known: Environment | None = lookup_environment(name)
     if known is not None:

@@ -8,5 +8,5 @@ from contextlib import AbstractContextManager, nullcontext
 beginning: list[Callable[[], object]] = []
 """What is called when this process compiles its first kernel."""
 
-measured: Callable[[], AbstractContextManager[object]] = nullcontext
-"""What a kernel is compiled or loaded within, and perhaps further ones in it."""
+measuring: Callable[[], AbstractContextManager[object]] = nullcontext
+"""Its context managers, nested, count the time in which kernels are compiled or loaded."""

@@ -126,7 +126,8 @@ def expected(suite: Suite, out: Path) -> list[Job]:
     try:
         table = read_table(out / TABLE)
     except LeaseboardError:
-        say(f"{out / TABLE} cannot be read: it is written again from the jobs' results", err=True)
+        said = "cannot be read: the run writes it again, from the results of its jobs"
+        say(f"leaseboard: {out / TABLE} {said}", err=True)
         return jobs
     if not {"status", "name", "data", "repetition"} <= set(table):  # of another version
         return jobs

@@ -94,8 +94,7 @@ def race(
     from leaseboard.tasks.jobs.job import Job
 
     use_conf(conf)
-    if tracking_uri is not None and not (track or register):
-        raise UsageError("--tracking-uri alone records nothing: add --track or --register NAME")
+    _check_store(tracking_uri, records=track or bool(register))
     if budget is not None and not 0 < budget < math.inf:
         raise UsageError(
             f"--budget {budget:g} must be a number above 0: name how many units to spend"
@@ -168,6 +167,15 @@ def race(
     codes = {"ok": 0, "skipped": 3}
     ended = [codes.get(result.status, 2) for *_, result in raced]
     return 2 if 2 in ended else min(ended)
+
+
+def _check_store(tracking_uri: str | None, *, records: bool) -> None:
+    from leaseboard.tasks.track.store import check_address
+
+    if records:
+        check_address(paths.tracking_uri(tracking_uri))
+    elif tracking_uri is not None:
+        raise UsageError("--tracking-uri alone records nothing: add --track or --register NAME")
 
 
 def _show(shown: Activity, event: Event) -> None:

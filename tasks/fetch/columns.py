@@ -194,9 +194,9 @@ def refuse_few_words(column: pd.Series) -> None:
             shown = ", ".join(f"{texts.iloc[row]!r} in row {row + 1}" for row in rows[:SHOWN])
             raise DataError(
                 f"column {column.name!r} holds {what} in {present.sum() - len(rows)} rows, and"
-                f" texts in {len(rows)}: {shown}: correct them, or leave them empty (or their rows"
-                f" out, if a model learns them); categories that look like {what} are read from a"
-                " parquet file, as its type category"
+                f" texts in {len(rows)}: {shown}: correct them, or leave them empty, or if a model"
+                f" learns this column, remove their rows; categories that look like {what} are"
+                " read from a parquet file, as its type category"
             )
 
 

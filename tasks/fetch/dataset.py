@@ -155,7 +155,7 @@ def _target(
     if missing := int(target.isna().sum()):
         raise DataError(
             f"{text}: target {target.name!r} is missing (NaN) in {missing} of {len(target)} rows: "
-            "drop those rows with the option missing_target=drop of the data, after a ?"
+            "drop those rows by an option of the data, as in file.csv?missing_target=drop"
         )
     task = options.task or declared or infer_task(target)
     if (threshold := options.threshold) is not None:

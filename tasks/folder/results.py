@@ -234,10 +234,13 @@ def read_table(path: Path) -> pd.DataFrame:
     from pyarrow import ArrowException
 
     try:
-        return pd.read_parquet(path)
-    except (ArrowException, OSError) as error:
+        table = pd.read_parquet(path)
+    except (ArrowException, OSError, ValueError, LookupError, TypeError) as error:
         first = str(error).partition("\n")[0].rstrip(".")
         raise LeaseboardError(f"{path} cannot be read ({first}): {_RUN_AGAIN}") from error
+    if "key" not in table:
+        raise LeaseboardError(f"{path} is not ours (no 'key'): {_RUN_AGAIN}")
+    return table
 
 
 def rows(out: Path) -> tuple[list[Result], list[Damage]]:

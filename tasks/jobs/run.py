@@ -46,6 +46,7 @@ from leaseboard.tasks.keys.versions import code_version, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import all_seconds, working_seconds
 from leaseboard.tasks.machine.failpoints import reach
+from leaseboard.tasks.machine.kernel_time import compile_seconds
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
@@ -118,6 +119,9 @@ def run_job(
         The champion's model, None if the algorithm has none.
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
+    # Before any of its code is imported, which could change both.
+    trusted = not is_untrusted(job)
+    clock = working_seconds if trusted else all_seconds
     setup = perf_counter()
     dataset = prepared.dataset(job) if prepared else loading.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
@@ -129,9 +133,11 @@ def run_job(
         raise SkipError(f"{job.name or job.algorithm} {why}")
     guard = Guard(env)
     algorithm.prepare(guard.view)
-    setup_seconds = perf_counter() - setup
-    clock = all_seconds if is_untrusted(job) else working_seconds
-    compiled = all_seconds()[1] - clock()[1]
+    prepared_in, (_, compiled) = perf_counter() - setup, compile_seconds()
+
+    def setup_seconds() -> float:
+        return prepared_in + (compile_seconds()[1] - compiled if trusted else 0.0)
+
     version, identity = identify(job, algorithm.environment)
     options = environments.check_options(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
@@ -147,7 +153,6 @@ def run_job(
         source=dataset.source,
         licence=dataset.licence,
         data_facts=dataset.facts,
-        setup_seconds=setup_seconds,
         environment=algorithm.environment,
         oracle_baseline=algorithm.oracle_baseline,
         baseline=algorithm.baseline,
@@ -169,7 +174,10 @@ def run_job(
                 clock,
             )
         except DivergedError as error:
-            return made(status="diverged", reason=discreet(str(error))), None
+            seconds = setup_seconds()
+            return made(
+                setup_seconds=seconds, status="diverged", reason=discreet(str(error))
+            ), None
         except BaseException:
             if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
                 log(Measured(at=env.at, value=env.score().value))
@@ -178,8 +186,7 @@ def run_job(
     reach("run.after-log")
     own = {name: value for name, value in finished.metrics.items() if name != job.metric}
     guard.verify(replace(finished, metrics=own))
-    setup_seconds += all_seconds()[1] - clock()[1] - compiled  # of kernels compiled while it ran
-    result = made(setup_seconds=setup_seconds, **_fields(auditor, env, *spent))
+    result = made(setup_seconds=setup_seconds(), **_fields(auditor, env, *spent))
     return result, model if result.status == "ok" else None
 
 

@@ -11,7 +11,7 @@ from leaseboard.algorithms.reference.naive import best_baseline
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.job import Job, Result
-from leaseboard.tasks.machine.clocks import cpu_seconds
+from leaseboard.tasks.machine.clocks import working_seconds
 
 
 class SkillScore(NamedTuple):
@@ -56,9 +56,9 @@ def with_skill(
     same = (result.environment, result.environment_options)
     known = {r.algorithm: r.metrics for r in ran
              if r.status == "ok" and (r.environment, r.environment_options) == same}  # fmt: skip
-    before = cpu_seconds()
+    before, _ = working_seconds()
     best = best_baseline(env, known) if baselines and result.complete else None
-    taken = cpu_seconds() - before
+    taken = working_seconds()[0] - before
     if best is None or not best[1]:
         return SkillScore(result, "", of_log, taken)
     skill = skill_over([best[1]], loss)

@@ -2,38 +2,46 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter, thread_time
 
 from leaseboard.algorithms import hooks
 
-_spent = [0.0, 0.0]
-_begun: list[float] = []
+_state: tuple[float, float, float | None, int] = (0.0, 0.0, None, 0)
+"""CPU and wall seconds, when the present block began, and its process: a fork has left it."""
 
 
 def compile_seconds() -> tuple[float, float]:
-    """Return the CPU and wall seconds so far; the wall seconds are those of what runs now, too."""
-    cpu, wall = _spent
-    return cpu, wall + sum(perf_counter() - each for each in _begun[:1])
+    """Return the CPU and wall seconds so far; the wall seconds are those of what runs now, too.
+
+    They are of all threads: what works in one while another compiles is not told apart.
+    """
+    cpu, wall, begun, process = _state
+    if begun is not None and process == os.getpid():
+        wall += perf_counter() - begun
+    return cpu, wall
 
 
 @contextmanager
-def measured() -> Iterator[None]:
-    """Count the block, which compiles or loads a kernel, and perhaps further ones in it.
+def measuring() -> Iterator[None]:
+    """Count the time of the block, which compiles or loads a kernel, and perhaps others in it.
 
     The caller has numba's lock, so no two threads are here at the same time.
     """
-    if _begun:
+    global _state  # noqa: PLW0603  (one assignment, so readers in other threads see all of it)
+    cpu, wall, begun, process = _state
+    if begun is not None and process == os.getpid():
         yield
         return
-    cpu, wall = thread_time(), perf_counter()
-    _begun.append(wall)
+    cpu_before, wall_before = thread_time(), perf_counter()
     try:
+        _state = cpu, wall, wall_before, os.getpid()
         yield
     finally:
-        _spent[:] = _spent[0] + thread_time() - cpu, _spent[1] + perf_counter() - wall
-        _begun.clear()
+        now = cpu + thread_time() - cpu_before, wall + perf_counter() - wall_before
+        _state = *now, None, 0
 
 
-hooks.measured = measured
+hooks.measuring = measuring

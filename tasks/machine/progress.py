@@ -24,8 +24,6 @@ EVERY = 10.0
 """Seconds from one line of progress to the next."""
 REDRAWN = 0.2
 """Seconds from one state of a bar to the next."""
-LOOKED = 0.5
-"""Seconds after which it is seen at the latest that some of the work is done."""
 _MINUTES = 100
 """Seconds from which on a time is in minutes."""
 
@@ -53,7 +51,6 @@ class Activity:
     def __post_init__(self) -> None:
         self.began, self.before = time.monotonic(), self.at
         self._compiled = kernel_time.compile_seconds()[1]
-        self._first: tuple[float, float] | None = None
 
     def __enter__(self) -> Self:
         _activities.append(self)
@@ -67,11 +64,6 @@ class Activity:
         """How much is done."""
         return self.done() if callable(self.done) else self.done
 
-    def look(self) -> None:
-        """Remember when the first of it was done: how long that took tells nothing of the rest."""
-        if self._first is None and self.at > self.before:
-            self._first = self._worked(), self.at
-
     def _worked(self) -> float:
         """Return the seconds since it began in which no kernel was compiled."""
         return time.monotonic() - self.began - (kernel_time.compile_seconds()[1] - self._compiled)
@@ -83,10 +75,9 @@ class Activity:
             return f"{self.what}: working for {_shown(taken)}"
         of = "" if self.total is None else f" of {self.total:.6g}"
         line = f"{self.what}: {f'{done:.6g}{of} {self.unit}'.rstrip()} in {_shown(taken)}"
-        since, before = self._first or (0.0, self.before)
-        if self.total is None or done <= before:
+        if self.total is None or done <= self.before:
             return line
-        left = (self._worked() - since) * max(self.total - done, 0) / (done - before)
+        left = self._worked() * max(self.total - done, 0) / (done - self.before)
         return f"{line}, about {_shown(left)} left"
 
 
@@ -133,9 +124,7 @@ def watched(what: str, *, as_bar: bool) -> Iterator[None]:
 def _write(over: threading.Event) -> None:
     pause = patience = PATIENCE
     with suppress(OSError, ValueError):  # no one reads it: the command finds that out itself
-        while not over.wait(min(pause, LOOKED)):
-            for work in _activities[-1:]:
-                work.look()
+        while not over.wait(pause):
             pause = patience - (time.monotonic() - _spoken[0])
             if pause <= 0 and _activities:
                 with drawing:

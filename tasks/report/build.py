@@ -97,24 +97,29 @@ def build(
 
 def refresh(out: Path, suite: Suite | None, found: Compared) -> Path:
     """Build the page, unless it is there and would come out the same."""
-    if not is_current(out, suite):
+    if not current(out, suite):
         return build(out, suite, found)
     _store(out, suite)
     return out / PAGE
 
 
-def is_current(out: Path, suite: Suite | None) -> bool:
-    """Return whether page and diagnostics are there, unchanged, and would come out the same."""
+def current(out: Path, suite: Suite | None) -> str:
+    """Return the fingerprint of page and diagnostics; empty unless they would come out the same.
+
+    It is empty, too, if one of them is absent or was changed.
+    """
     try:
         page, rows = (out / PAGE).read_bytes(), (out / DIAGNOSTICS).read_bytes()
     except OSError:
-        return False
+        return ""
     content, _, seal = page.rpartition(_SEAL)
-    return fingerprint(out, suite).encode() in content[:_HEAD] and seal == _seal(content, rows)
+    made_from = fingerprint(out, suite)
+    is_ours = made_from.encode() in content[:_HEAD] and seal == _seal(content, rows)
+    return made_from if is_ours else ""
 
 
-def _seal(page: bytes, diagnostics: bytes) -> bytes:
-    return f"{hashlib.sha256(page + diagnostics).hexdigest()} -->\n".encode()
+def _seal(*contents: bytes) -> bytes:
+    return f"{hashlib.sha256(b''.join(contents)).hexdigest()} -->\n".encode()
 
 
 def draw(out: Path, found: Compared) -> Path:
@@ -123,8 +128,10 @@ def draw(out: Path, found: Compared) -> Path:
     code = Path(pictures.__file__).read_bytes()  # other code draws other pictures of one page
     of = hashlib.sha256(page.read_bytes() + code).hexdigest() if page.is_file() else "no page"
     head = f"<!-- of {of} -->".encode()
-    if not (page.is_file() and file.is_file() and file.read_bytes().startswith(head)):
-        write_atomically(file, head + pictures.figures(found).encode())
+    content, _, seal = file.read_bytes().rpartition(_SEAL) if file.is_file() else (b"",) * 3
+    if not (page.is_file() and content.startswith(head) and seal == _seal(content)):
+        content = head + pictures.figures(found).encode()
+        write_atomically(file, content + _SEAL + _seal(content))
     return file
 
 
@@ -180,8 +187,8 @@ _CODE = Path(__file__).resolve().parents[2]
 _SUFFIXES = {".py", ".html", ".css", ".js", ".yaml"}
 _HEAD = 4096
 """The fingerprint is among the first bytes of a page."""
-_SEAL = b"\n<!-- this page and its diagnostics: "
-"""What is before the digest by which a change of either is noticed."""
+_SEAL = b"\n<!-- sealed: "
+"""What is before the digest by which a change of a page, or of its diagnostics, is noticed."""
 
 
 def fingerprint(out: Path, suite: Suite | None) -> str:

@@ -168,7 +168,7 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
 
     To record them again would change nothing. Artifacts must be in a folder, to be looked for.
     """
-    from leaseboard.tasks.report.build import PAGE, fingerprint, is_current
+    from leaseboard.tasks.report.build import PAGE, current
 
     file, root = out / RECORDED, artifact_root(uri)
     if not (file.is_file() and root.startswith("file:")):
@@ -179,7 +179,7 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
         run_id = place.report.split("/")[-3]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None  # not written by `record`
-    if made_of != fingerprint(out, suite) or not is_current(out, suite):
+    if made_of != current(out, suite):
         return None
     attached = Path(unquote(urlsplit(root).path)).glob(f"*/{run_id}/artifacts/{PAGE}")
     written = all(str(part).startswith("#/experiments/") for part in place)

@@ -52,7 +52,8 @@ def open_store(uri: str) -> MlflowClient:
 def check_address(uri: str) -> None:
     """Raise TrackingError for an address that cannot be read, without its secrets."""
     named = f"the address of the MLflow store {redacted(uri)}"
-    if uri.startswith("sqlite:"):
+    scheme = uri.partition(":")[0].lower()
+    if scheme.startswith("sqlite"):
         if "?" in uri:
             raise TrackingError(
                 f"{named} has a ?, after which MLflow reads options: name a file without one, such"
@@ -64,15 +65,15 @@ def check_address(uri: str) -> None:
 
     try:
         parts = urlsplit(uri)
-        if parts.scheme in {"http", "https"}:
+        if scheme in {"http", "https"}:
             _ = parts.port  # a ValueError unless it is a number
         elif "://" in uri:
             make_url(uri)
     except (ValueError, ArgumentError):
         # Not `from error`: its text is the address.
         raise TrackingError(
-            f"{named} cannot be read: write signs of a password such as [ / ? # @ in percent form,"
-            " [ as %5B"
+            f"{named} cannot be read: a port is a number up to 65535, and signs of a password such"
+            " as [ / ? # @ are in percent form, [ as %5B"
         ) from None
 
 

@@ -51,6 +51,7 @@ for value in (20.0, -20.0):
         caller.call(numpy.full(2, value))
     except ValueError as error:
         print(*error.args)
+print(*sorted({"numba.np.arrayobj", "numba.cpython.hashing"} & {*sys.modules}))
 print(*caller.call.stats.cache_misses.values(), *callee.answer.stats.cache_misses.values())
 """
 
@@ -83,8 +84,9 @@ class Project:
 
     def ended(self, process):
         out, said = process.communicate()
-        values, *errors, misses = out.splitlines()
+        values, *errors, read, misses = out.splitlines()
         assert errors == ["more than 20.0", "less than -10"]
+        assert bool(read) is bool(misses)  # what only a compiler needs, a kept kernel does not
         (value,) = set(values.split())
         return float(value), misses, said
 
@@ -115,6 +117,11 @@ def test_a_damaged_file_is_compiled_again_and_a_folder_that_cannot_be_is_said(pr
     for path in (project.cache / "kernels").iterdir():
         path.write_bytes(path.read_bytes()[:-1])
     assert project.run()[:2] == (5.0, "1 1")
+    one, other = (project.cache / "kernels").iterdir()
+    content = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(content)
+    assert project.run()[:2] == (5.0, "1 1")
     project.cache /= "a file"
     project.cache.touch()
     value, misses, said = project.run()
@@ -123,6 +130,69 @@ def test_a_damaged_file_is_compiled_again_and_a_folder_that_cannot_be_is_said(pr
     assert why.startswith("leaseboard: each process compiles its kernels again: ")
     assert why.endswith(": set LEASEBOARD_CACHE to a folder that can be written\n")
     assert line == LINE
+
+
+NUMBAS = """
+import numpy
+from leaseboard.algorithms.compilation import compiled
+
+@compiled
+def shaped(values, n):
+    return values.reshape(n, 2).sum()
+
+@compiled
+def looked_up(name):
+    return {"a": 1.0, "b": 2.0}[name] + 0.0 * (hash(name) % 3)
+
+for call in (lambda: shaped(numpy.ones(4), 2), lambda: shaped(numpy.ones(4), 3),
+             lambda: looked_up("b"), lambda: looked_up("c")):
+    try:
+        print(call())
+    except (ValueError, KeyError) as error:
+        print(type(error).__name__)
+print(*shaped.stats.cache_misses.values(), *looked_up.stats.cache_misses.values())
+"""
+
+
+def test_numba_s_own_errors_and_hashes_work_in_kept_kernels(tmp_path):
+    (tmp_path / "numbas.py").write_text(NUMBAS)
+    found = []
+    for _ in range(2):
+        made = subprocess.run(
+            [sys.executable, "numbas.py"], cwd=tmp_path, check=True, capture_output=True,
+            text=True,
+            env=os.environ | {"LEASEBOARD_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        found.append(made.stdout.splitlines())
+    assert found[0][:-1] == found[1][:-1] == ["4.0", "ValueError", "2.0", "KeyError"]
+    assert (found[0][-1], found[1][-1]) == ("1 1", "")
+
+
+FACTORY = """
+import sys
+import numpy
+from leaseboard.algorithms.compilation import compiled
+
+def make(kind):
+    @compiled
+    def filled(value):
+        return numpy.full(3, value).astype(kind)
+    return filled
+
+for kind in sys.argv[1:]:
+    print(make(getattr(numpy, kind))(2.0).dtype)
+"""
+
+
+def test_kernels_of_a_factory_that_several_processes_compiled_stay_apart(tmp_path):
+    (tmp_path / "factory.py").write_text(FACTORY)
+    for kinds in (["int64"], ["int32"], ["int64", "int32", "int64"]):
+        made = subprocess.run(
+            [sys.executable, "factory.py", *kinds], cwd=tmp_path, check=True,
+            capture_output=True, text=True,
+            env=os.environ | {"LEASEBOARD_CACHE": str(tmp_path), "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert made.stdout.split() == kinds
 
 
 @compiled

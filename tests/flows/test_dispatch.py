@@ -3,6 +3,7 @@
 import sys
 from contextlib import contextmanager
 
+import pandas as pd
 import pytest
 
 from leaseboard.flows import dispatch
@@ -37,16 +38,26 @@ def test_an_address_that_cannot_be_read_is_refused_before_jobs_run(address, tmp_
     assert not (tmp_path / "out" / "jobs").exists()
 
 
-def test_a_damaged_table_is_written_again(tmp_path, capsys):
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda _: b"PAR1 and no more",
+        lambda _: b"",
+        lambda _: pd.DataFrame({"a": [1]}).to_parquet(),
+        lambda whole: whole.replace(b"\x03key", b"\x03\xffey"),
+    ],
+)
+def test_a_damaged_table_is_written_again(damaged, tmp_path, capsys):
     suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=["vanilla"])
     options = RunOptions(1, local=True, tracking_uri=f"sqlite:///{tmp_path / 'store.db'}")
     first = dispatch.execute(suite, tmp_path / "out", options).results
-    (tmp_path / "out" / TABLE).write_bytes(b"PAR1 and no more")
+    path = tmp_path / "out" / TABLE
+    path.write_bytes(damaged(path.read_bytes()))
     capsys.readouterr()
     again = dispatch.execute(suite, tmp_path / "out", options).results
     assert [(each.key, each.started) for each in again] == [(x.key, x.started) for x in first]
     assert read_table(tmp_path / "out" / TABLE)["key"].tolist() == [x.key for x in again]
-    assert "is written again from the jobs' results" in capsys.readouterr().err
+    assert "cannot be read: the run writes it again" in capsys.readouterr().err
 
 
 def test_the_store_is_there_when_a_server_has_started(tmp_path):

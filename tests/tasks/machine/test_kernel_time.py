@@ -7,7 +7,7 @@ import numpy as np
 from leaseboard.algorithms import compilation
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.tasks.machine.clocks import working_seconds
-from leaseboard.tasks.machine.kernel_time import compile_seconds, measured
+from leaseboard.tasks.machine.kernel_time import compile_seconds, measuring
 
 
 def test_a_kernel_s_first_call_costs_no_working_time(monkeypatch, tmp_path):
@@ -34,7 +34,7 @@ def test_a_kernel_s_first_call_costs_no_working_time(monkeypatch, tmp_path):
 
 def test_what_is_within_is_counted_once_and_while_it_lasts():
     cpu, wall = compile_seconds()
-    with measured(), measured():
+    with measuring(), measuring():
         time.sleep(0.1)
         assert compile_seconds()[1] - wall >= 0.1
         assert compile_seconds()[0] == cpu

@@ -249,14 +249,18 @@ def test_a_speed_suite_shows_what_a_unit_costs(run_folder, suite):
     assert "CPU time of a unit" in reader.words
 
 
-def test_the_still_pictures_are_drawn_once_for_a_page(built, monkeypatch):
-    found, drawn = compared(as_frame(shown_at(built))), []
+def test_the_still_pictures_are_drawn_once_for_a_page(built_folder, monkeypatch):
+    found, drawn = compared(as_frame(shown_at(built_folder))), []
     monkeypatch.setattr(pictures, "figures", lambda _: drawn.append(1) or "<!doctype html>")
     for _ in range(2):
-        file = build.draw(built, found)
+        file = build.draw(built_folder, found)
     assert len(drawn) == 1
-    assert file.read_text().endswith("--><!doctype html>")
-    with (built / "report.html").open("a") as page:
+    drawn_then = file.read_text()
+    assert "--><!doctype html>\n<!--" in drawn_then
+    file.write_text(drawn_then.replace("html", "text"))
+    build.draw(built_folder, found)
+    assert (len(drawn), file.read_text()) == (2, drawn_then)
+    with (built_folder / "report.html").open("a") as page:
         page.write("<!-- another -->")
-    build.draw(built, found)
-    assert len(drawn) == 2
+    build.draw(built_folder, found)
+    assert len(drawn) == 3
