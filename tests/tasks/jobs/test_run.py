@@ -13,8 +13,10 @@ from leaseboard.algorithms.log_format import read_log, to_json
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.folder.event_logs import rows_reached
+from leaseboard.tasks.jobs import run
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, route_settings, run_job
+from leaseboard.tasks.machine.clocks import all_seconds
 from tests.algorithms import cheats
 
 JOB = Job("vanilla", "synthetic:fried?rows=500&seed=0", seed=3, environment_seed=3)
@@ -49,6 +51,23 @@ def test_a_job_gives_a_result_and_its_log(tmp_path):
     assert result.units == 500
     assert result.champion == {"interactions": [], "learning_rate": 0.5}
     assert model is not None
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "clock"),
+    [("vanilla", "working_seconds"), (f"{cheats.__file__}:Honest", "all_seconds")],
+)
+def test_what_compiles_is_set_up_but_in_a_job_of_a_users_code(
+    tmp_path, monkeypatch, algorithm, clock
+):
+    asked, compiled = set(), iter([0.0, 1e6])
+    for name in ("working_seconds", "all_seconds"):
+        monkeypatch.setattr(run, name, lambda name=name: asked.add(name) or all_seconds())
+    monkeypatch.setattr(run, "compile_seconds", lambda: (0.0, next(compiled)))
+    result, _ = run_job(Job(algorithm, "synthetic:fried?rows=60", 0, 0), tmp_path)
+
+    assert asked == {clock}
+    assert (result.setup_seconds >= 1e6) is (clock == "working_seconds")
 
 
 def test_a_framework_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):
