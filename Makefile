@@ -60,7 +60,7 @@ install: $(STAMP)
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; (3, 11) <= v < (3, 14) or sys.exit(f"Leaseboard needs Python 3.11, 3.12 or 3.13; $(PYTHON) is {v.major}.{v.minor}. Name another: make PYTHON=python3.11")'
 	$(PYTHON) -m venv $(VENV)
-	@echo "installing some 200 packages, which takes one to four minutes"
+	@echo "installing some 200 packages, which takes some minutes"
 	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements.lock
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $(STAMP)
