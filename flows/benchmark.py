@@ -85,7 +85,7 @@ def plan_jobs(suite: Suite, out: Path, digest: Callable[[str], str]) -> list[Pla
     def earlier(key: str) -> Result | None:
         seen = results.look(results.job_folder(out, key), key, whole_log=True)
         if isinstance(seen, results.Damage):
-            found[key] = replace(seen, fix="a run does its job again")
+            found[key] = replace(seen, fix="its job is not done; a run does it again")
             return None
         return seen if seen is not None and seen.status == "ok" else None
 
