@@ -277,7 +277,7 @@ class KernelCache(NullCache):
                 Path(lock.name).unlink(missing_ok=True)
 
     def _lock(self, path: Path) -> IO[str] | None:
-        """Return an open file that processes that compile the same lock; None without a place."""
+        """Return the open lock file of a specialisation; None if it cannot be written."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             return path.with_suffix(".lock").open("w")
@@ -309,8 +309,8 @@ class KernelCache(NullCache):
         parts[2] = _environment(*parts[2])
         (name, kind, code), *rest = parts
         if kind != "bitcode":
-            rebuilt: Any = CompileResult._rebuild  # noqa: SLF001
-            return rebuilt(target_context, *parts, environments)
+            rebuild: Any = CompileResult._rebuild  # noqa: SLF001
+            return rebuild(target_context, *parts, environments)
         fndesc, environment, signature, _, lifted, _, reload_init = rest
         library = _new_bitcode(target_context, name)
         library.restore(llvmlite.binding.parse_bitcode(code), reload_init)
@@ -325,6 +325,7 @@ class KernelCache(NullCache):
         path = self._path(sig)
         if path is None or not path.parent.is_dir() or data.library.has_dynamic_globals:
             return
+        # The third part is the kernel's own environment; the last, those of what is within it.
         *parts, environments = data._reduce()  # noqa: SLF001
         parts[2], *kept = (each.__reduce__()[1] for each in (parts[2], *environments))
         reduced = serialize.dumps((*parts, [parts[2], *kept]))

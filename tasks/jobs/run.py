@@ -174,10 +174,8 @@ def run_job(
                 clock,
             )
         except DivergedError as error:
-            seconds = setup_seconds()
-            return made(
-                setup_seconds=seconds, status="diverged", reason=discreet(str(error))
-            ), None
+            reason = discreet(str(error))
+            return made(setup_seconds=setup_seconds(), status="diverged", reason=reason), None
         except BaseException:
             if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
                 log(Measured(at=env.at, value=env.score().value))

@@ -1,4 +1,4 @@
-"""Time in which this process compiles or loads kernels: it is told apart from what they do."""
+"""Time in which this process compiles or loads kernels, counted apart from what they do."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _state: tuple[float, float, float | None, int] = (0.0, 0.0, None, 0)
 def compile_seconds() -> tuple[float, float]:
     """Return the CPU and wall seconds so far; the wall seconds are those of what runs now, too.
 
-    They are of all threads: what works in one while another compiles is not told apart.
+    They are of all threads: work of one while another compiles is counted as compiling.
     """
     cpu, wall, begun, process = _state
     if begun is not None and process == os.getpid():
