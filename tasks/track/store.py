@@ -148,7 +148,8 @@ def compact(uri: str) -> None:
 def state_of(uri: str) -> str:
     """Return what each later change of a SQLite store changes; empty if another process uses it.
 
-    It is empty for all other stores, too: they cannot be asked cheaply.
+    It is empty for all other stores, too: they cannot be asked cheaply. A copy that keeps the time
+    of its file is in the same state.
     """
     if not uri.startswith(SQLITE):
         return ""
@@ -160,7 +161,7 @@ def state_of(uri: str) -> str:
         status = path.stat()
     except (OSError, sqlite3.Error):
         return ""
-    return "" if busy else f"{status.st_ino} {status.st_size} {status.st_mtime_ns}"
+    return "" if busy else f"{status.st_size} {status.st_mtime_ns}"
 
 
 @contextmanager

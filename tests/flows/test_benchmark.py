@@ -158,7 +158,12 @@ def test_a_store_in_use_is_in_no_known_state(tmp_path):
     path = tmp_path / "store.db"
     ensure_store(f"sqlite:///{path}")
     assert state_of(f"sqlite:///{path}")
-    assert state_of(f"sqlite:///{path}") == state_of(f"sqlite:///{path}")
+    copy = shutil.copy2(path, tmp_path / "copy.db")
+    assert (
+        state_of(f"sqlite:///{path}")
+        == state_of(f"sqlite:///{path}")
+        == state_of(f"sqlite:///{copy}")
+    )
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         other.execute("CREATE TABLE more (x)")
