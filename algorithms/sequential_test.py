@@ -77,7 +77,7 @@ earlier rows weigh in A_t.
 
 Notes
 -----
-Departures from [1]_, Theorems 2 and 3 (which are in `benchmarks.bernstein`):
+Departures from [1]_, Theorems 2 and 3:
 
 - Bets in place of their exponential bounds: log(1 + λx) >= λx - ψ_E(λ) x² for λ|x| < 1, so that
   the capital is larger for the same λ. The mixture is a sum over halves of the largest bet in

@@ -17,8 +17,7 @@ for every kind of losses, and for the last labels of every DATA as predictions,
 
 It exits with 1 if `SequentialTest` promotes in more than 5 % of the comparisons of equal
 predictors, or needs more than twice the labels. The other tests get what `SequentialTest` has to
-learn: a clip that is hardly ever exceeded, and the published one the variance at which it is to be
-tightest.
+learn: a clip that is hardly ever exceeded.
 """
 
 from __future__ import annotations
@@ -32,7 +31,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.bernstein import EmpiricalBernstein, best_rho
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.fetch import loading
@@ -118,18 +116,16 @@ TURNED = ("squared, unrelated", "0/1, near")
 
 @dataclass(frozen=True, slots=True)
 class Foreknown:
-    """Inputs of other tests: a clip, and labels and variance of a fixed test."""
+    """Inputs of other tests: a clip, and the labels of a fixed test."""
 
     clip: float
     labels: float
-    variance: float
 
 
 def known(differences: Doubles) -> Foreknown:
     """Return the moments of many differences where the challenger is better."""
-    variance = float(differences.var())
-    labels = DEVIATIONS**2 * variance / float(differences.mean()) ** 2
-    return Foreknown(float(np.quantile(np.abs(differences), 0.9999)), labels, variance)
+    labels = DEVIATIONS**2 * float(differences.var()) / float(differences.mean()) ** 2
+    return Foreknown(float(np.quantile(np.abs(differences), 0.9999)), labels)
 
 
 def by_test(differences: Doubles, reported: Foreknown) -> int | None:
@@ -147,18 +143,6 @@ def by_test(differences: Doubles, reported: Foreknown) -> int | None:
     return None
 
 
-def by_publication(differences: Doubles, reported: Foreknown) -> int | None:
-    """Test as in Choe and Ramdas, Theorem 3, tuned for the labels of the fixed-size test."""
-    state = EmpiricalBernstein(
-        bound=reported.clip, rho=best_rho(reported.labels * reported.variance, ALPHA)
-    )
-    for begin, rows in _pieces(np.clip(differences, -reported.clip, reported.clip)):
-        if found := _first(state.log_e(rows)[1:] >= -math.log(ALPHA)):
-            return begin + found
-        state = state.update_many(rows)
-    return None
-
-
 def by_agrapa(differences: Doubles, reported: Foreknown) -> int | None:
     """Test as in Waudby-Smith and Ramdas, section 5.3: mean over second moment of the past."""
     return _first(_agrapa(differences / reported.clip) >= -math.log(ALPHA))
@@ -171,7 +155,6 @@ def by_newton(differences: Doubles, reported: Foreknown) -> int | None:
 
 TESTS = {
     "SequentialTest": by_test,
-    "published": by_publication,
     "aGRAPA": by_agrapa,
     "Newton": by_newton,
 }
@@ -295,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shares = promoted(draw, moments[name], given.comparisons)
         missed |= shares["SequentialTest"] > ALPHA
         print(f"{name:32}" + "".join(f"{share:14.3f}" for share in shares.values()), flush=True)
-    shares = promoted(reversal, Foreknown(2.0, LOOKS, 0.4), given.comparisons)
+    shares = promoted(reversal, Foreknown(2.0, LOOKS), given.comparisons)
     missed |= shares["SequentialTest"] > ALPHA
     print(f"{'reversal':32}" + "".join(f"{share:14.3f}" for share in shares.values()))
     print(f"{'labels over fixed-size':24}{'fixed':>8}" + " median (80 %)" * len(TESTS))

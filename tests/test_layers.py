@@ -12,8 +12,8 @@ from importlinter.cli import lint_imports
 ROOT = Path(__file__).resolve().parents[1]
 BREACHES = {
     "algorithms/base.py": ("import leaseboard.tasks.steps", "import time", "import leaseboard"),
-    "tasks/jobs.py": ("import leaseboard.flows.cli", "import prefect", "import benchmarks.gate"),
-    "flows/cli.py": ("import benchmarks.gate", "from leaseboard import __doc__"),
+    "tasks/jobs.py": ("import leaseboard.flows.cli", "import prefect", "import benchmarks.drill"),
+    "flows/cli.py": ("import benchmarks.drill", "from leaseboard import __doc__"),
     "__init__.py": ("from leaseboard.flows import cli",),
 }
 
@@ -34,7 +34,7 @@ def test_contracts_hold():
 def small(tmp_path, monkeypatch):
     """Return a tree of the same layers with a module each, imported in the place of ours."""
     modules = ("algorithms/checks", "algorithms/base", "tasks/jobs", "tasks/steps/prefect_tasks")
-    for module in (*modules, "flows/cli", "__main__", "../benchmarks/gate"):
+    for module in (*modules, "flows/cli", "__main__", "../benchmarks/drill"):
         path = tmp_path / "leaseboard" / f"{module}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()

@@ -64,8 +64,7 @@ What remains is the upper bound of the best one: what it does on samples must sh
 in full. Not seen are a learner whose gains begin only beyond some size although it beats the
 constant before, which looks like one that has no more to learn; one that gets worse at first and
 better than before at the end; and rises that get larger. Such a one may be dropped although it
-is the best, and no full training of another shows it. `benchmarks.fitness` counts how often the
-rules were not enough.
+is the best, and no full training of another shows it.
 """
 
 import math

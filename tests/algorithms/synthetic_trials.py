@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 
-from benchmarks.simulation import Arms
 from leaseboard.algorithms.environments.pulls import Trial, Trials
 from leaseboard.algorithms.seeds import generator
+from tests.simulation import Arms
 
 
 class SyntheticTrials(Trials):

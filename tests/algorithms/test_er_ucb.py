@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.simulation import SEVEN_GAUSSIANS, GaussianArms, simulate
 from leaseboard.algorithms.er_ucb import ErUcb, ErUcbAuto, exploitation, exploration
 from leaseboard.algorithms.policies.policy import Problem
+from tests.simulation import SEVEN_GAUSSIANS, GaussianArms, simulate
 
 RNG = np.random.default_rng(0)
 

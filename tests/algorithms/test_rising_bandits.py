@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from benchmarks.simulation import RisingArms, simulate
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.events import BoundsUpdated, Eliminated, LeaseGranted, TrialFinished
@@ -19,6 +18,7 @@ from leaseboard.algorithms.rising_bandits import (
     upper_bound,
 )
 from tests.algorithms.synthetic_trials import SyntheticTrials
+from tests.simulation import RisingArms, simulate
 
 RNG = np.random.default_rng(0)
 

@@ -13,8 +13,7 @@ After a signal the days before the change are forgotten, so that a stream that m
 signals every few weeks, and a stream that moved once once.
 
 River's detectors (ADWIN, Page-Hinkley, KSWIN) take single losses as independent, which losses of
-one day are not, and ADWIN's state, compiled, cannot be written as JSON. ``python -m
-benchmarks.monitoring`` compares them with this.
+one day are not, and ADWIN's state, compiled, cannot be written as JSON.
 """
 
 import math

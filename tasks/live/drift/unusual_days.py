@@ -17,8 +17,8 @@ of at most 1 / (n + 1) on a day after n others, for any distribution and even at
 (conformal prediction: Vovk, Gammerman and Shafer, 2005, chapter 2, with this distance as the
 measure of non-conformity); the logarithm is the size to which the largest of m distances with
 exponential tails grows. Real days are not exchangeable, which is what the margins are for. How
-often they alarm is measured by ``python -m benchmarks.monitoring`` and
-``python -m benchmarks.drill``. Wrong labels alarm where predictions follow labels; where they do
+often they alarm is measured by ``python -m benchmarks.drill``. Wrong labels alarm where
+predictions follow labels; where they do
 not, because these come a week late, only labels whose own distribution changes are.
 
 NannyML and Evidently compare a day with a fixed reference (three deviations of its chunks; a

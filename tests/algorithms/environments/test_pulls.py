@@ -2,7 +2,6 @@ import math
 
 import pytest
 
-from benchmarks.simulation import SEVEN_GAUSSIANS
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.pulls import (
     OVERRUN,
@@ -17,6 +16,7 @@ from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
 from tests.algorithms.synthetic_trials import SyntheticTrials
+from tests.simulation import SEVEN_GAUSSIANS
 
 
 class Listed(Trials):

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from benchmarks.simulation import SEVEN_GAUSSIANS, GaussianArms, RisingArms, simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.chacha.published import state
@@ -31,6 +30,7 @@ from leaseboard.algorithms.policies.policy import ArmPolicy, Problem
 from leaseboard.algorithms.rising_bandits import Heidari, growing_total
 from tests.algorithms.played import audited
 from tests.algorithms.synthetic_trials import SyntheticTrials
+from tests.simulation import SEVEN_GAUSSIANS, GaussianArms, RisingArms, simulate
 
 POLICIES = [
     entry.name

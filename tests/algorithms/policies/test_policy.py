@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.simulation import simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import ALGORITHM_STOPPED
 from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, Trial, Trials
@@ -17,6 +16,7 @@ from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
 from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
 from leaseboard.algorithms.policies.policy import ArmPolicy, Failures, Problem, alike, chosen
 from tests.algorithms.played import audited
+from tests.simulation import simulate
 
 POLICIES = [
     entry.name

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import invgamma, lomax, norm
 
-from benchmarks.simulation import GaussianArms, RisingArms, simulate
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policies.bandits import MaxUcb
@@ -16,6 +15,7 @@ from leaseboard.algorithms.policies.posterior import (
     PsMax,
     expected_improvement,
 )
+from tests.simulation import GaussianArms, RisingArms, simulate
 
 K = 8
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.simulation import SEVEN_GAUSSIANS
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.fetch.synthetic import BLOCK, GENERATORS, friedman_value, mv_value
+from tests.simulation import SEVEN_GAUSSIANS
 
 
 def planes_value(x: np.ndarray) -> np.ndarray:

@@ -25,7 +25,7 @@ def test_one_wild_day_is_not_drift():
 
 
 def test_independent_days_are_as_quiet_as_is_said():
-    """With a spread that is known; that of 60 days errs: see `benchmarks.monitoring`."""
+    """With a spread that is known; that of 60 days errs."""
     generator = np.random.default_rng(0)
     most, length = limit(1, 2), 20_000
     days = generator.normal(size=length)

@@ -8,7 +8,6 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pytest
 
-from benchmarks.gate import simulate
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.score.frame import as_frame, to_frame
@@ -178,29 +177,6 @@ def test_the_level_is_shared_among_the_scenarios_that_changed():
         after["a", "d0"] = [1.1 * score for score in old]
         checks = gate(frame_of(after), accepted(before)).checks
         assert next(check for check in checks if check.data == "d0").verdict == verdict
-
-
-DRAWS = {
-    "normal": lambda rng, n: rng.normal(size=n),
-    "heavy tails": lambda rng, n: rng.standard_t(3, size=n) / np.sqrt(3),
-    "skewed": lambda rng, n: rng.exponential(size=n) - 1,
-    "few values": lambda rng, n: (rng.random(n) < 0.2) / 0.4,
-}
-
-
-@pytest.mark.slow
-def test_gates_of_neutral_changes_pass_and_a_worse_scenario_is_found():
-    """The simulation of benchmarks.gate, of many gates, is as strict as the theorem."""
-    for first, draw in enumerate(DRAWS, start=1):
-        alarms, added, *_ = simulate(DRAWS[draw], first, gates=150, scenarios=2, seed=first)
-        assert alarms <= 0.05  # of 150 gates at .02, eight are beyond chance (p .01)
-        assert added <= max(2, 6 / first)
-        rng = np.random.default_rng(first)
-        old, new = 1 + 0.01 * DRAWS[draw](rng, (2, 24))
-        pairs = first
-        while (check := one(list(old), list(new[:pairs] + 0.05))).wanted:
-            pairs = check.wanted
-        assert check.verdict == "regressed", draw
 
 
 def test_nothing_compared_has_its_own_code():
