@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
 from sklearn.metrics import accuracy_score
-from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._search import BaseSearchCV, _check_refit
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d, get_tags, indexable
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,6 +42,19 @@ the default epsilon, and the guarantee of ``abc`` is of those test rows."""
 
 A_DAY = 86_400.0
 """CPU seconds of a fit that has no limit of its own, but runs in a process."""
+
+
+def _delegated(name: str) -> Any:
+    """Return the method of the choice; before a fit, it is there if every classifier has it."""
+
+    def has(search: "SelectionSearch") -> bool:
+        _check_refit(search, name)
+        fitted = getattr(search, "best_estimator_", None)
+        for each in search._given() if fitted is None else [fitted]:  # noqa: SLF001
+            getattr(each, name)  # an AttributeError names who does not have it
+        return True
+
+    return available_if(has)(vars(BaseSearchCV)[name].fn)
 
 
 @dataclass(eq=False, repr=False)
@@ -142,6 +156,14 @@ class SelectionSearch(BaseSearchCV):
     random_state: Any = None
     verbose: int = 0
 
+    predict = _delegated("predict")
+    predict_proba = _delegated("predict_proba")
+    predict_log_proba = _delegated("predict_log_proba")
+    decision_function = _delegated("decision_function")
+    transform = _delegated("transform")
+    # Not the parent's, which passes weights and groups on: `fit` refuses them.
+    get_metadata_routing = BaseEstimator.get_metadata_routing
+
     @without_autologging()
     def fit(self, X: Any, y: Any = None, **params: Any) -> Self:
         """Choose a configuration, and fit it on all rows.
@@ -163,6 +185,8 @@ class SelectionSearch(BaseSearchCV):
         ------
         UsageError
             A setting out of range, no classifier, or no configuration that could be fitted.
+        TypeError
+            The same, where the first configuration failed by one.
         DataError
             No rows, or labels that are missing or of one class.
         """
@@ -184,7 +208,9 @@ class SelectionSearch(BaseSearchCV):
                     progress(event)
                     log.append(event)
             except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
-                raise UsageError(findings.failure(str(error), log, made.names)) from error
+                said = findings.failure(str(error), log, made.names)
+                kind = TypeError if ": TypeError: " in said else UsageError
+                raise kind(said) from error
             finally:
                 if self.store is not None:
                     Store(str(self.store)).table.database.close()
@@ -252,9 +278,7 @@ class SelectionSearch(BaseSearchCV):
     def __sklearn_tags__(self) -> Any:
         # Not those of the parent, which asks one estimator and not several.
         tags = BaseEstimator.__sklearn_tags__(self)
-        of = self.estimator.values() if isinstance(self.estimator, Mapping) else self.estimator
-        several = isinstance(self.estimator, (Sequence, Mapping))
-        every = [get_tags(each) for each in (of if several else [of])]
+        every = [get_tags(each) for each in self._given()]
         if every:
             tags.estimator_type = every[0].estimator_type
             tags.classifier_tags = replace(every[0].classifier_tags, multi_label=False)
@@ -263,6 +287,11 @@ class SelectionSearch(BaseSearchCV):
             tags.input_tags.sparse = any(each.input_tags.sparse for each in every)
             tags.input_tags.allow_nan = any(each.input_tags.allow_nan for each in every)
         return tags
+
+    def _given(self) -> Sequence[Any]:
+        """Return the classifiers, before a grid sets anything of theirs."""
+        given = self.estimator.values() if isinstance(self.estimator, Mapping) else self.estimator
+        return list(given) if isinstance(self.estimator, (Sequence, Mapping)) else [given]
 
     def _refuse(self, params: Mapping[str, Any]) -> None:
         """Raise UsageError for weights, groups and other scores."""
