@@ -1,13 +1,11 @@
 """Several first starts of our own Prefect server: one makes the database, the others wait."""
 
-import os
 import threading
 
 import pytest
 
 from leaseboard.flows import server
 from leaseboard.flows.server import PrefectServer
-from leaseboard.tasks.machine.environment import prepare_environment
 
 FAKE = """
 import http.server, os, sys, time
@@ -68,14 +66,3 @@ def test_once_the_database_is_made_nothing_waits(fake):
     with PrefectServer(fake) as one, PrefectServer(fake) as other:
         assert one.url != other.url
         assert all(each.wait() for each in (one, other))
-
-
-def test_the_loopback_is_asked_without_a_proxy(fake, monkeypatch):
-    for name in ("HTTP_PROXY", "http_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nothing listens
-    monkeypatch.delenv("no_proxy", raising=False)
-    monkeypatch.setenv("NO_PROXY", "example.org")
-    prepare_environment()
-    assert os.environ["no_proxy"] == os.environ["NO_PROXY"] == "example.org,127.0.0.1,localhost"
-    with PrefectServer(fake) as one:
-        assert one.wait(seconds=60)
