@@ -216,6 +216,7 @@ def _ingest(
     validate, *others = steps
     brought = list[dict[str, int] | None]()
     lifecycle, known, recorded = deepcopy(update.lifecycle), len(update.found), update.recorded
+    contract = update.contract
     try:
         with update.state.transaction():
             for batch in group:
@@ -234,7 +235,8 @@ def _ingest(
             cycle.conclude(update)
     except Exception as error:
         update.lifecycle, update.found[known:], update.recorded = lifecycle, [], recorded
-        update.shadow = Shadow(update.state, update.recipe, update.shadow.dates)
+        update.contract = contract
+        update.shadow = Shadow(update.state, update.recipe, contract.dates)
         is_of_data = not isinstance(error, LeaseboardError) or isinstance(error, DataError)
         if len(group) == 1 or not is_of_data:
             raise

@@ -1,7 +1,8 @@
 """The data contract of a live model: what each column must hold, in a file of its owner."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pandas as pd
@@ -14,6 +15,8 @@ from leaseboard.tasks.live.settings import DataSettings, Duration, in_words
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml, where
 
 NUMBERS = ("number", "integer")
+UNDECIDED: Literal["undecided"] = "undecided"
+"""Kind of a column that has had no value yet."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
 
 _WIDTH = 99
@@ -23,7 +26,8 @@ _HEADER = """\
 # A row that breaks a column's rule is quarantined with its reason. A batch without a column, or
 # of which most rows break one rule, is rejected as a whole. Neither touches a model.
 #
-#   kind        number, integer, flag (true or false), date, text, category; an id is a text
+#   kind        number, integer, flag (true or false), date, text, category; an id is a text;
+#               undecided: no value has come yet, and the first ones decide
 #   low, high   of a number
 #   size        of a batch's median |number| without zeros: a unit that has changed is outside
 #   categories  the words that are known; closed: true allows no others
@@ -46,7 +50,7 @@ _ROWS_HEADER = """\
 class ColumnRule(Strict):
     """Rule of a column; the header that `to_yaml` writes describes its keys."""
 
-    kind: ValueKind
+    kind: ValueKind | Literal["undecided"]
     low: Real | None = None
     high: Real | None = None
     size: Annotated[list[Real], Field(min_length=2, max_length=2)] | None = None
@@ -121,6 +125,20 @@ class Contract(Strict):
     def dates(self) -> tuple[str, ...]:
         """The columns that hold dates."""
         return tuple(name for name, rule in self.columns.items() if rule.kind == "date")
+
+    @property
+    def has_undecided(self) -> bool:
+        """True if a column has had no value yet."""
+        return any(rule.kind == UNDECIDED for rule in self.columns.values())
+
+    def with_kinds(self, kinds: Mapping[str, ValueKind]) -> Self:
+        """Return the contract with these kinds of its undecided columns."""
+        columns = {
+            name: rule.model_copy(update={"kind": kinds.get(name, UNDECIDED)})
+            for name, rule in self.columns.items()
+            if rule.kind == UNDECIDED
+        }
+        return self.model_copy(update={"columns": self.columns | columns})
 
     def of_labels(self, data: DataSettings) -> Self:
         """Return the part for a table of only ids and their labels."""

@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.column_types import standard_type
 from leaseboard.algorithms.tables.values import (
+    BOOLEANS,
     LARGEST,
+    ValueKind,
     finite_number,
     flag_of,
     is_date,
@@ -24,7 +26,7 @@ from leaseboard.algorithms.tables.values import (
     text_of,
 )
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.live.contract import NUMBERS, ColumnRule, Contract
+from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, ColumnRule, Contract
 from leaseboard.tasks.live.settings import in_words
 
 Fault = Callable[[Any], str | None]
@@ -59,6 +61,11 @@ def fault_of(rule: ColumnRule) -> Fault:
         known = {*rule.categories, *map(text_of, rule.categories)}
         what = f"is not one of {short(', '.join(rule.categories))}"
         return _kind_fault(lambda one: _is_word(one) and text_of(one) in known, what, missing)
+    if rule.kind == UNDECIDED:
+        what = "is neither a number, true or false, a date nor a text"
+        return _kind_fault(
+            lambda one: _is_word(one) or isinstance(one, BOOLEANS) or is_date(one), what, missing
+        )
     what = f"is neither a text nor an exact number: reals are below {_EXACT} alone"
     return _kind_fault(_is_word, what, missing)
 
@@ -206,6 +213,23 @@ def check(contract: Contract, frame: pd.DataFrame, *, now: datetime) -> CheckedB
         late = moments_of(plain[time], rows[time], zone, late=True)
         remarks += _remarks_on_times(contract, moments[time].dropna(), late.dropna(), now)
     return CheckedBatch(rows, (), tuple(remarks), quarantined, moments)
+
+
+def first_kinds(contract: Contract, rows: pd.DataFrame) -> dict[str, ValueKind]:
+    """Return the kinds of undecided columns whose first values are in these rows.
+
+    Values of another kind that are so few that they may be mistakes are quarantined later.
+    """
+    found = dict[str, ValueKind]()
+    kinds: tuple[ValueKind, ...] = ("number", "flag", "date")
+    for name, rule in contract.columns.items():
+        if rule.kind != UNDECIDED or name not in rows or rows[name].isna().all():
+            continue
+        known = rows[name].dropna()
+        most = columns.FEW_WORDS * len(known)
+        fits = (kind for kind in kinds if len(_faults(known, ColumnRule(kind=kind))) <= most)
+        found[name] = next(fits, "text")
+    return found
 
 
 def standard_columns(frame: pd.DataFrame) -> pd.DataFrame:

@@ -74,10 +74,10 @@ def ingest(update: ModelUpdate) -> Iterator[list[Batch]]:
     if (posted := _posted_labels(update)) is not None:
         yield [posted]
     group, weight = list[Batch](), 0
-    for batch in pending(update.settings.data, update.state, texts=update.contract.texts):
+    for batch in pending(update.settings.data, update.state, texts=lambda: update.contract.texts):
         group.append(batch)
         weight += LEAST_WEIGHT if batch.frame is None else max(LEAST_WEIGHT, len(batch.frame))
-        if weight >= TOGETHER or batch.watermark is not None:
+        if weight >= TOGETHER or batch.watermark is not None or update.contract.has_undecided:
             yield group
             group, weight = [], 0
     if group:
@@ -119,6 +119,9 @@ def validate(update: ModelUpdate, batch: Batch) -> Work | None:
     work, alone = Work(batch, Changes(at=update.at)), rows.is_labels_alone(frame, data)
     contract = update.contract.of_labels(data) if alone else update.contract
     held = check(contract, frame, now=update.now)
+    if update.decide(frame.iloc[held.rows.index], batch.name):
+        contract = update.contract
+        held = check(contract, frame, now=update.now)
     if held.breaks:  # what else is odd is reported when the batch is ingested
         validation.report_remarks(update, "contract", batch.name, held.breaks)
         return None
@@ -126,8 +129,8 @@ def validate(update: ModelUpdate, batch: Batch) -> Work | None:
     broken = [(each, rows.values_in(frame.iloc[[each.position]])[0]) for each in held.quarantined]
     frame = held.rows
     if not alone:
-        features = [each.name for each in rows.features_of(update.contract, data)]
-        frame = with_absent(update.contract, frame, features)
+        features = [name for name in contract.columns if name not in (data.target, data.id)]
+        frame = with_absent(contract, frame, features)
     if contract.columns[data.target].kind == "flag" and data.target in frame:
         frame = frame.assign(**{data.target: frame[data.target].map(_CLASSES)})
     try:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,14 @@ from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.live.contract import NUMBERS, BatchRules, ColumnRule, Contract, check_uses
+from leaseboard.tasks.live.contract import (
+    NUMBERS,
+    UNDECIDED,
+    BatchRules,
+    ColumnRule,
+    Contract,
+    check_uses,
+)
 from leaseboard.tasks.live.contract_check import median_size, standard_columns
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.sources import pending
@@ -168,7 +175,7 @@ def infer(
         if name != id:
             columns.refuse_few_words(frame[name])
         rule = _rule(frame[name], grows=name in (time, id))
-        if name == id and rule.kind in NUMBERS:
+        if name == id and rule.kind in (*NUMBERS, UNDECIDED):
             rule = ColumnRule(kind="text")
         if name == target:
             rule = rule.model_copy(update={"missing": 1.0, "required": False})
@@ -200,8 +207,10 @@ def _fresh(times: pd.Series, now: datetime) -> timedelta:
     return max(1, math.ceil(age / timedelta(days=1))) * timedelta(days=1)
 
 
-def _kind(column: pd.Series) -> ValueKind:
+def _kind(column: pd.Series) -> ValueKind | Literal["undecided"]:
     kind = kind_of(column)
+    if not kind:
+        return UNDECIDED
     if kind == "date":
         return "date"
     if kind == "number":
@@ -210,7 +219,7 @@ def _kind(column: pd.Series) -> ValueKind:
         whole = pd.api.types.is_integer_dtype(column.dtype) and len(column) >= WHOLE
         return "integer" if whole else "number"
     few = column.nunique() <= WORDS and not columns.is_text(columns.tidy(column))
-    return "category" if kind and few else "text"
+    return "category" if few else "text"
 
 
 def _scale(column: pd.Series) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Self
 from pydantic import TypeAdapter
 
 from leaseboard.algorithms.sequential_test import SequentialTest
+from leaseboard.algorithms.tables.values import ValueKind
 from leaseboard.tasks.live.drift.monitor import StreamMonitor
 from leaseboard.tasks.live.incidents import Case
 
@@ -25,7 +26,7 @@ class Purpose:
     task, algorithm : str
         What is predicted, and by what; all algorithms that learn row by row are one.
     columns : dict of str to str
-        By feature: ``numbers``, ``dates`` or ``words``.
+        The kinds of features; a column that is undecided is not among them.
     """
 
     target: str
@@ -33,7 +34,7 @@ class Purpose:
     time: str | None
     task: str
     algorithm: str
-    columns: dict[str, str]
+    columns: dict[str, ValueKind]
 
 
 @dataclass(frozen=True, slots=True)

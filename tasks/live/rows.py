@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.values import ValueKind, finite_number, flag_of, is_gap, text_of
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.live.contract import Contract
+from leaseboard.tasks.live.contract import UNDECIDED, Contract
 from leaseboard.tasks.live.settings import DataSettings
 from leaseboard.tasks.models.columns import Column, Values
 from leaseboard.tasks.store.live_tables import StoredRow
@@ -246,11 +246,11 @@ def sort_rows(
 
 
 def features_of(contract: Contract, data: DataSettings) -> tuple[Column, ...]:
-    """Return the columns that a candidate predicts from."""
+    """Return the columns that a candidate predicts from; none of them is undecided."""
     return tuple(
         Column(name=name, kind="text" if rule.kind == "category" else rule.kind)
         for name, rule in contract.columns.items()
-        if name not in (data.target, data.id)
+        if name not in (data.target, data.id) and rule.kind != UNDECIDED
     )
 
 

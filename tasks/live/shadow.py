@@ -43,6 +43,12 @@ class Shadow:
         self._changed: set[int] = set()
         self._happened: list[HistoryEntry] = []
 
+    def set_dates(self, dates: Iterable[str]) -> None:
+        """Set the columns that hold dates."""
+        self.dates = tuple(dates)
+        for model in self._models.values():
+            model.dates = self.dates
+
     @property
     def task(self) -> str:
         """``regression`` or ``classification``."""

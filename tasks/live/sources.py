@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from leaseboard.algorithms.errors import DataError, LeaseboardError
@@ -35,7 +35,11 @@ _SIGN = re.compile(r"\[([*?[])\]")
 
 
 def pending(
-    data: DataSettings, known: State, *, texts: Collection[str] = (), moment: float = MOMENT
+    data: DataSettings,
+    known: State,
+    *,
+    texts: Callable[[], Collection[str]] = tuple,
+    moment: float = MOMENT,
 ) -> Iterator[Batch]:
     """Yield the batches of a source that are not `known`, one after the other.
 
@@ -43,8 +47,8 @@ def pending(
     has its fault in place of rows, and the others follow. A rejected file comes again in the next
     update; of a query, the pieces after a rejected one wait with it.
 
-    - `texts`: the columns of a csv that are texts, also if they look like numbers; see
-      `leaseboard.tasks.live.contract.Contract.texts`.
+    - `texts`: called before each file; the columns of a csv that are texts, also if they look like
+      numbers; see `leaseboard.tasks.live.contract.Contract.texts`.
     - `moment`: a file that is written to within so many seconds waits for the next update.
 
     Raises UsageError if the source cannot be what was meant: a variable that is not set, a
@@ -56,7 +60,7 @@ def pending(
 
 
 def _pending_files(
-    pattern: str, known: State, texts: Collection[str], moment: float
+    pattern: str, known: State, texts: Callable[[], Collection[str]], moment: float
 ) -> Iterator[Batch]:
     home, rest = _divided(pattern)
     for error in _unreadable(home, rest):
@@ -94,7 +98,7 @@ def _pending_files(
     if fresh:
         time.sleep(moment)
     for path, digest in counted(fresh.items(), "ingesting", "files"):
-        batch = _read(path, path.relative_to(home).as_posix(), digest, texts)
+        batch = _read(path, path.relative_to(home).as_posix(), digest, texts())
         if before[path] and fingerprint_of(path, math.inf) == before[path]:
             yield batch
 

@@ -2,7 +2,8 @@
 
 What is predicted, what identifies rows, and of what columns, cannot change while there are
 candidates: they know columns by name and kind, and the state knows rows by their ids. If FILE.yaml
-or the contract were edited against them, one line says so before anything is ingested.
+or the contract were edited against them, one line says so before anything is ingested. The kind of
+a column that the contract calls undecided is that of its first values.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
+
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.values import ValueKind
-from leaseboard.tasks.live.contract import NUMBERS, Contract, read_contract
-from leaseboard.tasks.live.contract_check import AHEAD
+from leaseboard.tasks.live.contract import NUMBERS, UNDECIDED, Contract, read_contract
+from leaseboard.tasks.live.contract_check import AHEAD, first_kinds
 from leaseboard.tasks.live.incidents import Incident
 from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
 from leaseboard.tasks.live.losses import Sums
@@ -27,7 +30,7 @@ from leaseboard.tasks.live.shadow import Shadow
 from leaseboard.tasks.machine.addresses import filled
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_model import PATIENCE, State
-from leaseboard.tasks.store.live_tables import Changes, StoredRow
+from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, StoredRow
 
 BEHIND = timedelta(minutes=5)
 """How far a clock may be behind the last update's before it is reported."""
@@ -78,7 +81,8 @@ class LiveModel:
     @classmethod
     def read(cls, settings: LiveSettings, state: State, file: Path | None = None) -> LiveModel:
         """Read the contract; UsageError if it or the algorithm cannot be used."""
-        contract = read_contract(settings.contract, settings.data)
+        purpose = state.lifecycle().get("made_for") or {"columns": {}}
+        contract = read_contract(settings.contract, settings.data).with_kinds(purpose["columns"])
         return LiveModel(settings, contract, recipe_of(settings, contract), state, file)
 
     @property
@@ -94,10 +98,15 @@ def status_command(settings: LiveSettings, file: Path | None) -> str:
 
 def recipe_of(settings: LiveSettings, contract: Contract) -> Recipe:
     """Return how a candidate is made; UsageError if the algorithm cannot be a live model."""
-    is_number = contract.columns[settings.data.target].kind in NUMBERS
-    model = settings.model
+    target, model = settings.data.target, settings.model
+    kind = contract.columns[target].kind
+    if kind == UNDECIDED:
+        raise UsageError(
+            f"{settings.contract}: target: column {target!r} has had no value yet: write its kind,"
+            " number or category"
+        )
     recipe = Recipe(
-        settings.data.target, "regression" if is_number else "classification",
+        target, "regression" if kind in NUMBERS else "classification",
         model.algorithm, model.settings, model.seed,
     )  # fmt: skip
     recipe.check()
@@ -159,6 +168,20 @@ class ModelUpdate(LiveModel):
         shown = command or self.status_command
         self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
 
+    def decide(self, rows: pd.DataFrame, batch: str) -> bool:
+        """Decide the kinds of undecided columns that have their first values; True for any."""
+        kinds = first_kinds(self.contract, rows)
+        if not kinds or self.lifecycle.made_for is None:
+            return False
+        self.contract = self.contract.with_kinds(kinds)
+        self.lifecycle.made_for.columns.update(kinds)
+        self.shadow.set_dates(self.contract.dates)
+        self.shadow.record_history(
+            HistoryEntry(self.at, "decided", name, f"column {name!r} is a {kind} since {batch}")
+            for name, kind in kinds.items()
+        )
+        return True
+
     def has_found(self, kind: str) -> bool:
         """Return whether an incident was found since the last update, also by a killed one."""
         last = self.lifecycle.last_update
@@ -197,9 +220,9 @@ def open_update(
         Shadow(state, recipe, contract.dates),
     )
     columns = {
-        name: _HELD[rule.kind]
+        name: rule.kind
         for name, rule in contract.columns.items()
-        if name not in (data.id, data.target)
+        if name not in (data.id, data.target) and rule.kind != UNDECIDED
     }
     algorithm = "of streams" if recipe.goes_on else recipe.algorithm
     asked = Purpose(data.target, data.id, data.time, recipe.task, algorithm, columns)
@@ -258,11 +281,12 @@ def check_purpose(before: Purpose, now: Purpose, contract: Path) -> None:
             raise UsageError(
                 f"{key}: this live model was made for {old[name]}, not for {new[name]}: {_FIX}"
             )
-    for name, held in before.columns.items():
-        if now.columns.get(name, held) != held:
+    for name, kind in before.columns.items():
+        held, holds = _HELD[kind], _HELD[now.columns.get(name, kind)]
+        if holds != held:
             raise UsageError(
                 f"{contract}: column {name!r} held {held} when this live model was made, and holds"
-                f" {now.columns[name]} now: {_FIX}"
+                f" {holds} now: {_FIX}"
             )
 
 

@@ -162,8 +162,15 @@ class Follower:
             raise UsageError(f"cannot read {path}: {error.strerror}") from error
         seen = found.st_ino, found.st_mtime_ns, found.st_size
         if seen != self._version_of_file:
-            self.rules = RowRules(read_contract(path, self._keep.data), self._keep.data)
+            self._contract = read_contract(path, self._keep.data)
             self._version_of_file = seen
+            self._set_rules()
+
+    def _set_rules(self) -> None:
+        """Judge rows by the contract; the champion knows the kinds of columns undecided there."""
+        known = self.champion.snapshot.columns if self.champion is not None else ()
+        contract = self._contract.with_kinds({each.name: each.kind for each in known})
+        self.rules = RowRules(contract, self._keep.data)
 
     def _take_up(self) -> None:
         from mlflow.exceptions import MlflowException
@@ -205,6 +212,7 @@ class Follower:
             version.creation_timestamp / 1000,
             version.source,
         )
+        self._set_rules()
         self.report(f"predictions come from models:/{self.name}/{version.version}")
 
 

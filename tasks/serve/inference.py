@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, Field, NonNegativeInt, TypeAdapter
 
 from leaseboard.algorithms.errors import short
-from leaseboard.tasks.live.contract import ColumnRule
+from leaseboard.tasks.live.contract import UNDECIDED, ColumnRule
 from leaseboard.tasks.serve.bodies import (
     MOST_ROWS,
     Body,
@@ -129,8 +129,9 @@ def read(body: bytes, columns: Mapping[str, ColumnRule]) -> tuple[Sequence[Row],
             raise unfit(
                 f"input {shown} has shape {short(str(each.shape), 60)}: send one dimension"
             )
-        wanted = DATATYPES.get(columns[each.name].kind, "BYTES")
-        if _family(each.datatype) != _family(wanted):
+        kind = columns[each.name].kind
+        wanted = DATATYPES.get(kind, "BYTES")
+        if kind != UNDECIDED and _family(each.datatype) != _family(wanted):
             raise unfit(f"input {shown} has datatype {each.datatype}: send {wanted}")
         found[each.name] = data
     return rows_of_columns(found), sent

@@ -33,7 +33,7 @@ MOST_SHOWN = 1e6
 
 PAINTS = dict(zip(ROLES, ("$ink", colour(1), colour(0)), strict=True))
 EMPHASIS = {"opened": "bad", "resolved": "good"}
-INCIDENTS = ("opened", "resolved", "drift", "left out")
+INCIDENTS = ("opened", "resolved", "drift", "decided", "left out")
 """The kinds of history that the table of incidents lists."""
 
 

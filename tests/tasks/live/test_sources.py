@@ -152,7 +152,7 @@ def test_names_that_programs_hide_are_left_out(inbox, update):
 def test_a_column_of_texts_is_read_as_texts(inbox, update):
     (inbox / "a.csv").write_text("x,y\n007,2\n")
 
-    assert update(texts=["x", "absent"])[0].frame["x"].tolist() == ["007"]
+    assert update(texts=lambda: ["x", "absent"])[0].frame["x"].tolist() == ["007"]
 
 
 def test_a_folder_that_is_gone_is_reported(inbox, update):
