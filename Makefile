@@ -1,6 +1,6 @@
 # Each target alone sets up the environment and then works; the second call is instant.
 #   make bench    run the quick suite and print the leaderboard
-#   make test     run the tests on all cores (ARGS="-k chacha" is passed on)
+#   make test     run the tests on all cores (ARGS="-k online-automl" is passed on)
 #                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
 #   make fuzz     mutated files and requests for each reader: CASES=20000; goes on where it stopped
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0

@@ -52,7 +52,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LIMIT = 256 * 2**20
 """Bytes of compiled kernels that are kept; those that were compiled first are removed first."""
 
-_FORMAT = 5
+_FORMAT = 6
 """It differs if kernels of an earlier version of this module must not be used."""
 _DIGEST = 32
 """Bytes before the content of a file."""
@@ -302,10 +302,13 @@ class KernelCache(NullCache):
             return None
         if b"_numba_hashsecret_" in reduced:
             importlib.import_module("numba.cpython.hashing")
-        *parts, kept = pickle.loads(reduced)  # noqa: S301
-        if not all(map(_is_free, kept)):
+        try:
+            *parts, kept = pickle.loads(reduced)  # noqa: S301
+            if not all(map(_is_free, kept)):
+                return None
+            environments = [_environment(*each) for each in kept]
+        except (ImportError, AttributeError):  # of a version with the same code in other modules
             return None
-        environments = [_environment(*each) for each in kept]
         parts[2] = _environment(*parts[2])
         (name, kind, code), *rest = parts
         if kind != "bitcode":

@@ -19,10 +19,10 @@ class UsageError(LeaseboardError, ValueError):
     --------
     >>> from leaseboard.algorithms import registry
     >>> try:
-    ...     registry.build("chacha", {"b": 0})
+    ...     registry.build("online-automl", {"b": 0})
     ... except UsageError as error:
     ...     print(error)
-    chacha: setting b=0 must be at least 1
+    online-automl: setting b=0 must be at least 1
     """
 
 

@@ -268,7 +268,7 @@ class ClassChampionChanged(Decision):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnsGrouped(Decision):
-    """Columns that ChaCha means where configurations name some of a group."""
+    """Columns that a race means where configurations name some of a group."""
 
     groups: Mapping[str, Sequence[str]]
     configuration: int = 0

@@ -126,8 +126,8 @@ def unknown_setting(name: str, key: str, value: Any, known: Iterable[str]) -> Se
 
     Examples
     --------
-    >>> str(unknown_setting("chacha", "preset", "paper", ["b"]))
-    "unknown setting of chacha 'preset': take the algorithm 'chacha-paper'"
+    >>> str(unknown_setting("chacha", "preset", "literal", ["b"]))
+    "unknown setting of chacha 'preset': take the algorithm 'chacha-literal'"
     """
     for other in ENTRIES if name in _BY_NAME else ():
         if other.source == entry(name).source and other.name.endswith(f"-{value}"):

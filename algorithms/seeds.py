@@ -13,7 +13,7 @@ def derive_seed(*parts: str | int) -> int:
 
     Examples
     --------
-    >>> derive_seed(0, "synthetic:fried", "chacha", 1)
+    >>> derive_seed(0, "synthetic:fried", "online-automl", 1)
     1313244590
     """
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)

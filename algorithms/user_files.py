@@ -25,7 +25,7 @@ def is_reference(text: str) -> bool:
 
     Examples
     --------
-    >>> [is_reference(text) for text in ("mine.py:Mine", "pipes.py", "chacha", "a.pyc")]
+    >>> [is_reference(text) for text in ("mine.py:Mine", "pipes.py", "online-automl", "a.pyc")]
     [True, True, False, False]
     """
     return _REFERENCE.fullmatch(text) is not None

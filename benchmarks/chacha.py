@@ -17,15 +17,15 @@ from typing import Any
 from benchmarks.timing import Timing, Way, measure, table, write
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, play
-from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
 from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
-RULES = "chacha-icml-eval"
+RULES = "chacha"
 VW_ROWS = 5_000
 SINGLE_ROWS = 10_000
 
@@ -76,7 +76,7 @@ def _rules(name: str, stream: Stream, engine: str, b: int) -> Way:
 
 
 def _default(stream: Stream) -> Way:
-    algorithm = registry.build("chacha")
+    algorithm = registry.build("online-automl")
     algorithm.prepare(StreamEnvironment(stream))
     return played("kernel, default settings", stream, algorithm)
 
@@ -90,7 +90,7 @@ def _one_by_one(name: str, stream: Stream, **settings: Any) -> Way:
     labels = stream.labels.tolist()
 
     def work() -> float:
-        model = ChaChaRegressor(seed=2345, **settings)
+        model = OnlineAutoMLRegressor(seed=2345, **settings)
         total = 0.0
         for x, y in zip(examples, labels, strict=True):
             total += (model.predict_one(x) - y) ** 2

@@ -99,7 +99,7 @@ class _Listener(BaseHTTPRequestHandler):
 KEEP = """\
 name: drill
 data: {{source: "folder:inbox/*.csv", time: when, id: id, target: "{target}", label_delay: 1d}}
-model: {{algorithm: chacha}}
+model: {{algorithm: online-automl}}
 retrain: {{every: 14d, when: drift, window: 3000}}
 contract: contract.yaml
 alerts: {{webhook: "{webhook}"}}

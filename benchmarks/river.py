@@ -1,4 +1,4 @@
-"""ChaCha's classes next to River's own pipelines, on the streams that River's package holds.
+"""Our classes for streams next to River's own pipelines, on the streams of River's package.
 
 ``python -m benchmarks.river [--data NAME ...] [--rows N]`` runs River's own
 ``evaluate.progressive_val_score`` with our classes and with pipelines as River's
@@ -33,13 +33,16 @@ from river import (
 )
 from river.preprocessing import MinMaxScaler, StandardScaler
 
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
 
 Make = Callable[[], Any]
 _ADWIN: Any = drift.ADWIN  # which has no types
 
 NUMBERS: dict[str, Make] = {
-    "chacha": ChaChaRegressor,
+    "online-automl": OnlineAutoMLRegressor,
     "linear regression": lambda: (
         StandardScaler() | linear_model.LinearRegression(intercept_lr=0.1)
     ),
@@ -60,7 +63,7 @@ NUMBERS: dict[str, Make] = {
     "Mondrian forest": lambda: MinMaxScaler() | forest.AMFRegressor(seed=42),
 }
 CLASSES: dict[str, Make] = {
-    "chacha": ChaChaClassifier,
+    "online-automl": OnlineAutoMLClassifier,
     "logistic regression": lambda: (
         StandardScaler() | linear_model.LogisticRegression(optimizer=optim.SGD(0.1))
     ),
@@ -84,7 +87,7 @@ CLASSES: dict[str, Make] = {
     ),
 }
 MANY: dict[str, Make] = {
-    **{name: CLASSES[name] for name in ("chacha", "Hoeffding tree", "Mondrian forest")},
+    **{name: CLASSES[name] for name in ("online-automl", "Hoeffding tree", "Mondrian forest")},
     "softmax regression": lambda: StandardScaler() | linear_model.SoftmaxRegression(),
     "one against the rest": lambda: (
         StandardScaler() | multiclass.OneVsRestClassifier(linear_model.LogisticRegression())

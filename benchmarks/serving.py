@@ -82,7 +82,7 @@ class Shop:
         contract = infer(self.rows().assign(y=0.5), id="id", target="y")
         keep.contract.write_text(contract.to_yaml())
         self.kept = self._publishable(keep, contract, State(folder / "state.sqlite", "speed"))
-        self._model = self.kept.recipe.new("chacha")
+        self._model = self.kept.recipe.new("online-automl")
 
     def rows(self) -> pd.DataFrame:
         """Return rows without labels."""
@@ -99,7 +99,7 @@ class Shop:
         self._model.learn(features.to_dict("records"), features.sum(axis=1).tolist(), ids)
         content = self._model.dump()
         champion = ModelCandidate(
-            1, "champion", "chacha", digest_of(content), 0, "2026-01-01", "speed"
+            1, "champion", "online-automl", digest_of(content), 0, "2026-01-01", "speed"
         )
         self.kept.state.commit(
             Changes("2026-01-01", candidates=[champion], models={digest_of(content): content})
@@ -107,7 +107,7 @@ class Shop:
         return publish(self._uri, self.kept, datetime(2026, 1, 1, tzinfo=UTC))["champion"]
 
     def _publishable(self, keep: LiveSettings, contract: Contract, state: State) -> LiveModel:
-        recipe = Recipe("y", "regression", "chacha", {})
+        recipe = Recipe("y", "regression", "online-automl", {})
         return LiveModel(keep, contract, recipe, state, self.file)
 
 

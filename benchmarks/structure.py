@@ -6,8 +6,8 @@ Two kinds of figures, for each checkout (this one by default), whose own ``.venv
   the median length of a function's body;
 - walks: how many of the product's files a reader crosses who follows one call. A file counts if a
   function of it is entered, its import apart. ``learn_one`` is one example learned by
-  `ChaChaRegressor` once it runs steadily. ``run`` is a suite of one job, in all its processes;
-  ``run, call stacks`` the way from the command to the algorithm and to the row of its
+  `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job, in all its
+  processes; ``run, call stacks`` the way from the command to the algorithm and to the row of its
   configuration in MLflow: the call stacks that reach them, or start a thread or process.
   ``cycle`` is the second cycle of a live model, from its csv file to its page.
 
@@ -110,9 +110,9 @@ LEARN_ONE = """
 import os, sys
 sys.path.insert(0, os.environ["STRUCTURE_SITE"])
 import numpy
-from leaseboard import ChaChaRegressor
+from leaseboard import OnlineAutoMLRegressor
 import sitecustomize as tracer
-model = ChaChaRegressor()
+model = OnlineAutoMLRegressor()
 rows = numpy.random.default_rng(0).normal(size=(400, 3))
 for number, (a, b, c) in enumerate(rows):
     if number == 390:
@@ -127,7 +127,7 @@ seed: 0
 repetitions: 1
 limits: {wall_seconds: 120, memory_mb: 4000}
 data: ["synthetic:fried?rows=500&seed=0"]
-algorithms: [chacha]
+algorithms: [online-automl]
 """
 
 

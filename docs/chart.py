@@ -18,7 +18,7 @@ ROWS = {"Regressions": 114_177 / 12, "Classifications": 84_601 / 9}
 BASELINES = {"running-mean": "running mean", "last-label": "last label",
              "online-ridge": "online ridge"}  # fmt: skip
 LEARNERS = {
-    "chacha": "Leaseboard ChaCha",
+    "online-automl": "Leaseboard online AutoML",
     "river-arf": "River adaptive random forest",
     "river-srp": "River random patches",
     "river-hat": "River Hoeffding adaptive tree",
@@ -61,7 +61,7 @@ def draw_all(plt, text):
         errors, cpu = read_tables(text, title)
         relative = relative_errors(errors, errors)
         for name, error in relative.items():
-            ours, naive = name == "chacha", name in BASELINES or name == "seasonal-last"
+            ours, naive = name == "online-automl", name in BASELINES or name == "seasonal-last"
             colour = "#c2410c" if ours else "#94a3b8" if naive else "#1d4ed8"
             place = 1e6 * cpu[name] / rows, min(error, 10)
             panel.plot(*place, "o", color=colour, markersize=9 if ours else 5)
@@ -87,8 +87,10 @@ def main():
     errors, cpu = read_tables(text)
     relative = relative_errors(errors)
     order = sorted(LEARNERS, key=relative.get, reverse=True)
-    colours = ["#c2410c" if name == "chacha" else "#94a3b8" if name in BASELINES else "#1d4ed8"
-               for name in order]  # fmt: skip
+    colours = [
+        "#c2410c" if name == "online-automl" else "#94a3b8" if name in BASELINES else "#1d4ed8"
+        for name in order
+    ]
     figure, panels = plt.subplots(1, 2, figsize=(10, 3.6), sharey=True, layout="constrained")
     for panel, values, title, log in (
         (panels[0], relative, "relative error (best naive baseline = 1, less is better)", False),

@@ -180,7 +180,7 @@ def dispatch(
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(suite.workers(options.workers) or os.cpu_count() or 1, len(expected))
     given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
-    races = any(job.algorithm.startswith("chacha") for job in expected)
+    races = any(job.algorithm.startswith(("online-automl", "chacha")) for job in expected)
     help_ = helped(at_once=True) if races else nullcontext()
     with WorkerPool(max(1, size), suite.limits, **given) as pool, help_:
         pool.warm(expected)

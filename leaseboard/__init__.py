@@ -1,4 +1,4 @@
-"""What people import: ``from leaseboard import ChaChaRegressor, race``.
+"""What people import: ``from leaseboard import OnlineAutoMLRegressor, race``.
 
 Each name is loaded from its place when it is first asked for, so that one costs nothing of what
 the others need.
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
     from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
     from leaseboard.algorithms.base import Algorithm, Run
-    from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-    from leaseboard.algorithms.chacha.streaming import (
-        ChaChaClassifier,
-        ChaChaRegressor,
-        learn_streams,
-    )
-    from leaseboard.algorithms.chacha.streaming.many_streams import StreamsError
     from leaseboard.algorithms.environments.stream import StreamEnvironment
     from leaseboard.algorithms.errors import UsageError
+    from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
+    from leaseboard.algorithms.online_automl.streaming import (
+        OnlineAutoMLClassifier,
+        OnlineAutoMLRegressor,
+        learn_streams,
+    )
+    from leaseboard.algorithms.online_automl.streaming.many_streams import StreamsError
     from leaseboard.algorithms.policies.policy import ArmPolicy, Policy, Problem
     from leaseboard.algorithms.sequential_test import SequentialTest
     from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
@@ -34,9 +34,9 @@ __all__ = [
     "ArmPolicy",
     "AutoMLClassifier",
     "AutoMLRegressor",
-    "ChaChaClassifier",
-    "ChaChaRegressor",
     "Leaderboard",
+    "OnlineAutoMLClassifier",
+    "OnlineAutoMLRegressor",
     "Policy",
     "PolynomialExpansionClassifier",
     "PolynomialExpansionRegressor",
@@ -60,8 +60,8 @@ _PLACES = {
     "ArmPolicy": "leaseboard.algorithms.policies.policy",
     "AutoMLClassifier": "leaseboard.tasks.models.automl.estimators",
     "AutoMLRegressor": "leaseboard.tasks.models.automl.estimators",
-    "ChaChaClassifier": "leaseboard.algorithms.chacha.streaming",
-    "ChaChaRegressor": "leaseboard.algorithms.chacha.streaming",
+    "OnlineAutoMLClassifier": "leaseboard.algorithms.online_automl.streaming",
+    "OnlineAutoMLRegressor": "leaseboard.algorithms.online_automl.streaming",
     "Leaderboard": "leaseboard.tasks.steps.interactive",
     "Policy": "leaseboard.algorithms.policies.policy",
     "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.classifier",
@@ -71,12 +71,12 @@ _PLACES = {
     "Selected": "leaseboard.tasks.models.automl.select",
     "SelectionSearch": "leaseboard.tasks.models.automl.search",
     "SequentialTest": "leaseboard.algorithms.sequential_test",
-    "StreamClassifier": "leaseboard.algorithms.chacha.scikit",
+    "StreamClassifier": "leaseboard.algorithms.online_automl.scikit",
     "StreamEnvironment": "leaseboard.algorithms.environments.stream",
-    "StreamRegressor": "leaseboard.algorithms.chacha.scikit",
-    "StreamsError": "leaseboard.algorithms.chacha.streaming.many_streams",
+    "StreamRegressor": "leaseboard.algorithms.online_automl.scikit",
+    "StreamsError": "leaseboard.algorithms.online_automl.streaming.many_streams",
     "UsageError": "leaseboard.algorithms.errors",
-    "learn_streams": "leaseboard.algorithms.chacha.streaming",
+    "learn_streams": "leaseboard.algorithms.online_automl.streaming",
     "race": "leaseboard.tasks.steps.interactive",
     "select": "leaseboard.tasks.models.automl.select",
 }

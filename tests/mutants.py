@@ -29,8 +29,8 @@ EQUIVALENT = ROOT / "tests" / "mutants.csv"
 MODULES = {
     "algorithms/abc_selection/bounds.py": (16, ["tests/algorithms/abc_selection/test_bounds.py"]),
     "algorithms/sequential_test.py": (16, ["tests/algorithms/test_sequential_test.py"]),
-    "algorithms/chacha/safe/aggregate.py": (
-        16, ["tests/algorithms/chacha/safe/test_aggregate.py"],
+    "algorithms/online_automl/safe/aggregate.py": (
+        16, ["tests/algorithms/online_automl/safe/test_aggregate.py"],
     ),
     "algorithms/online/conformal.py": (14, ["tests/algorithms/online/test_conformal.py"]),
     "algorithms/policies/bandits.py": (12, ["tests/algorithms/policies/test_bandits.py"]),

@@ -147,7 +147,7 @@ def test_tests_hold_no_init_files():
 
 UNPICKLES = {
     "algorithms/checks.py",
-    "algorithms/chacha/streaming/files.py",
+    "algorithms/online_automl/streaming/files.py",
     "algorithms/compilation.py",
     "tasks/evaluate/trials/evaluate.py",
     "tasks/evaluate/trials/worker.py",

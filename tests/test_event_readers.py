@@ -194,9 +194,9 @@ ONE_KIND = (
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/environments/pulls.py",  # adds the test score to trials, passes all others on
     "algorithms/environments/guard.py",  # compares all events, but for test scores and the end
-    "algorithms/chacha/racing.py",  # passes all on, numbered again
-    "algorithms/chacha/one_vs_rest.py",  # leaves out what columns are called
-    "algorithms/chacha/streaming/base.py",  # keeps all events but bounds
+    "algorithms/online_automl/racing.py",  # passes all on, numbered again
+    "algorithms/online_automl/one_vs_rest.py",  # leaves out what columns are called
+    "algorithms/online_automl/streaming/base.py",  # keeps all events but bounds
 )
 
 

@@ -52,12 +52,12 @@ def test_the_names_that_are_looked_for_are_found():
     bare = (
         "import tasks", "import os, tasks.jobs", "from algorithms import seeds",
         "    from flows.cli import main", '"from tasks.jobs import run; run()"', "python -m flows",
-        '["-m", "tasks.pool.worker"]', '"algorithms.chacha.chacha:ChaCha"',
+        '["-m", "tasks.pool.worker"]', '"algorithms.online_automl.online_automl:OnlineAutoML"',
         ">>> import flows as f", "see `tasks.jobs.run`",
     )  # fmt: skip
     good = (
         "import leaseboard.tasks", "from leaseboard import tasks", "tasks.append(1)",
-        "python -m leaseboard.tasks.pool.worker", '"leaseboard.algorithms.chacha.chacha:ChaCha"',
+        "python -m leaseboard.tasks.pool.worker", '"leaseboard.algorithms.chacha.presets:Paper"',
         "work comes from tasks; import it", "flows.keys()",
     )  # fmt: skip
 

@@ -82,7 +82,7 @@ found = mlflow.models.evaluate(
     evaluators="leaseboard",
 )
 assert found.metrics["skill"] > 0, found.metrics
-model = leaseboard.ChaChaRegressor()
+model = leaseboard.OnlineAutoMLRegressor()
 model.learn_one({"a": 1.0}, 2.0)
 print(pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}), leaseboard.__file__)
 """

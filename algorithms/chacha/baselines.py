@@ -7,9 +7,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.chacha.oracle import Tune, make_oracle
-from leaseboard.algorithms.chacha.published.presets import Published, Tuning
-from leaseboard.algorithms.chacha.safe.naming import words_of
+from leaseboard.algorithms.chacha.presets import Published, Tuning
 from leaseboard.algorithms.environments.stream import (
     StreamAlgorithm,
     StreamEnvironment,
@@ -26,6 +24,8 @@ from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.engines import EngineName, VwOptions, make_learner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online_automl.oracle import Tune, make_oracle
+from leaseboard.algorithms.online_automl.safe.naming import words_of
 
 
 @dataclass(frozen=True, kw_only=True)

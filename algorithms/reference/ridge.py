@@ -79,9 +79,9 @@ class OnlineRidge(ReferencePrediction):
 
     Beyond `MOST_RIDGE` features, or where the triangles of many classes would have more than
     `MOST_NUMBERS`, the regression is on up to 64 selected features and the labels' past: it is the
-    baseline of that name in ChaCha's default (`leaseboard.algorithms.chacha.safe.expansion`),
-    which learns labels clipped to a range. The metric ``selected_features`` of a job says so, and
-    how many.
+    baseline of that name in the default for streams
+    (`leaseboard.algorithms.online_automl.safe.expansion`), which learns labels clipped to a range.
+    The metric ``selected_features`` of a job says so, and how many.
 
     References
     ----------
@@ -169,7 +169,7 @@ class _OnlineRidge(Predictor):
 
 class _SelectedRidge(Predictor):
     def __init__(self, n_features: int, classes: bool, n_classes: int) -> None:
-        from leaseboard.algorithms.chacha.safe.expansion import FeatureExpansion
+        from leaseboard.algorithms.online_automl.safe.expansion import FeatureExpansion
 
         self.expansion = FeatureExpansion(n_features, classes, shares=n_classes + 1)
 
@@ -180,7 +180,7 @@ class _SelectedRidge(Predictor):
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
         """See `Predictor.learn_many`."""
-        from leaseboard.algorithms.chacha.safe.expansion import RIDGE_ON_PAST, simple_of
+        from leaseboard.algorithms.online_automl.safe.expansion import RIDGE_ON_PAST, simple_of
 
         found = np.concatenate(
             [

@@ -57,9 +57,9 @@ def numbers_alone(X: Any) -> Any:
         ):
             if kind in kinds or any(map(is_one, objects)):
                 raise TypeError(
-                    f"{where} holds {what}, and this estimator takes numbers: ChaChaRegressor and"
-                    f" ChaChaClassifier read a DataFrame with {what.partition(' ')[0]}, by"
-                    " learn_many; or make numbers of them"
+                    f"{where} holds {what}, and this estimator takes numbers:"
+                    " OnlineAutoMLRegressor and OnlineAutoMLClassifier read a DataFrame with"
+                    f" {what.partition(' ')[0]}, by learn_many; or make numbers of them"
                 )
     return X
 

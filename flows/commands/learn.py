@@ -57,13 +57,13 @@ def learn(
 
     - `model`: File of the model; it is created if it does not exist.
     - `file`: Table: csv, parquet, arff or libsvm.
-    - `algorithm`: one that learns streams (default: chacha).
+    - `algorithm`: one that learns streams (default: online-automl).
     - `seed`: by default 0.
     - `output`: a file for the predictions, .csv or .parquet.
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
-    from leaseboard.algorithms.chacha.streaming.files import replacing
+    from leaseboard.algorithms.online_automl.streaming.files import replacing
     from leaseboard.tasks.fetch.references import TASKS
     from leaseboard.tasks.models.kernels import helped
     from leaseboard.tasks.models.model import load_file
@@ -103,7 +103,7 @@ def learn(
         frame,
         target,
         task,
-        algorithm=algorithm or "chacha",
+        algorithm=algorithm or "online-automl",
         settings=parse_settings(settings or []),
         seed=seed or 0,
     )
@@ -320,7 +320,7 @@ def _writing(frame: pd.DataFrame, output: Path, predicted: list[str]) -> Iterato
 
     - `predicted`: the columns of predictions.
     """
-    from leaseboard.algorithms.chacha.streaming.files import replacing
+    from leaseboard.algorithms.online_automl.streaming.files import replacing
     from leaseboard.tasks.models.table_files import in_fewest_digits
 
     with replacing(output) as partial:

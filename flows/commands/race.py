@@ -86,7 +86,7 @@ def race(
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
     - `track`: Also record the jobs in MLflow.
 
-    Example: leaseboard race chacha vanilla synthetic:fried?rows=20000
+    Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
     """
     from leaseboard.algorithms.measures import DIRECTIONS
     from leaseboard.tasks.fetch.references import with_options
@@ -338,7 +338,7 @@ def _run(
             made = Attempt(failed(job, "crash", fault))
         else:
             work = RUN if keep_model else RUN_JOB
-            alone = not job.algorithm.startswith("chacha")
+            alone = not job.algorithm.startswith(("online-automl", "chacha"))
             help_ = nullcontext() if alone else helped()
             stop = terminable() if is_untrusted(job) else nullcontext()
             with Activity(f"{job.name} on {job.data}") as shown, stop, help_:

@@ -88,7 +88,7 @@ def programs(job: Job) -> list[str]:
     --------
     >>> programs(Job("river-arf", "synthetic:fried", seed=0, environment_seed=0))
     ['leaseboard.tasks.evaluate.frameworks.stream_river']
-    >>> programs(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
+    >>> programs(Job("online-automl", "synthetic:fried", seed=0, environment_seed=0))
     []
     """
     algorithm = _built(job)
@@ -110,7 +110,7 @@ def pinned(job: Job) -> str:
 
     Examples
     --------
-    >>> pinned(Job("chacha", "synthetic:fried", seed=0, environment_seed=0))
+    >>> pinned(Job("online-automl", "synthetic:fried", seed=0, environment_seed=0))
     ''
     """
     added = "".join(f" {each.source}" for each in plugins_of(job))

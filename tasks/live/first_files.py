@@ -38,7 +38,7 @@ _TEMPLATE = """\
 # A live model: `leaseboard live update {file}` updates it once. Yours: edit it.
 name: {name}
 data:
-{data}model: {{algorithm: chacha}}  # learns row by row; rising-bandits-cost searches again
+{data}model: {{algorithm: online-automl}}  # learns row by row; rising-bandits-cost searches again
 retrain: {{every: 7d, when: drift}}  # when a challenger is made, whichever comes first
 contract: {name}.contract.yaml
 compare: {{shadow: true, alpha: 0.05}}

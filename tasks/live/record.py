@@ -70,8 +70,8 @@ def name_of(candidate: ModelCandidate) -> str:
 
     Examples
     --------
-    >>> name_of(ModelCandidate(3, "champion", "chacha", None, 9, "2026-01-01", "the first"))
-    'chacha 3'
+    >>> name_of(ModelCandidate(3, "champion", "online-automl", None, 9, "2026-01-01", "the first"))
+    'online-automl 3'
     """
     is_baseline = candidate.role == REFERENCE
     return candidate.name if is_baseline else f"{candidate.name} {candidate.number}"

@@ -152,7 +152,7 @@ class DataSettings(Strict):
 class ModelSettings(Strict):
     """``model:``, the algorithm that predicts, its settings and its seed."""
 
-    algorithm: Name = "chacha"
+    algorithm: Name = "online-automl"
     settings: Annotated[dict[str, Any], AfterValidator(text_keys)] = Field(default_factory=dict)
     seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
 

@@ -11,12 +11,12 @@ import pandas as pd
 from numpy.typing import NDArray
 from vowpalwabbit import Workspace
 
-from leaseboard.algorithms.chacha.one_vs_rest import OneVsRest
-from leaseboard.algorithms.chacha.race import Race
-from leaseboard.algorithms.chacha.race_file import race_state, restored_race
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.workspace import text_line
+from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
+from leaseboard.algorithms.online_automl.race import Race
+from leaseboard.algorithms.online_automl.race_file import race_state, restored_race
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import Column, describe, typed
@@ -115,7 +115,7 @@ def fitted(
     if not isinstance(learner, Learner | Race | OneVsRest):
         raise UsageError(
             "the run left no model: only algorithms that end with an online learner or a race,"
-            " such as vanilla and chacha, can be registered"
+            " such as vanilla and online-automl, can be registered"
         )
     options = StreamOptions(**job.environment)
     order = order_of(dataset, options, job.environment_seed)

@@ -42,7 +42,11 @@ def _intervals() -> None:
 
 
 def _expansion() -> None:
-    from leaseboard.algorithms.chacha.safe.expansion import FeatureExpansion, advance, new_block
+    from leaseboard.algorithms.online_automl.safe.expansion import (
+        FeatureExpansion,
+        advance,
+        new_block,
+    )
 
     many, one = np.zeros((1, 1), np.float32), np.zeros(1, np.float32)
     known = FeatureExpansion(1).known
@@ -50,10 +54,10 @@ def _expansion() -> None:
 
 
 def _members(classes: int) -> None:
-    from leaseboard.algorithms.chacha.members.class_pool import ClassPool
-    from leaseboard.algorithms.chacha.members.number_pool import NumberPool
-    from leaseboard.algorithms.chacha.safe.expansion import new_block
     from leaseboard.algorithms.online.handles import handle_of
+    from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+    from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
+    from leaseboard.algorithms.online_automl.safe.expansion import new_block
 
     many, one = np.ones((1, 1), np.float32), np.ones(1, np.float32)
     given = handle_of(*new_block(many, one, one), many, one, one)
@@ -84,10 +88,10 @@ PARTS: dict[str, Callable[[], None]] = {
     "regression": partial(_stream, "regression", 0),
     "two-classes": partial(_stream, "classification", 2),
     "classes": partial(_stream, "classification", 3),
-    "race": partial(_job, "chacha", "synthetic:fried?rows=60"),
+    "race": partial(_job, "online-automl", "synthetic:fried?rows=60"),
     "baseline": partial(_job, "online-ridge", "synthetic:fried?rows=60"),
-    "published": partial(_job, "chacha-paper", "synthetic:fried?rows=60"),
-    "many-features": partial(_job, "chacha", "sklearn:digits?rows=200"),
+    "published": partial(_job, "chacha-literal", "synthetic:fried?rows=60"),
+    "many-features": partial(_job, "online-automl", "sklearn:digits?rows=200"),
     "one-against-all": partial(_job, "vanilla", "sklearn:iris"),
     "apple": partial(_job, "apple", "sklearn:breast_cancer"),
     "apple-regression": partial(_job, "apple", "sklearn:diabetes"),

@@ -18,8 +18,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.chacha.streaming.files import read_content
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, short
+from leaseboard.algorithms.online_automl.streaming.files import read_content
 from leaseboard.tasks.models.columns import Column, Values, frame_of
 
 LEVEL = 0.9
@@ -34,8 +34,8 @@ _FORMER = "model.json"
 """A file in the folders in which versions before `leaseboard.algorithms.plain.FORMAT` saved."""
 
 KINDS = {
-    "ChaChaRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
-    "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
+    "OnlineAutoMLRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
+    "OnlineAutoMLClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "ended-stream": "leaseboard.tasks.models.ended_stream:EndedStreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
     "apple": "leaseboard.tasks.models.apple_model:AppleModel",
@@ -95,7 +95,7 @@ class TableModel(ABC):
         """
         raise UsageError(
             f"level {level:g}: this model predicts no intervals: leave it out, or learn a stream"
-            " of numbers with chacha"
+            " of numbers with online-automl"
         )
 
     def predict_rows(

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import settings_of
-from leaseboard.algorithms.chacha.racing import Racing
 from leaseboard.algorithms.environments.folds import FoldsAlgorithm
 from leaseboard.algorithms.environments.holdout import HoldoutAlgorithm
 from leaseboard.algorithms.environments.samples import SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.policies.policy import ArmPolicy
 from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.naive import NAIVE_BASELINES, NaiveModel
@@ -43,7 +43,8 @@ CONFIGURATIONS = "configurations"
 class Recipe:
     """Recipe of a model.
 
-    - `algorithm`: a race of streams, such as ``chacha``, or one that is trained on a window.
+    - `algorithm`: a race of streams, such as ``online-automl``, or one that is trained on a
+      window.
     - `settings`: of the race; of another see its `_Trainer`.
     """
 
@@ -101,7 +102,7 @@ class Recipe:
                 return _AppleTrainer(self)
         raise UsageError(
             f"algorithm {self.algorithm!r} cannot be kept: name a race of streams such as"
-            " chacha, a policy over arms such as rising-bandits-cost, abc, or apple"
+            " online-automl, a policy over arms such as rising-bandits-cost, abc, or apple"
         )
 
 

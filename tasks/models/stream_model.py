@@ -15,10 +15,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
-from leaseboard.algorithms.chacha.streaming.base import OnlineChaCha
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.reference.naive import Baselines
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns
@@ -51,9 +54,9 @@ TARGET, COLUMNS, BASELINES = "target", "columns", "baselines"
 PIECE = 10_000
 """Rows that are predicted at a time."""
 
-MODELS: dict[str, type[OnlineChaCha]] = {
-    "regression": ChaChaRegressor,
-    "classification": ChaChaClassifier,
+MODELS: dict[str, type[OnlineModel]] = {
+    "regression": OnlineAutoMLRegressor,
+    "classification": OnlineAutoMLClassifier,
 }
 
 
@@ -80,10 +83,10 @@ class StreamModel(TableModel):
     Raises UsageError if `model` does not know which column it learns.
     """
 
-    kind = "ChaChaRegressor"
+    kind = "OnlineAutoMLRegressor"
     needs = (*TableModel.needs, "numba", "scikit-learn", "lightgbm", "skops")
 
-    def __init__(self, model: OnlineChaCha) -> None:
+    def __init__(self, model: OnlineModel) -> None:
         if not model.about.keys() >= {TARGET, COLUMNS}:
             raise UsageError(
                 "the model was not made by `leaseboard learn`: say which column it learns, as in"
@@ -97,7 +100,7 @@ class StreamModel(TableModel):
         cls,
         target: str,
         task: str,
-        algorithm: str = "chacha",
+        algorithm: str = "online-automl",
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
     ) -> Self:
@@ -106,7 +109,7 @@ class StreamModel(TableModel):
         - `target`: the column that it learns.
         - `task`: ``regression`` or ``classification``.
         - `algorithm`, `settings`, `seed`: see
-          `leaseboard.algorithms.chacha.streaming.ChaChaRegressor`.
+          `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`.
         """
         model = MODELS[task](None, None, seed, algorithm, **settings or {})
         model.about = {TARGET: target, COLUMNS: {}}
@@ -139,7 +142,7 @@ class StreamModel(TableModel):
     @property
     def is_regression(self) -> bool:
         """True if it predicts numbers."""
-        return isinstance(self.model, ChaChaRegressor)
+        return isinstance(self.model, OnlineAutoMLRegressor)
 
     @property
     def task(self) -> str:
@@ -223,7 +226,7 @@ class StreamModel(TableModel):
         if not self.levels:
             raise UsageError(
                 f"--level {level}: {self.model.algorithm!r} keeps no prediction intervals: learn a"
-                " new model with --algorithm chacha"
+                " new model with --algorithm online-automl"
             )
         if not 0 < level < 1:
             raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")

@@ -135,9 +135,9 @@ class Leaderboard:
 
         Examples
         --------
-        >>> figure = race(["vanilla", "chacha"], "synthetic:fried?rows=1000").plot()
+        >>> figure = race(["vanilla", "online-automl"], "synthetic:fried?rows=1000").plot()
         >>> figure.data[0].y[-1]
-        'chacha'
+        'online-automl'
         """
         try:
             from plotly.graph_objects import Figure
@@ -231,11 +231,11 @@ def race(
 
     Examples
     --------
-    >>> leaderboard = race(["chacha", "vanilla"], "synthetic:fried?rows=2000&seed=0")
+    >>> leaderboard = race(["online-automl", "vanilla"], "synthetic:fried?rows=2000&seed=0")
     >>> leaderboard.best
-    ('chacha',)
+    ('online-automl',)
     >>> list(leaderboard.table.index)[:2]
-    ['chacha', 'online-ridge']
+    ['online-automl', 'online-ridge']
     """
     if repetitions < 1:
         raise UsageError(f"repetitions={repetitions}: give at least 1")

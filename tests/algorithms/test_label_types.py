@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
-from leaseboard.algorithms.chacha.scikit import StreamClassifier
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier
+from leaseboard.algorithms.online_automl.scikit import StreamClassifier
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLClassifier
 
 X = np.random.default_rng(0).normal(size=(120, 2))
 UP = X[:, 0] > 0
@@ -71,7 +71,7 @@ def test_numpys_texts_are_texts():
 
 @pytest.mark.parametrize("labels", LABELS)
 def test_a_class_of_a_stream_is_one_in_every_type(labels):
-    model = ChaChaClassifier(algorithm="vanilla")
+    model = OnlineAutoMLClassifier(algorithm="vanilla")
     model.learn_many(X[:90], UP[:90])
     model.learn_many(X[90:], LABELS[labels][90:])
     for x, label in zip(X, list(LABELS[labels]), strict=True):

@@ -17,9 +17,13 @@ from scipy import sparse
 
 from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
-from leaseboard.algorithms.chacha.scikit import StreamClassifier, StreamRegressor
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor, learn_streams
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+    learn_streams,
+)
 
 N, BLOCK, THREADS = 600, 20, 4
 
@@ -45,25 +49,25 @@ def text(block):
     return pd.DataFrame(block, columns=list("abcde")).assign(t="u")
 
 
-def regressor(algorithm="chacha"):
-    model = ChaChaRegressor(algorithm=algorithm)
+def regressor(algorithm="online-automl"):
+    model = OnlineAutoMLRegressor(algorithm=algorithm)
     model.learn_many(X, Y)
     return model
 
 
 def classifier(edges, n=N):
-    model = ChaChaClassifier()
+    model = OnlineAutoMLClassifier()
     model.learn_many(X[:n], np.digitize(Y[:n], edges).tolist())
     return model
 
 
 def saved(path):
     regressor().save(path)
-    return ChaChaRegressor.load(path)
+    return OnlineAutoMLRegressor.load(path)
 
 
 def with_text():
-    model = ChaChaRegressor()
+    model = OnlineAutoMLRegressor()
     model.learn_many(text(X), Y)
     return model
 
@@ -73,14 +77,14 @@ def apple(kind, target):
 
 
 def learned_by_vw():
-    model = ChaChaRegressor(algorithm="chacha-icml-eval", engine="vw", b=2)
+    model = OnlineAutoMLRegressor(algorithm="chacha", engine="vw", b=2)
     model.learn_many(X[:100], Y[:100])
     return model
 
 
 MODELS = {
-    "chacha": regressor,
-    "published": partial(regressor, "chacha-icml-eval"),
+    "online-automl": regressor,
+    "published": partial(regressor, "chacha"),
     "vw": learned_by_vw,
     "two classes": partial(classifier, [0]),
     "three classes": partial(classifier, [-1, 1]),
@@ -121,7 +125,7 @@ CHANCES = [
     *map(many, ("predict_many", "predict_proba_many")),
 ]
 USES = {
-    "chacha": NUMBERS,
+    "online-automl": NUMBERS,
     "published": PUBLISHED,
     "vw": [PUBLISHED[0]],
     "two classes": CHANCES,
@@ -176,7 +180,7 @@ LEARNING = {
 
 
 def target(model, i):
-    return float(Y[i]) if isinstance(model, ChaChaRegressor) else f"c{i % 3 + i // 15}"
+    return float(Y[i]) if isinstance(model, OnlineAutoMLRegressor) else f"c{i % 3 + i // 15}"
 
 
 # Each is a call of its own: between two of them another thread may learn.
@@ -195,7 +199,12 @@ def copied(model, block):
 
 @pytest.mark.parametrize(
     ("kind", "learning"),
-    [("chacha", "one"), ("published", "block"), ("two classes", "news"), ("unpickled", "block")],
+    [
+        ("online-automl", "one"),
+        ("published", "block"),
+        ("two classes", "news"),
+        ("unpickled", "block"),
+    ],
 )
 def test_one_that_learns_meanwhile_is_seen_before_or_after_a_call(kind, learning, tmp_path):
     uses, block = [*USES[kind], copied, *LOOKS], pd.DataFrame(BLOCKS[1])

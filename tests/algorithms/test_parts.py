@@ -28,20 +28,20 @@ FLOWS = [
     "ui",
     "doctor",
 ]
-TABLES = ["race chacha DATA", "check mine.py:Mine", "learn a.model a.csv",
+TABLES = ["race online-automl DATA", "check mine.py:Mine", "learn a.model a.csv",
           "predict a.model a.csv"]  # fmt: skip
 
 LEARN = """
 import sys
 sys.modules.update(dict.fromkeys({missing}))  # as if they were not installed
 import leaseboard
-number, kind = leaseboard.ChaChaRegressor(), leaseboard.ChaChaClassifier()
+number, kind = leaseboard.OnlineAutoMLRegressor(), leaseboard.OnlineAutoMLClassifier()
 for i in range(30):
     number.learn_one({{"a": i / 10, "c": "x"}}, 2.0 * i)
     kind.learn_one({{"a": i / 10, "c": "x"}}, i % 3)
 number.predict_interval_one({{"a": 1.0}}, level=0.9), kind.predict_proba_one({{"a": 1.0}})
 number.save(sys.argv[1])
-leaseboard.ChaChaRegressor.load(sys.argv[1]).predict_one({{"a": 1.0}})
+leaseboard.OnlineAutoMLRegressor.load(sys.argv[1]).predict_one({{"a": 1.0}})
 print(*sorted({{name.partition(".")[0] for name in sys.modules}}))
 """
 

@@ -90,23 +90,23 @@ def test_a_missing_file_is_named():
 
 def test_a_setting_of_several_types_is_named_in_its_written_form():
     with pytest.raises(
-        UsageError, match=r"^chacha: setting tune='depth' must be .* or FILE.py:CLASS$"
+        UsageError, match=r"^online-automl: setting tune='depth' must be .* or FILE.py:CLASS$"
     ):
-        registry.build("chacha", {"tune": "depth"})
+        registry.build("online-automl", {"tune": "depth"})
 
 
 def test_a_value_of_a_few_names_is_answered_with_the_nearest():
     with pytest.raises(
         UsageError, match=r"unknown value .krenel.: did you mean .kernel.\? Known:"
     ):
-        registry.build("chacha", {"engine": "krenel"})
+        registry.build("online-automl", {"engine": "krenel"})
 
 
 @pytest.mark.parametrize(
     ("name", "settings", "taken"),
     [
-        ("chacha", {"preset": "paper"}, "chacha-paper"),
-        ("chacha-paper", {"b": 5, "preset": "icml-eval"}, "chacha-icml-eval"),
+        ("chacha", {"preset": "literal"}, "chacha-literal"),
+        ("chacha-literal", {"b": 5, "preset": "flaml"}, "chacha-flaml"),
         ("linear", {"kind": "ssm"}, "apple-ssm"),
     ],
 )

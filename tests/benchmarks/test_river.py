@@ -30,7 +30,7 @@ def test_ours_is_better_than_rivers_linear_pipelines():
         ("ChickWeights", "linear regression", "MAE", -1),
         ("Phishing", "logistic regression", "Accuracy", 1),
     ):
-        ours, theirs = river.rated(data, ["chacha", other])
+        ours, theirs = river.rated(data, ["online-automl", other])
         assert sign * (ours.figures[metric] - theirs.figures[metric]) > 0, data
 
 

@@ -20,7 +20,7 @@ def test_the_chart_has_the_figures_of_the_page_and_is_in_readme():
     relative = chart.relative_errors(errors)
 
     assert set(chart.LEARNERS) <= set(errors) & set(cpu)
-    assert relative["chacha"] == pytest.approx(0.369, abs=0.001)
+    assert relative["online-automl"] == pytest.approx(0.369, abs=0.001)
     assert relative["running-mean"] > relative["online-ridge"] > 1
     assert chart.CHART.is_file()
     text = (pages.ROOT / "README.md").read_text(encoding="utf-8")

@@ -81,7 +81,7 @@ def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect, empt
 
     assert len([line for line in code.splitlines() if line]) <= MOST_LINES
     (message,) = got
-    assert "chacha" in message["text"]
+    assert "online-automl" in message["text"]
     assert "All 4 jobs finished." in message["text"]
     client = open_store(f"sqlite:///{tmp_path / 'mlflow.db'}")
     jobs = client.search_runs(
@@ -107,8 +107,8 @@ def test_the_flow_of_the_page_runs(tmp_path, monkeypatch, webhook, prefect, empt
                 break
             time.sleep(0.1)
         artifacts = prefect_client.request("POST", "/artifacts/filter", json=mine).json()
-    assert [name for name in names if name.startswith("chacha on held:sales")] == [
-        f"chacha on held:sales, repetition {seed}" for seed in range(2)
+    assert [name for name in names if name.startswith("online-automl on held:sales")] == [
+        f"online-automl on held:sales, repetition {seed}" for seed in range(2)
     ]
     assert "hold sales" in names
     assert any("progressive_mse" in message for message in of_tasks)

@@ -31,14 +31,15 @@ REFERENCE = "synthetic:fried?rows=500&seed=0"
 SOURCE = {"source": "folder:inbox/*.csv", "target": "revenue"}
 
 SECTIONS = {
-    "A suite": (Suite, {"title": "T", "data": [REFERENCE], "algorithms": ["chacha", "vanilla"]}),
+    "A suite": (Suite, {"title": "T", "data": [REFERENCE],
+                        "algorithms": ["online-automl", "vanilla"]}),
     "Data of a suite": (Data, {"data": REFERENCE}),
-    "Algorithms of a suite": (Contender, {"algorithm": "chacha"}),
+    "Algorithms of a suite": (Contender, {"algorithm": "online-automl"}),
     "Limits of a job": (Limits, {}),
     "Tracking": (Tracking, {}),
-    "Normalise": (Normalise, {"zero": "vanilla", "one": "chacha"}),
-    "Published": (Printed, {"source": "Table 1", "algorithm": "chacha", "data": "openml:201",
-                            "metric": "score", "value": 0.5}),
+    "Normalise": (Normalise, {"zero": "vanilla", "one": "online-automl"}),
+    "Published": (Printed, {"source": "Table 1", "algorithm": "online-automl",
+                            "data": "openml:201", "metric": "score", "value": 0.5}),
     "Requirements": (Requirement, {"algorithm": "abc", "metric": "loss", "at_most": 0.01,
                            "reason": "proven"}),
     "A stream": (StreamOptions, {}),

@@ -91,12 +91,12 @@ def test_every_command_line_names_what_exists():
 
 def test_a_command_line_that_has_rotted_is_found():
     for line in (
-        "rase chacha x",
+        "rase online-automl x",
         "run quick --locl",
         "data fech openml:1",
         "run quik",
         "race chaca DATA",
-        "race chacha sklearn:wine --set depht=1",
+        "race online-automl sklearn:wine --set depht=1",
     ):
         with pytest.raises((LeaseboardError, UsageErrorOfTyper)):
             look_up(line.split())  # fmt: skip

@@ -269,7 +269,10 @@ def test_the_completion_of_a_shell_is_installed(program, tmp_path, monkeypatch):
         ("list -qv", "exclude each other"),
         ("list -vq", "exclude each other"),
         ("list algorithm", "did you mean 'algorithms'"),
-        ("race chacha sklearn:diabetes --set preset=flaml", "take the algorithm 'chacha-flaml'"),
+        (
+            "race chacha sklearn:diabetes --set preset=flaml",
+            "take the algorithm 'chacha-flaml'",
+        ),
         ("report nowhere", "has no results.parquet"),
         ("results prune --older-than 1000000", "--older-than '1000000' must be"),
         ("model register nowhere", "is not the folder of a suite's finished run"),

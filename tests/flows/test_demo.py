@@ -18,7 +18,7 @@ def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
     predictions = pd.read_csv(folder / "predictions.csv")
     assert len(predictions) == 100
     assert predictions["prediction"].notna().all()
-    for name, best in (("stream", "chacha"), ("table", "leaseboard-default")):
+    for name, best in (("stream", "online-automl"), ("table", "leaseboard-default")):
         results = pd.read_parquet(folder / name / "results.parquet")
         assert set(results["status"]) == {"ok"}
         assert best in set(results["name"])

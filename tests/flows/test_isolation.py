@@ -12,7 +12,8 @@ from leaseboard.tasks.pool.workers import WorkerPool
 
 STREAM = "synthetic:fried?rows=200&seed=0"
 HONEST = [
-    Job(algorithm=name, data=STREAM, seed=1, environment_seed=1) for name in ("vanilla", "chacha")
+    Job(algorithm=name, data=STREAM, seed=1, environment_seed=1)
+    for name in ("vanilla", "online-automl")
 ]
 
 POISONS = {
@@ -60,7 +61,7 @@ class Poison(Algorithm):
 ORACLE = (
     PREFACE
     + """
-from leaseboard.algorithms.chacha.oracle import InteractionOracle
+from leaseboard.algorithms.online_automl.oracle import InteractionOracle
 Score.__post_init__ = lambda self: object.__setattr__(self, "value", 0.0)
 class Bold(InteractionOracle):
     pass
@@ -94,7 +95,7 @@ def untrusted(tmp_path, poisons=tuple(POISONS)):
         yield Job(algorithm=f"{tmp_path / 'bad.py'}:Poison", data=STREAM, seed=1,
                   environment_seed=1, settings={"how": how})  # fmt: skip
     (tmp_path / "oracle.py").write_text(ORACLE)
-    yield Job(algorithm="chacha", data=STREAM, seed=2, environment_seed=1,
+    yield Job(algorithm="online-automl", data=STREAM, seed=2, environment_seed=1,
               settings={"tune": f"{tmp_path / 'oracle.py'}:Bold"})  # fmt: skip
     (tmp_path / "pipes.py").write_text(PIPELINES)
     yield Job(algorithm="full-run", data="sklearn:iris", seed=2, environment_seed=1,
@@ -195,7 +196,7 @@ def test_a_false_answer_is_a_crash_and_nothing_else(tmp_path, lie):
 
 
 def test_a_job_cannot_put_its_result_under_another_s_name(tmp_path):
-    other = "algorithm='chacha', name='chacha', data='other', seed=9, repetition=9"
+    other = "algorithm='online-automl', name='online-automl', data='other', seed=9, repetition=9"
     ended = untrusted_answer(tmp_path, f"return dataclasses.replace(result, {other}), None")
 
     assert (ended.status, ended.score) == ("ok", 0.1)

@@ -17,7 +17,10 @@ import pytest
 from mlflow.models import infer_signature
 from sklearn.linear_model import LinearRegression
 
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
 from leaseboard.tasks.models.logged import default_store
 from leaseboard.tasks.models.model import load_file
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -35,7 +38,7 @@ def table(text, **options):
     [
         ("csv", "sold", ()),
         ("parquet", "shop", ()),
-        ("csv", "sold", ("--algorithm", "chacha-icml-eval", "--set", "b=3")),
+        ("csv", "sold", ("--algorithm", "chacha", "--set", "b=3")),
     ],
 )
 def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settings):
@@ -78,8 +81,8 @@ def test_a_first_file_with_one_label_is_reported_with_its_consequence(call):
 def test_what_is_learned_by_command_is_what_the_class_learns(call):
     sales().to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv", "--seed", "5", "--set", "b=4")
-    model = ChaChaRegressor.load("sales.model")
-    own = ChaChaRegressor(seed=5, b=4)
+    model = OnlineAutoMLRegressor.load("sales.model")
+    own = OnlineAutoMLRegressor(seed=5, b=4)
     frame = read_rows(Path("sales.csv"))
     own.learn_many(frame.drop(columns="sold"), frame["sold"])
 
@@ -92,7 +95,7 @@ def test_the_measures_of_the_predictions_are_printed(call):
     sales().to_csv("sales.csv", index=False)
     code, said, _ = call("learn", "sales.model", "sales.csv")
     assert code == 0
-    assert "new model: chacha, regression of 'sold'" in said
+    assert "new model: online-automl, regression of 'sold'" in said
     assert "learned 300 rows of sold in " in said
     assert "; 300 in all" in said
     assert "measured: rmse " in said
@@ -152,7 +155,7 @@ def test_classes_have_their_probabilities(call):
     _, said, _ = call("predict", "shops.model", "sales.csv")
     predicted = table(said)
 
-    assert isinstance(load_file(Path("shops.model")).model, ChaChaClassifier)
+    assert isinstance(load_file(Path("shops.model")).model, OnlineAutoMLClassifier)
     shares = predicted[[name for name in predicted if name.startswith("probability of ")]]
     assert shares.sum(axis=1).to_numpy() == pytest.approx(1)
 
@@ -213,7 +216,7 @@ WRONG_USAGE = [
     (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
     (("learn", "new", "sales.csv", "--task", "both"), 64, "--task 'both' must be regr"),
     (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is not a race"),
-    (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "one of chacha, chacha-p"),
+    (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "one of online-automl, chacha-p"),
     (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
     (("learn", "new", "sales.csv", "--output", "x.txt"), 64, "must end in .csv or .parquet"),
     (("learn", "new", "sales.csv", "--output", "no/x.csv"), 64, "no folder 'no': make it first"),
@@ -245,7 +248,7 @@ def test_wrong_usage_is_reported_in_one_line(call):
         Path(f"{name}.csv").write_text(text)
     Path("folder").mkdir()
     Path("d.csv").mkdir()
-    ChaChaRegressor().save("bare")
+    OnlineAutoMLRegressor().save("bare")
     call("learn", "old", "sales.csv")
     wrongly = {}
     for arguments, code, words in WRONG_USAGE:
@@ -290,7 +293,7 @@ def test_a_process_that_is_killed_leaves_the_old_model(call, tmp_path):
     assert ended.returncode == -signal.SIGKILL
     assert Path("sales.model").read_bytes() == before
     assert call("learn", "sales.model", "sales.csv")[0] == 0
-    assert ChaChaRegressor.load("sales.model").examples == 120
+    assert OnlineAutoMLRegressor.load("sales.model").examples == 120
 
 
 def test_a_kill_before_the_model_is_saved_leaves_the_predictions_or_nothing(call, tmp_path):
@@ -299,11 +302,11 @@ def test_a_kill_before_the_model_is_saved_leaves_the_predictions_or_nothing(call
     words = ["learn", "sales.model", "sales.csv", "--output", "out.csv"]
     assert in_fork(words, tmp_path, "learn.before-save=kill") == -signal.SIGKILL
 
-    assert ChaChaRegressor.load("sales.model").examples == 60
+    assert OnlineAutoMLRegressor.load("sales.model").examples == 60
     assert call(*words)[0] == 0
     assert len(pd.read_csv("out.csv")) == 60
     assert in_fork(words, tmp_path, "learn.after-save=kill") == -signal.SIGKILL
-    assert ChaChaRegressor.load("sales.model").examples == 180
+    assert OnlineAutoMLRegressor.load("sales.model").examples == 180
     assert len(pd.read_csv("out.csv")) == 60
 
 
@@ -324,7 +327,7 @@ def test_two_commands_at_once_do_not_lose_what_one_learned(call, monkeypatch):
     assert Path("out.csv").read_text() == "earlier"
     assert not Path("out.csv.partial").exists()
     assert "was changed while 'sales.csv' was learned" in complained
-    assert ChaChaRegressor.load("sales.model").examples == 60
+    assert OnlineAutoMLRegressor.load("sales.model").examples == 60
 
 
 def test_new_columns_are_learned_and_reported(call):
@@ -340,7 +343,7 @@ def test_new_columns_are_learned_and_reported(call):
 def test_a_registered_model_predicts_from_its_name(call, tmp_path):
     frame = sales(200).drop(columns="day")
     frame.to_csv("sales.csv", index=False)
-    assert call("race", "chacha", "sales.csv", "--register", "shop")[0] == 0
+    assert call("race", "online-automl", "sales.csv", "--register", "shop")[0] == 0
     before = os.environ.get("MLFLOW_TRACKING_URI")
     code, said, _ = call("predict", "models:/shop@challenger", "sales.csv")
     assert os.environ.get("MLFLOW_TRACKING_URI") == before
@@ -471,9 +474,9 @@ def test_the_schema_of_a_registered_model_reads_the_file(call):
     frame["y"] = frame["x"] + np.where(ward == "007", 50.0, np.where(ward == "008", -50.0, 0.0))
     frame.to_csv("t.csv", index=False)
     Path("n.csv").write_text("ward,x\n007,0\n008,0\n")
-    for algorithm in ("chacha", "rising-bandits-cost"):
+    for algorithm in ("online-automl", "rising-bandits-cost"):
         name = f"wards-{algorithm}"
-        more = ("--budget", "8") if algorithm != "chacha" else ()
+        more = ("--budget", "8") if algorithm != "online-automl" else ()
         code, *_ = call("race", algorithm, "t.csv", "--target", "y", "--register", name, *more)
         assert code == 0
         _, said, _ = call("predict", f"models:/{name}@challenger", "n.csv")

@@ -5,7 +5,9 @@ def test_a_list_that_is_not_on_a_terminal_has_one_line_a_row(leaseboard):
     listed = leaseboard("list", "algorithms").out.splitlines()
     assert listed[0] == "Algorithms"
     assert all(len(line.split("  ")) >= 3 for line in listed[1:])
-    settings = [line.split(maxsplit=2) for line in leaseboard("list", "chacha").out.splitlines()]
+    settings = [
+        line.split(maxsplit=2) for line in leaseboard("list", "online-automl").out.splitlines()
+    ]
     assert ["delta", "0.1", "number > 0 and < 1"] in settings
     assert ["memory", "1000.0", "number > 1"] in settings
 
@@ -16,5 +18,8 @@ def test_a_list_without_plugins_says_how_to_write_one(leaseboard):
 
 
 def test_a_purpose_that_does_not_apply_is_refused(leaseboard):
-    assert "unknown purpose 'bogus'" in leaseboard("list", "chacha", "--for", "bogus", code=64).err
-    assert "omit it" in leaseboard("list", "chacha", "--for", "table", code=64).err
+    assert (
+        "unknown purpose 'bogus'"
+        in leaseboard("list", "online-automl", "--for", "bogus", code=64).err
+    )
+    assert "omit it" in leaseboard("list", "online-automl", "--for", "table", code=64).err

@@ -75,7 +75,7 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     assert "## Limits" in out
     code, out, _ = call("live", "status", "shop.yaml", "--at", at(0))
     assert code == 0
-    assert "chacha" in out
+    assert "online-automl" in out
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
 def test_a_model_that_cannot_predict_the_target_is_one_line_at_init(call, tmp_path, world):
     (tmp_path / "contract.yaml").unlink()
     file = tmp_path / "sales.yaml"
-    file.write_text(file.read_text().replace("{algorithm: chacha, settings: {b: 3}}",
+    file.write_text(file.read_text().replace("{algorithm: online-automl, settings: {b: 3}}",
                                              "{algorithm: abc}"))  # fmt: skip
     code, _, err = call("live", "init", "sales.yaml", "--at", at(0))
     assert code == 64

@@ -11,12 +11,12 @@ title: Three kinds
 data: ["synthetic:waveform?rows=400&seed=0"]
 baselines: false
 algorithms:
-  - {algorithm: chacha, settings: {b: 3}}
+  - {algorithm: online-automl, settings: {b: 3}}
   - vanilla
   - running-mean
-  - chacha-paper
+  - chacha-literal
 """
-REASON = "chacha-paper predicts numbers or two classes, and the stream has 3: leave it out"
+REASON = "chacha-literal predicts numbers or two classes, and the stream has 3: leave it out"
 
 
 def test_a_suite_of_three_classes_goes_the_whole_way(call, store, tmp_path):
@@ -31,9 +31,11 @@ def test_a_suite_of_three_classes_goes_the_whole_way(call, store, tmp_path):
 
     assert code == 0
     assert rows["status"].to_dict() == {
-        "chacha": "ok", "vanilla": "ok", "running-mean": "ok", "chacha-paper": "skipped"
+        "online-automl": "ok", "vanilla": "ok", "running-mean": "ok", "chacha-literal": "skipped"
     }  # fmt: skip
-    assert rows["score"]["chacha"] < rows["score"]["vanilla"] < rows["score"]["running-mean"]
+    assert (
+        rows["score"]["online-automl"] < rows["score"]["vanilla"] < rows["score"]["running-mean"]
+    )
     assert REASON in "".join(said)
     assert REASON in (tmp_path / "out" / "report.html").read_text()
     assert len({run.data.tags["leaseboard.champion_of"] for run in champions}) == 2
@@ -42,4 +44,4 @@ def test_a_suite_of_three_classes_goes_the_whole_way(call, store, tmp_path):
     by_kappa = call("run", *asked, "--metric", "kappa").out
     assert by_kappa.split("\n")[0].rstrip() == "Three kinds, by kappa"
     assert call("gate", *asked, "--update-baseline").code == 0
-    assert "chacha" in call("gate", *asked, code=0).out
+    assert "online-automl" in call("gate", *asked, code=0).out

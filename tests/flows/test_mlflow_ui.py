@@ -18,7 +18,7 @@ SUITE = """
 title: Two learners
 data: [{data: "synthetic:fried?rows=600&seed=0", name: fried}, "sklearn:diabetes"]
 baselines: false
-algorithms: [vanilla, {algorithm: chacha-paper, name: paper}]
+algorithms: [vanilla, {algorithm: chacha-literal, name: paper}]
 repetitions: 2
 environment: {max_rows: 400}
 """

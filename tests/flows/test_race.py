@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.chacha.chacha import ChaCha
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs import sandbox
@@ -98,11 +98,11 @@ def test_an_invalid_arm_is_reported_with_its_line_by_race_and_check(race, tmp_pa
     assert sandbox.ask(CHECK, *asked) == f"RuleBrokenError: {said}3 for each run"
 
 
-@pytest.mark.parametrize("algorithm", ["mine.py:Failing", "chacha"])
+@pytest.mark.parametrize("algorithm", ["mine.py:Failing", "online-automl"])
 def test_debug_shows_where_a_job_crashed(race, tmp_path, monkeypatch, algorithm):
     """In a process of its own, where the code of users runs, or in ours."""
     (tmp_path / "mine.py").write_text(ALGORITHM.format(end="raise ValueError('no luck')"))
-    monkeypatch.setattr(ChaCha, "run", unlucky)
+    monkeypatch.setattr(OnlineAutoML, "run", unlucky)
 
     assert "Traceback" not in race(algorithm)[1]
     trace = race(algorithm, "--debug")[1].splitlines()
@@ -245,7 +245,7 @@ def test_a_path_among_the_settings_is_text_and_failed_configurations_are_printed
 
 
 def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
-    row, _, code = race("chacha", "--metric", "r2")
+    row, _, code = race("online-automl", "--metric", "r2")
     said = call("race", "last-label", DATA).out
 
     assert code == 0
@@ -277,7 +277,9 @@ def test_what_is_of_the_logarithm_of_the_target_is_said_so(call):
 
 @pytest.mark.parametrize("metric", ["kappa", "kapa"])
 def test_a_measure_that_the_job_cannot_have_is_refused_before_it_runs(metric, call, tmp_path):
-    complained = call("race", "chacha", DATA, "--metric", metric, "--run-dir", "out", code=64).err
+    complained = call(
+        "race", "online-automl", DATA, "--metric", metric, "--run-dir", "out", code=64
+    ).err
 
     assert f"metric {metric!r}" in complained
     assert not (tmp_path / "out").exists()
@@ -305,7 +307,7 @@ def beans(race):
 
 @pytest.mark.slow
 def test_three_kinds_are_raced(beans, race):
-    row, _, code = race("chacha", "--target", "kind", data=beans)
+    row, _, code = race("online-automl", "--target", "kind", data=beans)
     kinds = list(row["champion"])
 
     assert code == 0
@@ -327,8 +329,8 @@ def test_a_policy_prints_the_test_score_of_its_choice(beans, call):
 
 
 def test_who_takes_two_classes_is_skipped_and_says_so(beans, race):
-    row, complained, code = race("chacha-paper", "--target", "kind", data=beans)
-    reason = "chacha-paper predicts numbers or two classes, and the stream has 3: leave it out"
+    row, complained, code = race("chacha-literal", "--target", "kind", data=beans)
+    reason = "chacha-literal predicts numbers or two classes, and the stream has 3: leave it out"
 
     assert (row["status"], row["reason"], code) == ("skipped", reason, 3)
     assert reason in complained
@@ -339,7 +341,9 @@ def test_the_champion_is_printed_with_the_names_of_columns(call):
     table = pd.DataFrame(rng.normal(size=(1500, 3)), columns=["office hours", "<b>, hot", "noise"])
     table["load"] = 5 * table["office hours"] * table["<b>, hot"]
     table.to_csv("load.csv", index=False)
-    said = call("race", "chacha", "file:load.csv?target=load", "--set", "tune=interactions").out
+    said = call(
+        "race", "online-automl", "file:load.csv?target=load", "--set", "tune=interactions"
+    ).out
     (result,) = Path("runs/race").glob("*/result.json")
     champion = json.loads(result.read_text())["champion"]
 
@@ -377,7 +381,7 @@ def test_rows_that_a_race_leaves_out_are_said(call):
 
 
 def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
-    command = ["race", "chacha-paper", "synthetic:mv?rows=10000", "--set", "coefficient=0.01",
+    command = ["race", "chacha-literal", "synthetic:mv?rows=10000", "--set", "coefficient=0.01",
                "--set", "encoding=codes"]  # fmt: skip
     command += ["--run-dir", str(tmp_path)]
     ended = subprocess.run([sys.executable, "-m", "leaseboard", *command],
@@ -388,8 +392,8 @@ def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
 
 
 def test_the_naive_baselines_of_a_race_are_named_timed_and_left_out_when_asked(race):
-    row = race("chacha")[0]
-    alone = race("chacha", "--no-baselines")[0]
+    row = race("online-automl")[0]
+    alone = race("online-automl", "--no-baselines")[0]
 
     assert row["baseline"] in ("running-mean", "last-label", "seasonal-last", "online-ridge")
     assert row["metrics"]["relative_loss"] == pytest.approx(1 - row["metrics"]["skill"])

@@ -26,7 +26,7 @@ SUITE = """
 title: Two learners
 data: ["synthetic:fried?rows=600&seed=0"]
 baselines: false
-algorithms: [vanilla, {algorithm: chacha-paper, name: paper}]
+algorithms: [vanilla, {algorithm: chacha-literal, name: paper}]
 repetitions: 2
 environment: {max_rows: 500}
 normalise: {zero: vanilla, one: paper}

@@ -117,7 +117,7 @@ def world(tmp_path):
 KEEP = """\
 name: sales
 data: {source: "folder:inbox/*.csv", time: when, id: order, target: revenue}
-model: {algorithm: chacha, settings: {b: 3}}
+model: {algorithm: online-automl, settings: {b: 3}}
 contract: contract.yaml
 """
 

@@ -40,7 +40,10 @@ from leaseboard.tasks.score.frame import as_frame
 from tests.flows.suites import reusable
 
 SUITE = Suite(
-    title="T", name="s", data=["synthetic:fried?rows=60&seed=0"], algorithms=["vanilla", "chacha"]
+    title="T",
+    name="s",
+    data=["synthetic:fried?rows=60&seed=0"],
+    algorithms=["vanilla", "online-automl"],
 )
 LOG = [
     Started(at=0, algorithm="a", environment="stream", unit="examples", budget=60, capacity=2,

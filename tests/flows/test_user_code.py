@@ -33,7 +33,8 @@ def test_a_changed_oracle_is_another_job(command, tmp_path):
     oracle = tmp_path / "oracle.py"
     (tmp_path / "s.yaml").write_text(
         f"title: t\ndata: ['{DATA}']\n"
-        "baselines: false\nalgorithms: [{algorithm: chacha, settings: {tune: 'oracle.py:Bold'}}]\n"
+        "baselines: false\n"
+        "algorithms: [{algorithm: online-automl, settings: {tune: 'oracle.py:Bold'}}]\n"
     )
     keys = set()
     for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):

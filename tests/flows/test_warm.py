@@ -60,7 +60,7 @@ def test_kernels_compiled_ahead_serve_another_installation_of_the_same_code(inst
     for words in (
         ("learn", "numbers.model", "numbers.csv"),
         ("learn", "classes.model", "classes.csv"),
-        ("race", "chacha", "numbers.csv"),
+        ("race", "online-automl", "numbers.csv"),
         ("race", "apple", "numbers.csv"),
     ):
         assert again("-q", *words).stderr == "", words

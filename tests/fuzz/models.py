@@ -28,7 +28,7 @@ def model_seeds() -> Iterator[bytes]:
     classes = FRAME.assign(y=np.where(FRAME["y"] > 3, "up", "down"))
     many = FRAME.assign(y=FRAME["y"].map("class {:g}".format))
     for frame, how in (
-        (FRAME, {"settings": {"b": 2}}), (FRAME, {"algorithm": "chacha-paper"}),
+        (FRAME, {"settings": {"b": 2}}), (FRAME, {"algorithm": "chacha-literal"}),
         (classes, {"settings": {"b": 2}}), (many, {"settings": {"b": 1}}),
     ):  # fmt: skip
         stream = StreamModel.for_table(frame, **how)
@@ -38,7 +38,7 @@ def model_seeds() -> Iterator[bytes]:
     for name, task, labels in (
         ("last-label", "regression", FRAME["y"]), ("running-mean", "classification", classes["y"])
     ):  # fmt: skip
-        naive = Recipe("y", task, "chacha", {}).new(name)  # type: ignore[arg-type]
+        naive = Recipe("y", task, "online-automl", {}).new(name)  # type: ignore[arg-type]
         naive.learn(rows, list(labels), [])
         yield naive.dump()
     stream = StreamModel.for_table(FRAME.drop(columns="day"), settings={"b": 1})

@@ -133,7 +133,7 @@ def log_seeds() -> Iterator[bytes]:
     from leaseboard.tasks.jobs.run import run_job
 
     for algorithm, data, more in (
-        ("chacha-paper", "synthetic:fried?rows=20&seed=0", {}),
+        ("chacha-literal", "synthetic:fried?rows=20&seed=0", {}),
         ("apple", "synthetic:fried?rows=60&seed=0", {}),
         ("abc", "synthetic:separated?rows=600&seed=0", {"environment": {"configurations": 3}}),
         ("average", "sklearn:iris", {"budget": 3, "environment": {

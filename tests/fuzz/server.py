@@ -74,7 +74,7 @@ def served() -> Any:
     shop = Shop(home, b=1)
     contract = shop.contract()
     shop.live.settings.contract.write_text(contract.to_yaml())
-    model = StreamModel.new("revenue", "regression", "chacha", {"b": 1})
+    model = StreamModel.new("revenue", "regression", "online-automl", {"b": 1})
     frame = shop.rows(0).drop(columns="order")
     model.learn_table(frame)
     snapshot = Snapshot(features_of(contract, shop.live.settings.data), model)

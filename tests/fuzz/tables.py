@@ -136,7 +136,7 @@ def yaml_seeds(*parts: str) -> Callable[[], Iterator[bytes]]:
 LIVE_YAML = b"""\
 name: sales
 data: {source: "folder:inbox/*.csv", time: day, id: order, target: revenue, label_delay: 2d}
-model: {algorithm: chacha, settings: {b: 3}}
+model: {algorithm: online-automl, settings: {b: 3}}
 retrain: {every: 5d, window: 200}
 contract: contract.yaml
 compare: {alpha: 0.05}

@@ -79,8 +79,8 @@ def test_settings_of_the_flagship_are_those_of_its_algorithm():
     from leaseboard.algorithms import registry
     from leaseboard.algorithms.base import setting_names
 
-    for cls in (leaseboard.ChaChaRegressor, leaseboard.ChaChaClassifier):
+    for cls in (leaseboard.OnlineAutoMLRegressor, leaseboard.OnlineAutoMLClassifier):
         text = sections(cls.__doc__)["Parameters"]
         named = set(re.findall(r"(?m)^    (\w+) : ", text))
-        only = {"levels"} if cls is leaseboard.ChaChaClassifier else set()
-        assert named | only == {*setting_names(registry.algorithm_class("chacha"))}
+        only = {"levels"} if cls is leaseboard.OnlineAutoMLClassifier else set()
+        assert named | only == {*setting_names(registry.algorithm_class("online-automl"))}

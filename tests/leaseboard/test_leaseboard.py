@@ -17,7 +17,7 @@ from leaseboard.tasks.keys import closure
 SOURCE = Path(leaseboard.__file__)
 HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", "plotly", "typer")
 """What no name needs to be imported."""
-STREAMING = ("Algorithm", "ChaChaClassifier", "ChaChaRegressor", "learn_streams")
+STREAMING = ("Algorithm", "OnlineAutoMLClassifier", "OnlineAutoMLRegressor", "learn_streams")
 """Names that need no scikit-learn either, and no table."""
 
 COMPILED = ("Leaderboard", "SequentialTest", "StreamEnvironment", "StreamsError", "race")
@@ -60,9 +60,9 @@ def test_a_star_brings_all_of_it():
 
 
 def test_another_name_is_an_ordinary_error():
-    with pytest.raises(ImportError, match="cannot import name 'chacha' from 'leaseboard'"):
-        exec("from leaseboard import chacha")
-    assert not hasattr(leaseboard, "chacha")
+    with pytest.raises(ImportError, match="cannot import name 'online-automl' from 'leaseboard'"):
+        exec("from leaseboard import online-automl")
+    assert not hasattr(leaseboard, "online-automl")
 
 
 def test_it_has_no_code_of_its_own():
@@ -85,7 +85,9 @@ def test_names_load_nothing_heavy_that_they_do_not_need():
 
 def test_the_stream_of_the_first_page_is_learned():
     page = (SOURCE.parents[1] / "README.md").read_text()
-    (code,) = re.findall(r"```python\n(from leaseboard import ChaCha.*?)```", page, re.DOTALL)
+    (code,) = re.findall(
+        r"```python\n(from leaseboard import OnlineAutoML.*?)```", page, re.DOTALL
+    )
     found = {}
     exec(code, found)
     interval = found["model"].predict_interval_one({"price": 3.5, "weekend": False}, level=0.9)

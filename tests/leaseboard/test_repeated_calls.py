@@ -49,7 +49,7 @@ def learn_by_apple(folder, number):
 
 
 def learn_row_by_row(folder, number):
-    model = leaseboard.ChaChaRegressor()
+    model = leaseboard.OnlineAutoMLRegressor()
     for row, target in zip(X, X[:, 0], strict=True):
         model.learn_one({"a": row[0], "b": row[1]}, target)
 
@@ -59,7 +59,7 @@ def learn_a_table(folder, number):
 
 
 def race(folder, number):
-    assert not leaseboard.race(["vanilla", "chacha"], DATA).failures
+    assert not leaseboard.race(["vanilla", "online-automl"], DATA).failures
 
 
 def race_on_a_store(folder, number):
@@ -69,7 +69,7 @@ def race_on_a_store(folder, number):
 def run_a_job(folder, number):
     own = folder / str(number)
     own.mkdir()
-    result, _ = run_job(Job("chacha", DATA, seed=3, environment_seed=3), own)
+    result, _ = run_job(Job("online-automl", DATA, seed=3, environment_seed=3), own)
     assert list(read_log(own / "events.jsonl.gz"))
     assert result.status == "ok"
 

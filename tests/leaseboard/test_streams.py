@@ -30,7 +30,7 @@ def test_a_closed_stream_ends_nothing(closed):
     code, out, err = run(closed)
     assert code == 0
     assert err == ""
-    assert ("chacha" in out) == (">&-" not in closed.replace("2>&-", ""))
+    assert ("online-automl" in out) == (">&-" not in closed.replace("2>&-", ""))
 
 
 def test_a_reader_that_goes_away_is_not_a_regression():

@@ -94,7 +94,7 @@ def uri(tmp_path, make_store):
 
 def make_result(key="k1", status="ok", **fields):
     base = {
-        "key": key, "algorithm": "chacha", "name": "chacha-paper", "data": "synthetic:fried",
+        "key": key, "algorithm": "chacha", "name": "chacha-literal", "data": "synthetic:fried",
         "digest": "ab" * 32, "seed": 7, "environment_seed": 8, "repetition": 1, "status": status,
         "score": 0.25, "metric": "progressive_mse", "direction": "min", "environment": "stream",
         "metrics": {"models_per_example": 4.5}, "champion": {"interactions": ["ab"]},

@@ -38,7 +38,7 @@ def run(name, settings=None, seed=0, data=None):
 
 def test_one_slot_is_vanilla_exactly():
     _, vanilla = run("vanilla")
-    for name in ("chacha-paper", "chacha-flaml", "chacha-icml-eval"):
+    for name in ("chacha-literal", "chacha-flaml", "chacha"):
         _, environment = run(name, {"b": 1})
 
         assert np.array_equal(environment.predictions, vanilla.predictions)

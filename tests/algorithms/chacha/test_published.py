@@ -58,7 +58,7 @@ def test_random_configurations(number, mirror, stream_of):
 @pytest.mark.mirror
 @pytest.mark.parametrize("number", CHACHA)
 def test_chacha_by_the_authors_evaluation_rules(number, mirror, stream_of):
-    measured = scores("chacha-icml-eval", {}, stream_of(number, mirror)).mean()
+    measured = scores("chacha", {}, stream_of(number, mirror)).mean()
 
     assert measured == pytest.approx(CHACHA[number], abs=0.05)
 

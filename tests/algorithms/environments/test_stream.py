@@ -146,6 +146,6 @@ def test_algorithms_of_two_classes_are_barred_from_many():
     many, two = classes([0, 1, 2]), StreamEnvironment(stream([1, -1], "classification"))
     why = "predicts numbers or two classes, and the stream has 3: leave it out"
 
-    assert many.bars(registry.build("chacha-paper")) == why
-    assert not many.bars(registry.build("chacha"))
-    assert not two.bars(registry.build("chacha-paper"))
+    assert many.bars(registry.build("chacha-literal")) == why
+    assert not many.bars(registry.build("online-automl"))
+    assert not two.bars(registry.build("chacha-literal"))

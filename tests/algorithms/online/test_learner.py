@@ -36,7 +36,7 @@ def test_a_fallback_says_so_and_the_kernel_refuses_what_it_cannot_do(caplog):
 
 
 def test_options_that_vw_refuses_are_named_with_the_setting_and_in_its_words():
-    for name in ("chacha", "vanilla", "offline", "best-in-hindsight"):
+    for name in ("online-automl", "vanilla", "offline", "best-in-hindsight"):
         with pytest.raises(UsageError, match=r"setting vw_options=.*unrecognised option '--nons"):
             registry.build(name, {"vw_options": "--nonsense 3"})
 

@@ -7,9 +7,9 @@ import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.chacha.published import state
-from leaseboard.algorithms.chacha.published.published_race import PublishedRace
-from leaseboard.algorithms.chacha.published.rules import Rules, in_top_half, within_median
+from leaseboard.algorithms.chacha import state
+from leaseboard.algorithms.chacha.published_race import PublishedRace
+from leaseboard.algorithms.chacha.rules import Rules, in_top_half, within_median
 from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, TrialFinished
 from leaseboard.algorithms.policies import bandits

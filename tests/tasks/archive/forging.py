@@ -18,7 +18,7 @@ SUITE = Suite(
     title="T",
     name="s",
     data=["synthetic:fried?rows=300&seed=0"],
-    algorithms=["vanilla", {"algorithm": "chacha-paper", "name": "paper"}],
+    algorithms=["vanilla", {"algorithm": "chacha-literal", "name": "paper"}],
     repetitions=2,
 )
 BY_SECONDS = Suite(

@@ -134,9 +134,9 @@ def test_results_that_the_suite_does_not_ask_for_hide_no_others(forger):
 def test_what_names_do_not_say_is_stated_in_the_verdict_and_on_the_page(tmp_path):
     plain = ONCE.model_copy(update={"algorithms": [Contender(algorithm="vanilla")]})
     for number, (suite, said) in enumerate((
-        ({"algorithms": [Contender(algorithm="vanilla", name="chacha"),
-                         Contender(algorithm="chacha", name="vanilla")]},
-         ["chacha is vanilla", "vanilla is chacha"]),
+        ({"algorithms": [Contender(algorithm="vanilla", name="online-automl"),
+                         Contender(algorithm="online-automl", name="vanilla")]},
+         ["online-automl is vanilla", "vanilla is online-automl"]),
         ({"algorithms": [Contender(algorithm="vanilla", settings={"vw_options": "-l 9"})]},
          ['vanilla is vanilla with {"settings": {"vw_options": "-l 9"}}']),
         ({"data": [Data(data="synthetic:fried?rows=60&seed=0", name="mv"),
@@ -161,7 +161,7 @@ SENDERS_WORD = {
     "dates": ("started",),
 }  # fmt: skip
 OTHER = {
-    "key": "k", "algorithm": "chacha", "name": "x", "data": "synthetic:mv?rows=9&seed=0",
+    "key": "k", "algorithm": "online-automl", "name": "x", "data": "synthetic:mv?rows=9&seed=0",
     "digest": "f" * 64, "seed": 1, "environment_seed": 1, "repetition": 5, "status": "crash",
     "reason": "r", "score": 0.5, "metric": "mae", "direction": "max", "metrics": {"mae": 0.1},
     "champion": {"x": 1}, "champion_seed": 3, "unit": "trials", "units": 1.0, "budget": 9.0,

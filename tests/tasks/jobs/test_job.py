@@ -7,7 +7,7 @@ from pathlib import Path
 from leaseboard.tasks.jobs.job import FAILURES, STATUSES, Job, Result
 from leaseboard.tasks.jobs.run import failed
 
-JOB = Job("chacha", "openml:215", seed=3, environment_seed=4, name="mine", repetition=2)
+JOB = Job("online-automl", "openml:215", seed=3, environment_seed=4, name="mine", repetition=2)
 TASKS = Path(__file__).resolve().parents[3] / "tasks"
 
 

@@ -12,7 +12,7 @@ from leaseboard.tasks.jobs.run import run_job
 
 FRIED, WINE = "synthetic:fried?rows=300&seed=0", "sklearn:wine"
 JOBS = [
-    Job(algorithm="chacha", data=FRIED, seed=1, environment_seed=2),
+    Job(algorithm="online-automl", data=FRIED, seed=1, environment_seed=2),
     Job(
         algorithm="vanilla", data=FRIED, seed=1, environment_seed=2, environment={"shuffle": True}
     ),

@@ -22,8 +22,8 @@ def test_a_file_that_is_named_anywhere_makes_a_job_untrusted():
     for given in (
         {"algorithm": "mine.py:Mine"},
         {"algorithm": "/some where/mine.py:Mine"},
-        {"algorithm": "chacha", "settings": {"tune": "mine.py:Bold"}},
-        {"algorithm": "chacha", "settings": {"any": [{"deep": ["mine.py"]}]}},
+        {"algorithm": "online-automl", "settings": {"tune": "mine.py:Bold"}},
+        {"algorithm": "online-automl", "settings": {"any": [{"deep": ["mine.py"]}]}},
         {"algorithm": "full-run", "environment": {"pipelines": "pipes.py"}},
     ):
         assert is_untrusted(job(**given)), given
@@ -80,5 +80,5 @@ def test_other_pins_are_another_job(monkeypatch, tmp_path):
 
 
 def test_what_runs_here_has_no_pins():
-    for name in ("chacha", "sklearn-halving", "lightgbm-default"):
+    for name in ("online-automl", "sklearn-halving", "lightgbm-default"):
         assert pinned(job(name)) == "", name

@@ -186,12 +186,12 @@ def test_divergence_is_a_status(tmp_path, body, data):
 
 
 def test_settings_go_to_the_algorithm_or_to_its_environment():
-    assert route_settings("chacha", {"b": "5", "max_rows": "10"}) == (
+    assert route_settings("online-automl", {"b": "5", "max_rows": "10"}) == (
         {"b": "5"},
         {"max_rows": "10"},
     )
     with pytest.raises(UsageError, match="did you mean 'max_rows'"):
-        route_settings("chacha", {"max_row": "10"})
+        route_settings("online-automl", {"max_row": "10"})
 
 
 def test_what_is_wrong_is_said_before_data_are_read():
@@ -199,7 +199,7 @@ def test_what_is_wrong_is_said_before_data_are_read():
         ({"algorithm": "vanila"}, "did you mean 'vanilla'"),
         ({"data": "sklearn:diabets"}, "did you mean 'diabetes'"),
         ({"environment": {"max_rows": 0}}, "max_rows"),
-        ({"algorithm": "chacha", "settings": {"b": 0}}, "b=0"),
+        ({"algorithm": "online-automl", "settings": {"b": 0}}, "b=0"),
     ):
         with pytest.raises(UsageError, match=words):
             check(dataclasses.replace(JOB, **change))

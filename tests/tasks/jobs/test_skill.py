@@ -35,7 +35,7 @@ def test_skill_is_of_the_target_itself_where_the_score_is_of_its_logarithm(tmp_p
     draws = np.random.default_rng(0).normal(size=(300, 2))
     table = pd.DataFrame({"x": draws[:, 0], "y": 50 * np.exp(draws.sum(axis=1))})
     table.to_csv(tmp_path / "sales.csv", index=False)
-    mine = replace(JOB, algorithm="chacha", data=f"file:{tmp_path}/sales.csv",
+    mine = replace(JOB, algorithm="online-automl", data=f"file:{tmp_path}/sales.csv",
                    environment={"log_target": "code"})  # fmt: skip
     found, over, of_log, *_ = with_skill(mine, run_job(mine, tmp_path)[0])
     baseline = replace(mine, algorithm=over)

@@ -62,18 +62,18 @@ def test_code_counts_and_comments_docstrings_and_layout_do_not(tmp_path):
 
 
 def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
-    start = ("algorithms/chacha/published/presets.py", "tasks/jobs/environments/stream.py")
+    start = ("algorithms/chacha/presets.py", "tasks/jobs/environments/stream.py")
     sources = versions._making(ROOT / name for name in start)
     names = {str(path.relative_to(ROOT)) for path in sources}
 
-    assert {"algorithms/online/kernel.py", "algorithms/chacha/published/state.py"} <= names
+    assert {"algorithms/online/kernel.py", "algorithms/chacha/state.py"} <= names
     assert any(name.startswith("tasks/preprocess") for name in names)
     assert {name for name in names if name.startswith("tasks/fetch")} == {"tasks/fetch/columns.py"}
     assert not any(name.startswith("algorithms/apple/") for name in names)
 
 
 def test_algorithms_have_versions_of_their_own():
-    assert code_version("chacha", "stream") != code_version("apple", "holdout")
+    assert code_version("online-automl", "stream") != code_version("apple", "holdout")
     assert code_version("er-ucb", "pulls") == code_version("er-ucb-auto", "pulls")
     assert code_version("c-ucb", "pulls") != code_version("ucb", "pulls")  # it has a preset
 
@@ -100,7 +100,9 @@ def test_what_a_users_file_imports_counts_too(tmp_path, monkeypatch, edited):
 
     def versions_now():
         importlib.invalidate_caches()
-        return code_version(f"{mine}:Mine", "stream"), code_version("chacha", "stream", [mine])
+        return code_version(f"{mine}:Mine", "stream"), code_version(
+            "online-automl", "stream", [mine]
+        )
 
     before = versions_now()
     (tmp_path / edited).write_text(HELPERS[edited] + "\nEDITED = True")
@@ -223,9 +225,9 @@ def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path):
     for wanted, place, reached in (
         ("from leaseboard import Algorithm", "leaseboard.algorithms.base", {"algorithms/base.py"}),
         (
-            "from leaseboard import ChaChaRegressor",
-            "leaseboard.algorithms.chacha.streaming",
-            {"algorithms/chacha/streaming/regressor.py"},
+            "from leaseboard import OnlineAutoMLRegressor",
+            "leaseboard.algorithms.online_automl.streaming",
+            {"algorithms/online_automl/streaming/regressor.py"},
         ),
         (
             "import leaseboard",

@@ -34,7 +34,9 @@ CONTRACT = Contract(
 class Shop:
     """A small shop: a number or a word to predict, from a price, the weather and a place."""
 
-    def __init__(self, folder, task="regression", algorithm="chacha", *, place=None, **settings):
+    def __init__(
+        self, folder, task="regression", algorithm="online-automl", *, place=None, **settings
+    ):
         data = {"source": f"folder:{folder}/*.csv", "time": "day", "id": "order",
                 "target": "revenue"}  # fmt: skip
         keep = LiveSettings(name="sales", data=data, contract=folder / "contract.yaml")

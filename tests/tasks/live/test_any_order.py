@@ -37,7 +37,7 @@ from tests.tasks.live.world import BEGIN, World
 KEEP = """\
 name: sales
 data: {source: "folder:inbox/*.csv", time: when, id: order, target: revenue, label_delay: 1d}
-model: {algorithm: chacha, settings: {b: 2}}
+model: {algorithm: online-automl, settings: {b: 2}}
 retrain: {rows: 20, window: 100}
 contract: contract.yaml
 alerts: {webhook: 'http://127.0.0.1:9/'}

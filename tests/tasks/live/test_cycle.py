@@ -23,7 +23,7 @@ def test_a_week_of_a_stream(make_world):
     world.live(0, 7)
     candidates = world.state.candidates()
     assert [(each.role, each.name) for each in candidates[:3]] == [
-        ("champion", "chacha"),
+        ("champion", "online-automl"),
         ("reference", "running-mean"),
         ("reference", "last-label"),
     ]
@@ -133,7 +133,7 @@ class RankWorld(World):
 
 
 ABC = KEEP.replace(
-    "{algorithm: chacha, settings: {b: 3}}",
+    "{algorithm: online-automl, settings: {b: 3}}",
     """
   algorithm: abc
   settings:
@@ -144,7 +144,7 @@ ABC = KEEP.replace(
 ).replace("every: 5d", "rows: 40")
 
 
-APPLE = KEEP.replace("chacha, settings: {b: 3}", "apple").replace("every: 5d", "rows: 40")
+APPLE = KEEP.replace("online-automl, settings: {b: 3}", "apple").replace("every: 5d", "rows: 40")
 
 
 @pytest.mark.parametrize("keep", [ABC, APPLE])

@@ -22,7 +22,7 @@ def test_the_page_shows_columns_and_members_of_a_champion(tmp_path, task):
 
 
 def test_a_race_without_members_has_columns_alone(tmp_path):
-    shop = Shop(tmp_path, algorithm="chacha-paper")
+    shop = Shop(tmp_path, algorithm="chacha-literal")
     shop.update()
     assert list(explanation_of(shop.record(), shop.record().champion)) == [COLUMNS]
     baseline = shop.record().baselines[0]

@@ -17,9 +17,9 @@ NOW = datetime(2026, 3, 1, 3, tzinfo=UTC)
 ME, NAIVE, BEFORE = (
     ModelCandidate(number, role, name, None, 9, "2026-01-01", "")
     for number, role, name in (
-        (1, "champion", "chacha"),
+        (1, "champion", "online-automl"),
         (2, "reference", "last-label"),
-        (3, "previous", "chacha"),
+        (3, "previous", "online-automl"),
     )
 )
 

@@ -73,7 +73,9 @@ AT = "2026-02-01T00:00:00+00:00"
 
 def roles(shop):
     return {
-        each.number: each.role for each in shop.live.state.candidates() if each.name == "chacha"
+        each.number: each.role
+        for each in shop.live.state.candidates()
+        if each.name == "online-automl"
     }
 
 

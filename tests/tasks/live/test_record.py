@@ -12,7 +12,9 @@ def story(*reported):
         HistoryEntry(f"2026-01-{day:02}", kind, who, why) for day, kind, who, why in reported
     ]
     numbers = {int(who) for _, _, who, _ in reported if who.isdigit()}
-    candidates = {n: ModelCandidate(n, "champion", "chacha", None, 0, "", "") for n in numbers}
+    candidates = {
+        n: ModelCandidate(n, "champion", "online-automl", None, 0, "", "") for n in numbers
+    }
     return tenures(history, candidates, "2026-02-01")
 
 
@@ -56,7 +58,7 @@ def test_who_was_champion_when_a_day_began_was_served(tmp_path):
     sums, at = {"loss": 1.0, "absolute": 1.0, "square": 1.0}, "2026-01-02T03:00:00+00:00"
     days = {(f"2026-01-0{n}", who): (1, sums) for n in range(1, 6) for who in (1, 2)}
     state = State(tmp_path / "state.sqlite", "sales")
-    candidates = [ModelCandidate(n, "champion", "chacha", None, 0, at, "") for n in (1, 2)]
+    candidates = [ModelCandidate(n, "champion", "online-automl", None, 0, at, "") for n in (1, 2)]
     history = [
         HistoryEntry(at, "created", "1", ""),
         HistoryEntry("2026-01-04T03:00:00+00:00", "champion", "2", ""),

@@ -11,7 +11,7 @@ from leaseboard.tasks.live.settings import duration, in_words, read_settings
 WHOLE = """\
 name: sales
 data: {source: "folder:inbox/*.csv", time: day, id: order, target: revenue, label_delay: 7d}
-model: {algorithm: chacha, settings: {b: 3}, seed: 1}
+model: {algorithm: online-automl, settings: {b: 3}, seed: 1}
 retrain: {every: 7d, rows: 5000, when: drift}
 contract: contract.yaml
 compare: {shadow: true, alpha: 0.01}

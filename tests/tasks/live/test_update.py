@@ -50,7 +50,11 @@ def rule(world, column, line):
         ("target: revenue", "target: a", "data.target: this live model was made for revenue"),
         ("id: order, ", "", "data.id: .* made for order, not for None"),
         ("time: when, ", "", "data.time: .* another live model"),
-        ("chacha, settings: {b: 3}", "rising-bandits-cost", "model.algorithm: .* of streams"),
+        (
+            "online-automl, settings: {b: 3}",
+            "rising-bandits-cost",
+            "model.algorithm: .* of streams",
+        ),
     ],
 )
 def test_what_a_model_was_made_for_lasts(world, old, new, said):

@@ -24,7 +24,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 KEEP = """\
 name: sales
 data: {source: "folder:inbox/*.csv", time: when, id: order, target: revenue, label_delay: 1d}
-model: {algorithm: chacha, settings: {b: 3}}
+model: {algorithm: online-automl, settings: {b: 3}}
 retrain: {every: 5d, window: 200}
 contract: contract.yaml
 """

@@ -28,7 +28,7 @@ def conf(tmp_path, monkeypatch):
 def test_ones_own_suite_hides_the_shipped_one_of_its_name_and_no_other(conf):
     assert paths.conf_dir() == conf
     assert load_suite("quick", conf).title == "mine"
-    assert load_suite("safety-chacha", conf).title != "mine"
+    assert load_suite("safety-streams", conf).title != "mine"
     assert {"quick", "ci", "paper-chacha"} <= set(suite_names(conf))
 
 

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
-from leaseboard.algorithms.chacha.scikit import StreamRegressor
-from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
-from leaseboard.algorithms.chacha.streaming.blocks import examples_of
 from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online_automl.scikit import StreamRegressor
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.algorithms.tables.values import standard_value
 from leaseboard.tasks.fetch import columns
@@ -217,7 +217,10 @@ SOME = [
 @each_form(SOME)
 def test_a_stream_learns_the_same(kind, form):
     plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
-    known, model = ChaChaRegressor(algorithm="vanilla"), ChaChaRegressor(algorithm="vanilla")
+    known, model = (
+        OnlineAutoMLRegressor(algorithm="vanilla"),
+        OnlineAutoMLRegressor(algorithm="vanilla"),
+    )
 
     assert (
         model.predict_then_learn_many(frame, LABELS).tolist()
@@ -281,8 +284,8 @@ def test_durations_of_an_array_are_seconds():
     for made in (StreamRegressor(), PolynomialExpansionRegressor(random_state=0), policy()):
         expected = made.fit(seconds, LABELS).predict(seconds)
         assert made.fit(X, LABELS).predict(X).tolist() == expected.tolist()
-    reported = ChaChaRegressor().predict_then_learn_many(seconds, LABELS)
-    assert ChaChaRegressor().predict_then_learn_many(X, LABELS).tolist() == reported.tolist()
+    reported = OnlineAutoMLRegressor().predict_then_learn_many(seconds, LABELS)
+    assert OnlineAutoMLRegressor().predict_then_learn_many(X, LABELS).tolist() == reported.tolist()
 
 
 @each_form([one for one in ALL if not any(part in one[1] for part in NO_PARQUET)])
@@ -332,7 +335,7 @@ def test_values_of_other_types_are_refused_in_one_line(form):
 
     for refuse in (
         lambda: columns.tidy_frame(frame),
-        lambda: ChaChaRegressor().predict_then_learn_many(frame, np.arange(len(frame))),
+        lambda: OnlineAutoMLRegressor().predict_then_learn_many(frame, np.arange(len(frame))),
         lambda: policy().fit(frame, np.arange(len(frame))),
         lambda: PolynomialExpansionRegressor().fit(frame, np.arange(len(frame))),
         lambda: StreamRegressor().fit(frame, np.arange(len(frame))),
@@ -341,7 +344,7 @@ def test_values_of_other_types_are_refused_in_one_line(form):
             refuse()
     if not isinstance(frame.x[0], dict):  # which is a namespace
         with pytest.raises((TypeError, DataError), match=r"^[^\n]*$"):
-            ChaChaRegressor().learn_one({"x": frame.x[0]}, 1.0)
+            OnlineAutoMLRegressor().learn_one({"x": frame.x[0]}, 1.0)
 
 
 def test_an_empty_arrow_column_is_missing():

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.chacha.safe.safe_race import SafeRace
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.tasks.models import logged
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.preprocess.stream_encoder import StreamEncoder
@@ -20,8 +20,8 @@ FRIED = "synthetic:fried?rows=400&seed=0"
 
 @pytest.fixture
 def raced(race):
-    """Return what chacha's run left, and its model: on 400 rows, with four live models."""
-    _, left, fitted = race("chacha", FRIED, settings={"b": 4})
+    """Return what online-automl's run left, and its model: on 400 rows, with four live models."""
+    _, left, fitted = race("online-automl", FRIED, settings={"b": 4})
     return left, fitted
 
 
@@ -81,7 +81,7 @@ def test_a_damaged_race_is_one_clear_line(raced):
 
 def test_a_race_whose_models_need_no_race_leaves_its_champion(race):
     settings = {"b": 4, "tune": "interactions+learning-rate"}
-    _, left, fitted = race("chacha", FRIED, settings=settings)
+    _, left, fitted = race("online-automl", FRIED, settings=settings)
     assert not isinstance(left, SafeRace)
     assert isinstance(fitted.model.learned, bytes)
     np.testing.assert_allclose(
@@ -94,7 +94,8 @@ def test_a_race_whose_models_need_no_race_leaves_its_champion(race):
 def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
-        "from leaseboard.algorithms.chacha.chacha import ChaCha\nclass Mine(ChaCha):\n    pass\n"
+        "from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML\n"
+        "class Mine(OnlineAutoML):\n    pass\n"
     )
     with pytest.raises(UsageError, match=r"algorithm '.*mine.py:Mine' is not a race"):
         race(f"{path}:Mine", FRIED, settings={"b": 2})
@@ -112,12 +113,12 @@ def gappy(tmp_path):
     return f"file:{tmp_path / 'gappy.csv'}"
 
 
-@pytest.mark.parametrize("algorithm", ["chacha", "vanilla"])
+@pytest.mark.parametrize("algorithm", ["online-automl", "vanilla"])
 @pytest.mark.parametrize("missing", ["fill", "indicate", "zero"])
 def test_a_row_with_gaps_and_dates_is_served_as_what_was_learned_says(
     race, gappy, tmp_path, algorithm, missing
 ):
-    settings = {"b": 3} if algorithm == "chacha" else {}
+    settings = {"b": 3} if algorithm == "online-automl" else {}
     _, _, fitted = race(
         algorithm, gappy, settings=settings, budget=200, environment={"missing": missing}
     )
@@ -154,7 +155,9 @@ def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):
 
 
 def test_races_of_many_classes_are_served_as_the_class_that_they_would_name(race):
-    result, left, fitted = race("chacha", "synthetic:waveform?rows=300&seed=0", settings={"b": 3})
+    result, left, fitted = race(
+        "online-automl", "synthetic:waveform?rows=300&seed=0", settings={"b": 3}
+    )
     features, stream = fitted.dataset.features, as_stream(fitted.dataset)
     expected = [stream.classes[int(left.predict(row).argmax())] for row in stream.features]
 
@@ -165,7 +168,7 @@ def test_races_of_many_classes_are_served_as_the_class_that_they_would_name(race
     assert (np.array(expected) == fitted.dataset.target.astype(str)).mean() > 0.7
 
 
-@pytest.mark.parametrize("algorithm", ["chacha", "chacha-paper"])
+@pytest.mark.parametrize("algorithm", ["online-automl", "chacha-literal"])
 def test_two_classes_that_came_of_three_are_served_by_name(algorithm, race, tmp_path):
     a = np.random.default_rng(0).choice([-1.0, 1.0], 300)
     a[:2] = -1.0, 1.0

@@ -7,10 +7,13 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.chacha.streaming import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.measures import OF_TASK
 from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs.job import Job
@@ -70,10 +73,10 @@ def raced(name, table, drop, target):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["chacha", "chacha-paper", "vanilla"])
+@pytest.mark.parametrize("algorithm", ["online-automl", "chacha-literal", "vanilla"])
 def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(table, algorithm):
     path, environment = raced(algorithm, table, "dear", "sold")
-    model, predictions = ChaChaRegressor(algorithm=algorithm), []
+    model, predictions = OnlineAutoMLRegressor(algorithm=algorithm), []
     for x in examples(table):
         label = x.pop("sold")
         del x["dear"]
@@ -102,8 +105,8 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
 
 @pytest.mark.slow
 def test_classes_are_predicted_alike_by_race_learn_and_estimator(table):
-    path, environment = raced("chacha", table, "sold", "dear")
-    model, wrong = ChaChaClassifier(), 0
+    path, environment = raced("online-automl", table, "sold", "dear")
+    model, wrong = OnlineAutoMLClassifier(), 0
     model.declare("no", "yes")
     for x in examples(table):
         label = x.pop("dear")
@@ -135,8 +138,8 @@ def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
     z = x @ [1.0, -1.0, 0.5] + rng.normal(size=150) / 2
     path = tmp_path / "table.csv"
     pd.DataFrame(x, columns=[*"abc"]).assign(y=LABELS[kind](z)).to_csv(path, index=False)
-    job = Job(algorithm="chacha", data=f"file:{path}?target=y", seed=0, environment_seed=0,
-              name="chacha")  # fmt: skip
+    job = Job(algorithm="online-automl", data=f"file:{path}?target=y", seed=0, environment_seed=0,
+              name="online-automl")  # fmt: skip
     found = with_skill(job, run_job(job, tmp_path)[0])
     learned = StreamModel.for_table(read_rows(path)).learn_table(read_rows(path))
 
@@ -150,7 +153,7 @@ def test_every_measure_of_learn_is_that_of_race(kind, seed, tmp_path):
 def test_each_baseline_sees_what_the_learner_sees(table, name):
     path, environment = raced(name, table, "dear", "sold")
     going_on = StreamModel.for_table(read_rows(path), target="sold")
-    features = ChaChaRegressor()._features
+    features = OnlineAutoMLRegressor()._features
     predictor, alone = NAIVE_BASELINES[name]().predictor(0, "regression"), []
     for x in examples(table):
         label = x.pop("sold")

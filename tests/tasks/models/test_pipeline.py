@@ -33,7 +33,7 @@ def with_estimator(content, estimator):
     return plain.dump(kind, state | {"estimator": estimator})
 
 
-@pytest.mark.parametrize("algorithm", ["chacha-paper", "vanilla"])
+@pytest.mark.parametrize("algorithm", ["chacha-literal", "vanilla"])
 def test_a_streams_champion_predicts_as_its_learner_does(race, algorithm):
     _, learner, fitted = race(algorithm, FRIED)
     model = again(fitted.model)

@@ -15,8 +15,8 @@ from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.naive import NaiveModel
 from leaseboard.tasks.models.recipe import Recipe
 
-RECIPE = Recipe("y", "regression", "chacha", {})
-CLASSES = Recipe("y", "classification", "chacha", {})
+RECIPE = Recipe("y", "regression", "online-automl", {})
+CLASSES = Recipe("y", "classification", "online-automl", {})
 
 
 def rows(n, seed):
@@ -36,7 +36,7 @@ def again(model):
 
 def test_a_stream_goes_on_from_its_bytes_exactly():
     first, second = rows(200, 0), rows(100, 1)
-    whole = RECIPE.new("chacha")
+    whole = RECIPE.new("online-automl")
     assert whole.predict_rows(first[0]) == []
     whole.learn(*first)
     whole.predict_rows(second[0], ids=second[2])
@@ -48,7 +48,7 @@ def test_a_stream_goes_on_from_its_bytes_exactly():
 
 
 def test_what_waits_is_predicted_alike_and_remembered():
-    model = RECIPE.new("chacha")
+    model = RECIPE.new("online-automl")
     for day in range(20):
         X, y, ids = rows(20, day)
         model.predict_rows(X, ids=ids)
@@ -67,7 +67,7 @@ def test_rows_that_wait_take_few_bytes_and_can_be_forgotten(recipe, most):
     rng = np.random.default_rng(1)
     X = pd.DataFrame({f"column {i}": rng.normal(size=300) for i in range(20)})
     labels = X["column 0"] if recipe is RECIPE else np.where(X["column 0"] > 0, "up", "down")
-    model, values = recipe.new("chacha"), values_in(X)
+    model, values = recipe.new("online-automl"), values_in(X)
     model.learn(values, list(labels), [f"known {i}" for i in range(300)])
     model.predict_rows(values[:1], ids=["known first"])
     before = model.dump()
@@ -81,7 +81,7 @@ def test_rows_that_wait_take_few_bytes_and_can_be_forgotten(recipe, most):
 
 
 def test_rows_that_never_waited_are_learned_too():
-    model, other = RECIPE.new("chacha"), RECIPE.new("chacha")
+    model, other = RECIPE.new("online-automl"), RECIPE.new("online-automl")
     for each in (model, other):
         each.learn(*rows(100, 0))
     late = rows(10, 1)
@@ -93,7 +93,7 @@ def test_rows_that_never_waited_are_learned_too():
 
 
 def test_classes_come_with_probabilities():
-    model, (X, y, ids) = CLASSES.new("chacha"), rows(300, 0)
+    model, (X, y, ids) = CLASSES.new("online-automl"), rows(300, 0)
     model.learn(X, ["up" if each > 0 else "down" for each in y], ids)
     (found,) = model.predict_rows(X[:1], ids=["new"])
     assert set(found) == {"up", "down"} == set(model.classes)
@@ -101,7 +101,7 @@ def test_classes_come_with_probabilities():
 
 
 def test_intervals_are_of_the_level_that_is_asked_for():
-    model = RECIPE.new("chacha")
+    model = RECIPE.new("online-automl")
     model.learn(*rows(200, 0))
     row = rows(1, 1)[0]
     (narrow,), (wide,) = (model.predict_rows(row, level) for level in (0.5, 0.95))
@@ -278,7 +278,9 @@ def test_rows_are_learned_and_predicted_as_a_table_of_them_is(task, monkeypatch)
         for i in range(80)
     ]  # fmt: skip
     labels = [float(i % 3) if task == "regression" else f"c{i % 3}" for i in range(80)]
-    fast, slow = (Recipe("y", task, "chacha", {"b": 3}).new("chacha") for _ in range(2))
+    fast, slow = (
+        Recipe("y", task, "online-automl", {"b": 3}).new("online-automl") for _ in range(2)
+    )
     fast.dates = slow.dates = ["day"]
     frames = stream.frame_of
     made = []

@@ -115,7 +115,7 @@ def test_a_store_on_postgresql_keeps_models_too(database, race, monkeypatch):
 @pytest.fixture
 def raced(uri, race, tmp_path):
     """Return a function that logs one race and registers its winner, and the result."""
-    result, _, fitted = race("chacha", FRIED)
+    result, _, fitted = race("online-automl", FRIED)
     more = dataclasses.replace(result, key="more", repetition=1, score=result.score * 1.1)
 
     def add():
@@ -141,7 +141,7 @@ def test_a_version_shows_metrics_bounds_parameters_and_dataset(uri, raced):
     assert model.source_run_id == run.info.run_id
     assert [output.model_id for output in run.outputs.model_outputs] == [model.model_id]
     assert json.loads(model.tags["mlflow.modelVersions"]) == [{"name": "m", "version": "1"}]
-    assert model.params["name"] == "chacha"
+    assert model.params["name"] == "online-automl"
     assert any(name.startswith("champion.") for name in model.params)
     assert measured["score"] == result.score
     assert measured["bound.lower"] <= measured["bound.upper"]
@@ -360,7 +360,7 @@ def test_a_model_brings_the_leaseboard_that_it_needs(uri, raced, race, monkeypat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("algorithm", ["chacha", "apple"])
+@pytest.mark.parametrize("algorithm", ["online-automl", "apple"])
 def test_mlflow_serves_it_with_its_own_command(uri, race, tmp_path, algorithm):
     result, _, fitted = race(algorithm, FRIED)
     register(uri, "fried", fitted, [result], group="race", date="2026-11-21", versions={})

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.chacha.streaming import ChaChaRegressor
 from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
 
@@ -119,7 +119,7 @@ def test_dates_mixed_with_their_texts_are_refused_and_gaps_are_not():
     "about", [{}, {"source": "shop"}, {"target": "b"}, {"columns": {}, "x": 1}]
 )
 def test_a_model_that_knows_nothing_of_tables_is_refused_with_the_fix(about):
-    model = ChaChaRegressor()
+    model = OnlineAutoMLRegressor()
     model.about = about
 
     with pytest.raises(UsageError, match="was not made by `leaseboard learn`: say which column"):

@@ -11,7 +11,7 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.models.winner import fit, winner_of
 
 DATA = "synthetic:fried?rows=400&seed=0"
-SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "chacha"],
+SUITE = Suite(title="t", data=[DATA, "sklearn:iris"], algorithms=["vanilla", "online-automl"],
               repetitions=2)  # fmt: skip
 
 
@@ -27,9 +27,9 @@ def results(scores, direction="min"):
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("direction", "name"), [("min", "chacha"), ("max", "vanilla")])
+@pytest.mark.parametrize(("direction", "name"), [("min", "online-automl"), ("max", "vanilla")])
 def test_the_best_mean_wins(direction, name):
-    found = results({"vanilla": [1.0, 3.0], "chacha": [1.5, 1.6]}, direction)
+    found = results({"vanilla": [1.0, 3.0], "online-automl": [1.5, 1.6]}, direction)
     winner = winner_of(SUITE.jobs(), found, DATA)
 
     assert (winner.job.name, winner.job.repetition) == (name, 0)
@@ -37,7 +37,7 @@ def test_the_best_mean_wins(direction, name):
 
 
 def test_an_incomplete_algorithm_cannot_win():
-    found = results({"vanilla": [3.0, 3.0], "chacha": [1.0, None]})
+    found = results({"vanilla": [3.0, 3.0], "online-automl": [1.0, None]})
 
     assert winner_of(SUITE.jobs(), found, DATA).job.name == "vanilla"
 
@@ -51,11 +51,11 @@ def test_an_incomplete_algorithm_cannot_win():
 )
 def test_what_cannot_be_compared_cannot_win(fields, why):
     """Not even the best of scores, and not if it is so in one repetition alone."""
-    found = results({"vanilla": [3.0, 3.0], "chacha": [0.0, 0.0]})
+    found = results({"vanilla": [3.0, 3.0], "online-automl": [0.0, 0.0]})
     cheat = [*found[:3], dataclasses.replace(found[3], **fields)]
 
     assert winner_of(SUITE.jobs(), cheat, DATA).job.name == "vanilla"
-    with pytest.raises(UsageError, match=rf"can be compared \(first: chacha: {why}"):
+    with pytest.raises(UsageError, match=rf"can be compared \(first: online-automl: {why}"):
         winner_of(SUITE.jobs(), cheat[2:], DATA)
 
 

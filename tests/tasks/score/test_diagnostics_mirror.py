@@ -205,6 +205,6 @@ time or in none, and something to learn; docs/diagnostics has the ones left out.
 
 @pytest.mark.slow
 def test_twenty_clean_datasets_have_one_alarm_at_most(ran):
-    found = {data: codes(ran(["chacha", *NAIVE], f"mirror:{data}")) for data in CLEAN}
+    found = {data: codes(ran(["online-automl", *NAIVE], f"mirror:{data}")) for data in CLEAN}
 
     assert {data: alarms for data, alarms in found.items() if alarms} == {}

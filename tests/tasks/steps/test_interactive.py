@@ -27,9 +27,9 @@ def table(tmp_path):
 
 @pytest.mark.parametrize("kind", [str, lambda path: path])
 def test_a_file_by_its_path_and_target(table, kind):
-    found = race(["vanilla", "chacha"], kind(table), target="load", baselines=False)
+    found = race(["vanilla", "online-automl"], kind(table), target="load", baselines=False)
 
-    assert set(found.table.index) == {"vanilla", "chacha"}
+    assert set(found.table.index) == {"vanilla", "online-automl"}
     assert found.best == (found.table.index[0],)
     assert found.table["score"].is_monotonic_increasing
     assert list(found.frame["status"]) == ["ok", "ok"]
@@ -40,36 +40,48 @@ def test_a_file_by_its_path_and_target(table, kind):
 
 
 def test_a_race_on_a_stream_is_against_the_naive_baselines():
-    found = race(["chacha", "vanilla"], STREAM)
-    alone = race(["chacha", "vanilla"], STREAM, baselines=False)
+    found = race(["online-automl", "vanilla"], STREAM)
+    alone = race(["online-automl", "vanilla"], STREAM, baselines=False)
 
     naive = {"running-mean", "last-label", "seasonal-last", "online-ridge"}
-    assert set(found.table.index) == {"chacha", "vanilla"} | naive
+    assert set(found.table.index) == {"online-automl", "vanilla"} | naive
     said = next(line for line in str(found).splitlines() if "every baseline" in line)
     assert "vanilla" not in said
     for name in naive:
         assert name in str(found)
-    assert set(alone.table.index) == {"chacha", "vanilla"}
+    assert set(alone.table.index) == {"online-automl", "vanilla"}
     assert "baseline" not in str(alone)
     scores = found.frame.set_index("name")["score"]
     assert (
-        alone.frame.set_index("name")["score"].to_dict() == scores[["chacha", "vanilla"]].to_dict()
+        alone.frame.set_index("name")["score"].to_dict()
+        == scores[["online-automl", "vanilla"]].to_dict()
     )
 
 
 def test_it_scores_as_the_command_does(tmp_path):
-    command = ["race", "chacha", STREAM, "--seed", "3", "--json", "--run-dir", str(tmp_path)]
+    command = [
+        "race",
+        "online-automl",
+        STREAM,
+        "--seed",
+        "3",
+        "--json",
+        "--run-dir",
+        str(tmp_path),
+    ]
     printed = subprocess.check_output([sys.executable, "-m", "leaseboard", *command], text=True)
 
-    (result,) = race("chacha", STREAM, seed=3, baselines=False).results
+    (result,) = race("online-automl", STREAM, seed=3, baselines=False).results
 
     assert result.score == json.loads(printed.splitlines()[-1])["score"]
     assert (result.seed, result.environment_seed) == (3, 3)
 
 
 def test_settings_labels_and_repetitions_are_those_of_a_suite():
-    wide = {"algorithm": "chacha", "name": "wide", "settings": {"b": 8}}
-    found = race([wide, "chacha"], STREAM, seed=1, repetitions=2, budget=300, baselines=False)
+    wide = {"algorithm": "online-automl", "name": "wide", "settings": {"b": 8}}
+    found = race(
+        [wide, "online-automl"], STREAM, seed=1, repetitions=2, budget=300, baselines=False
+    )
 
     assert [result.seed for result in found.results] == [1, 1, 2, 2]
     assert {result.budget for result in found.results} == {300}
@@ -78,7 +90,7 @@ def test_settings_labels_and_repetitions_are_those_of_a_suite():
 
 
 def test_several_datasets_make_one_leaderboard():
-    found = race(["vanilla", "chacha"], [STREAM, "sklearn:diabetes"], baselines=False)
+    found = race(["vanilla", "online-automl"], [STREAM, "sklearn:diabetes"], baselines=False)
 
     assert len(found.results) == 4
     assert found.table["score"].between(0, 1).all()
@@ -94,7 +106,7 @@ def test_one_that_fails_leaves_the_others(tmp_path):
         "        raise ZeroDivisionError('at the start')\n"
         "        yield\n"
     )
-    found = race(["vanilla", f"{bad}:Bad", "chacha"], STREAM)
+    found = race(["vanilla", f"{bad}:Bad", "online-automl"], STREAM)
 
     (line,) = found.failures
     assert "crash: ZeroDivisionError: at the start" in line
@@ -114,21 +126,21 @@ def test_data_that_cannot_be_had_are_skipped_without_a_winner():
 def test_what_is_wrong_is_said_in_one_line():
     table = pd.DataFrame({"a": [1]})
     for algorithms, data, more, rule in (
-        ("chaca", STREAM, {}, "did you mean 'chacha'"),
-        ("chacha", "no.csv", {}, "no.csv: no such file"),
-        ("chacha", STREAM, {"repetitions": 0}, "repetitions=0: give at least 1"),
-        ("chacha", STREAM, {"budget": -1}, "budget must be above 0"),
-        ({"algorithm": "chacha", "setings": {}}, STREAM, {}, "algorithms.0.setings"),
+        ("chaca", STREAM, {}, "did you mean 'online-automl'"),
+        ("online-automl", "no.csv", {}, "no.csv: no such file"),
+        ("online-automl", STREAM, {"repetitions": 0}, "repetitions=0: give at least 1"),
+        ("online-automl", STREAM, {"budget": -1}, "budget must be above 0"),
+        ({"algorithm": "online-automl", "setings": {}}, STREAM, {}, "algorithms.0.setings"),
         ([], STREAM, {}, "algorithms must have at least 1"),
-        (["chacha", "rising-bandits"], STREAM, {}, "which no leaderboard compares"),
+        (["online-automl", "rising-bandits"], STREAM, {}, "which no leaderboard compares"),
         (
-            ["chacha"],
+            ["online-automl"],
             ["sklearn:iris", table],
             {},
             "^data holds a DataFrame: give a DataFrame, .X, y.",
         ),
-        (["chacha"], np.zeros((2, 2)), {}, "^data holds a ndarray: give"),
-        (["chacha"], {"train": "a.csv"}, {}, "^data holds a dict: give"),
+        (["online-automl"], np.zeros((2, 2)), {}, "^data holds a ndarray: give"),
+        (["online-automl"], {"train": "a.csv"}, {}, "^data holds a dict: give"),
     ):
         with pytest.raises(UsageError, match=rule) as caught:
             race(algorithms, data, **more)
@@ -149,7 +161,7 @@ def test_mlflow_is_asked_only_if_named(tmp_path, empty_store):
 
 def test_a_race_on_a_file_loads_neither_mlflow_nor_prefect_nor_statistics(table):
     code = (
-        f"from leaseboard import race; found = race(['vanilla', 'chacha'], {str(table)!r},"
+        f"from leaseboard import race; found = race(['vanilla', 'online-automl'], {str(table)!r},"
         " target='load', baselines=False); str(found)\n"
         "import json, sys\nprint(json.dumps(sorted(sys.modules)))"
     )
@@ -200,7 +212,7 @@ def test_rows_and_targets_that_do_not_match_are_refused():
 
 
 def test_a_leaderboard_is_plotted_with_the_best_on_top():
-    found = race(["vanilla", "chacha"], STREAM)
+    found = race(["vanilla", "online-automl"], STREAM)
     alone = race("linear", "sklearn:diabetes", repetitions=2).plot()
     (points,) = found.plot().data
 
@@ -217,7 +229,7 @@ def test_rows_without_any_value_are_learned_by_every_stream_algorithm(rows):
         {"a": np.arange(200.0) % 7, "y": np.arange(200.0) % 7 + np.arange(200) / 999}
     )
     table.loc[: rows - 1, "a"] = np.nan
-    names = ["chacha", "chacha-paper", "chacha-flaml", "chacha-aggressive", "exhaustive"]
+    names = ["online-automl", "chacha-literal", "chacha-flaml", "chacha-aggressive", "exhaustive"]
     for labels in (table["y"], table["y"].gt(3).map({True: "high", False: "low"})):
         raced = race(names, table.assign(y=labels), target="y")
         statuses = {result.name: result.status for result in raced.results}

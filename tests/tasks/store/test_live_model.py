@@ -23,7 +23,7 @@ from leaseboard.tasks.store.live_tables import (
 )
 
 AT = "2026-01-01T00:00:00+00:00"
-CHAMPION = ModelCandidate(1, "champion", "chacha", digest_of(b"one"), 3, AT, "the first")
+CHAMPION = ModelCandidate(1, "champion", "online-automl", digest_of(b"one"), 3, AT, "the first")
 
 
 def row(name: str, *, day: str = "2026-01-01", label: str | None = None) -> StoredRow:

@@ -17,7 +17,7 @@ def test_a_job_carries_what_the_record_guarantee(race, result):
 
     assert record.params.items() >= {
         "environment.log_target": "False",
-        "algorithm": "chacha", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
+        "algorithm": "online-automl", "data": "synthetic:fried", "digest": "ab" * 32, "seed": "7",
         "settings.b": "5", "settings.tune": "interactions", "version": "v1", "budget": "200",
         "unit": "examples",
     }.items()  # fmt: skip

@@ -58,8 +58,8 @@ def logged(tmp_path, planes, uri, result, runs):
 
 
 RACES = [
-    ("chacha", "squared_error"),
-    ("chacha-paper", "clipped_absolute_error"),
+    ("online-automl", "squared_error"),
+    ("chacha-literal", "clipped_absolute_error"),
     ("random-configs", "clipped_absolute_error"),
     ("vanilla", "clipped_absolute_error"),
 ]
@@ -98,7 +98,7 @@ def test_scores_are_the_jobs_metric(logged):
 
 def test_a_score_covers_all_stays(logged):
     """Paused and leased again: the examples of all leases count."""
-    _, found = logged("chacha-paper")
+    _, found = logged("chacha-literal")
     outcomes = {run.data.tags["leaseboard.outcome"] for run in found.values()}
     consumed = sum(run.data.metrics["units"] for run in found.values())
 
@@ -125,7 +125,7 @@ def test_without_bounds_there_are_scores(logged, name):
 
 
 def test_the_table_names_the_metric(logged, uri, runs, tmp_path):
-    logged("chacha", {"b": 4})
+    logged("online-automl", {"b": 4})
     (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
     path = open_store(uri).download_artifacts(
         job.info.run_id, "configurations.json", str(tmp_path)

@@ -52,7 +52,7 @@ def test_the_searches_of_the_ui_find_the_same(uri, finished, result, runs):
         "metrics.score <= 1.02",
         "params.interactions LIKE '%ab%'",
         "tags.leaseboard.job = 'k1' and attributes.status = 'FAILED'",
-        "attributes.run_name LIKE '%chacha%'",
+        "attributes.run_name LIKE '%online-automl%'",
     ):
         one, other = (
             sorted(

@@ -39,7 +39,11 @@ WRONG = [
     ("b: 5", "bb: 5", "s.yaml:9: algorithms.1.settings.bb: unknown setting of chacha 'bb'"),
     ("b: 5", "b: many", "s.yaml:9: algorithms.1.settings.b: chacha: setting b='many'"),
     ("b: 5", "engine: krenel", "s.yaml:9: algorithms.1.settings.engine: .* did you mean 'kernel'"),
-    ("b: 5", "preset: paper", "9: algorithms.1.settings.preset: .* the algorithm 'chacha-paper'"),
+    (
+        "b: 5",
+        "preset: literal",
+        "9: algorithms.1.settings.preset: .* the algorithm 'chacha-literal'",
+    ),
     (
         "namespaces: 5",
         "namespaces: 0",
@@ -94,13 +98,14 @@ def test_a_space_and_its_arms_are_names_as_others_are(tmp_path):
 INCOMPARABLE = [
     ("vanilla", "linear", "linear is scored by its test error and vanilla by its progressive"),
     ("linear", "er-ucb", "er-ucb is scored by its validation score and linear by its test"),
-    ("abc", "chacha", "chacha is scored by its progressive loss and abc by its test accuracy"),
+    ("abc", "online-automl",
+     "online-automl is scored by its progressive loss and abc by its test accuracy"),
     ("linear", "{algorithm: linear, name: early, environment: {score_on: progressive}}",
      "early is scored by its progressive squared loss and linear by its test error"),
-    ("vanilla", "{algorithm: chacha, environment: {log_target: true}}",
-     "chacha is scored by its progressive loss with log_target True and vanilla by its"),
-    ("vanilla", "{algorithm: chacha, environment: {max_rows: 100}}",
-     "chacha is scored by its progressive loss of at most 100 rows and vanilla by its"),
+    ("vanilla", "{algorithm: online-automl, environment: {log_target: true}}",
+     "online-automl is scored by its progressive loss with log_target True and vanilla by its"),
+    ("vanilla", "{algorithm: online-automl, environment: {max_rows: 100}}",
+     "online-automl is scored by its progressive loss of at most 100 rows and vanilla by its"),
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def job(algorithm, data="d"):
 
 
 def test_a_measure_of_the_other_task_is_refused_where_the_tasks_are_known():
-    jobs = [job("vanilla", "a"), job("chacha", "b")]
+    jobs = [job("vanilla", "a"), job("online-automl", "b")]
     tasks = {"a": "regression", "b": "regression"}
     expected = "no job can have the metric 'kappa' on these data: take one of rmse, mae, r2, skill"
 
@@ -49,9 +49,9 @@ def test_a_file_of_the_users_that_cannot_be_used_has_no_measure(tmp_path):
 
 def test_skill_needs_a_baseline_in_the_suite():
     with pytest.raises(UsageError, match="'skill' is over a baseline, and no job is one"):
-        require_ranking("skill", [job("chacha")], {})
-    require_ranking("skill", [job("chacha"), job("last-label")], {})
-    require_ranking("mae", [job("chacha")], {})
+        require_ranking("skill", [job("online-automl")], {})
+    require_ranking("skill", [job("online-automl"), job("last-label")], {})
+    require_ranking("mae", [job("online-automl")], {})
 
 
 def test_tasks_are_those_of_the_data_that_can_be_had(monkeypatch):
@@ -82,17 +82,21 @@ NAIVE = ["running-mean", "last-label", "seasonal-last", "online-ridge"]
 
 
 def test_a_suite_on_streams_runs_the_naive_baselines_that_it_does_not_name():
-    assert names(with_baselines(of("chacha", "vanilla"))) == ["chacha", "vanilla", *NAIVE]
+    assert names(with_baselines(of("online-automl", "vanilla"))) == [
+        "online-automl",
+        "vanilla",
+        *NAIVE,
+    ]
     season = {"algorithm": "seasonal-last", "name": "a day", "settings": {"period": 24}}
     assert names(with_baselines(of(season, "online-ridge"))) == [
         "seasonal-last", "online-ridge", "running-mean", "last-label",
     ]  # fmt: skip
-    whole = with_baselines(of("chacha", *NAIVE))
-    assert names(whole) == ["chacha", *NAIVE]
+    whole = with_baselines(of("online-automl", *NAIVE))
+    assert names(whole) == ["online-automl", *NAIVE]
 
 
 def test_other_jobs_keep_their_seeds_and_keys():
-    suite = of("chacha", "vanilla", repetitions=2)
+    suite = of("online-automl", "vanilla", repetitions=2)
     mine = [job for job in with_baselines(suite).jobs() if job.name not in NAIVE]
     assert mine == suite.jobs()
 
@@ -100,14 +104,14 @@ def test_other_jobs_keep_their_seeds_and_keys():
 def test_baselines_see_the_rows_and_the_target_that_the_algorithms_see():
     environment = {"log_target": False, "max_rows": 50}
     added = with_baselines(
-        of("apple", {"algorithm": "chacha", "environment": environment})
+        of("apple", {"algorithm": "online-automl", "environment": environment})
     ).algorithms[2:]
     assert [one.environment for one in added] == [environment] * 4
 
 
 @pytest.mark.parametrize(
     ("algorithms", "keys"),
-    [(["apple"], {}), (["rising-bandits"], {}), (["chacha"], {"baselines": False}),
+    [(["apple"], {}), (["rising-bandits"], {}), (["online-automl"], {"baselines": False}),
      (["no-such-name"], {}), (["no-such-file.py:Mine"], {})],
 )  # fmt: skip
 def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys):

@@ -32,7 +32,7 @@ def test_names_alone_select_data_and_algorithms(tmp_path):
     assert [contender.title for contender in suite.algorithms] == ["vanilla"]
 
 
-TWO = MINIMAL.replace("[vanilla]", "[vanilla, chacha]")
+TWO = MINIMAL.replace("[vanilla]", "[vanilla, online-automl]")
 AGAIN = MINIMAL.replace("[vanilla]", "[vanilla, {algorithm: vanilla, name: again}]")
 ADDITIONS = [
     ("repetitions: 0", "at least 1"),

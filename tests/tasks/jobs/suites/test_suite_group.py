@@ -62,9 +62,11 @@ def test_a_group_is_not_a_suite(write):
 def test_one_name_on_one_dataset_belongs_to_one_suite():
     common = {"title": "t", "data": ["sklearn:wine"]}
     first = Suite.model_validate(common | {"name": "a", "algorithms": ["vanilla"]})
-    other = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha"]})
+    other = Suite.model_validate(common | {"name": "b", "algorithms": ["online-automl"]})
     check_apart([first, other])
-    double = Suite.model_validate(common | {"name": "b", "algorithms": ["chacha", "vanilla"]})
+    double = Suite.model_validate(
+        common | {"name": "b", "algorithms": ["online-automl", "vanilla"]}
+    )
     with pytest.raises(UsageError, match="vanilla on sklearn:wine is in a and in b"):
         check_apart([first, double])
 
@@ -74,7 +76,7 @@ def test_ci_holds_every_system_with_baselines():
     found = [load_suite(name, conf) for name in members("ci", conf)]
     check_apart(found)
     names = {one.algorithm for suite in found for one in suite.algorithms}
-    systems = {"chacha", "apple", "rising-bandits", "er-ucb", "abc"}
+    systems = {"online-automl", "apple", "rising-bandits", "er-ucb", "abc"}
     baselines = {"vanilla", "linear", "quadratic", "average", "c-ucb", "full-run"}
     assert systems | baselines <= names
     required = {requirement.algorithm for suite in found for requirement in suite.requirements}

@@ -399,7 +399,7 @@ def test_what_cannot_be_used_is_refused_in_a_line(own, X, y, message):
         ({"test_fraction": 1.5}, "option test_fraction=1.5"),
         ({"initial_rows": 0}, "option initial_rows=0"),
         ({"probe_seconds": -1}, "option probe_seconds=-1"),
-        ({"algorithm": "chacha"}, "runs on the environment stream"),
+        ({"algorithm": "online-automl"}, "runs on the environment stream"),
         ({"algorithm": "abd"}, "did you mean 'abc'"),
         ({"scoring": "roc_auc"}, "scoring='roc_auc': the guarantee counts rows"),
         ({"param_grid": {"max_depth": [1]}}, "2 are given"),

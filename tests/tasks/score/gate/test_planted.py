@@ -6,12 +6,12 @@ import shutil
 
 import pytest
 
-from leaseboard.algorithms.chacha.safe import (
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online_automl.safe import (
     aggregate,
     ensemble,
     log_odds,
 )
-from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
@@ -27,7 +27,7 @@ DATA = (
     {"data": "synthetic:fried?rows=2000&seed=0"},
     {"data": "synthetic:2dplanes?rows=2000&seed=0"},
 )
-RACE = Suite(title="ChaCha, small", data=list(DATA), algorithms=["chacha-paper"], repetitions=12)
+RACE = Suite(title="ChaCha, small", data=list(DATA), algorithms=["chacha-literal"], repetitions=12)
 
 
 @pytest.fixture(scope="module")
@@ -99,10 +99,10 @@ def broken(run, baseline=None):
 
 PLANTS = {
     "intervals that miss twice as often": (
-        ("ci-streams", ["fried"], ["vanilla", "chacha"]),
+        ("ci-streams", ["fried"], ["vanilla", "online-automl"]),
         "leaseboard.algorithms.online.conformal",
         "np.round(1.0 - np.array(self.levels)", "np.round(1.1 - np.array(self.levels)",
-        ["coverage_in_worst_window of chacha", "coverage of chacha"],
+        ["coverage_in_worst_window of online-automl", "coverage of online-automl"],
     ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
@@ -153,35 +153,35 @@ def follow_the_worst(monkeypatch, experts):
 
 
 def test_an_aggregate_that_follows_the_worst_breaks_its_requirement(part, monkeypatch):
-    which = ("ci-streams", ["2dplanes"], ["vanilla", "chacha"])
+    which = ("ci-streams", ["2dplanes"], ["vanilla", "online-automl"])
     assert broken(part(*which, folder="before")) == []
     follow_the_worst(
         monkeypatch,
         lambda it: (it.known.aggregated[aggregate.FIELDS :], it.known.scores[it.baselines]),
     )
-    assert "share_of_bound of chacha" in broken(part(*which))
+    assert "share_of_bound of online-automl" in broken(part(*which))
 
 
 def test_odds_that_follow_the_worst_break_their_requirement(part, monkeypatch):
-    which = ("ci-streams", ["classes"], ["vanilla", "chacha"])
+    which = ("ci-streams", ["classes"], ["vanilla", "online-automl"])
     assert broken(part(*which, folder="before")) == []
     follow_the_worst(
         monkeypatch, lambda it: (it.log_odds.bayes[1:], it.log_odds.lost[: log_odds.N_EXPERTS])
     )
-    assert broken(part(*which)) == ["nats_over_best of chacha"]
+    assert broken(part(*which)) == ["nats_over_best of online-automl"]
 
 
 def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
-    which = ("ci-streams", ["fried"], ["vanilla", "chacha"])
+    which = ("ci-streams", ["fried"], ["vanilla", "online-automl"])
     run = part(*which, folder="before", repetitions=12)
     assert gate(run.frame, run.accepted(), quantities=run.quantities).exit_code == 0
-    name = "leaseboard.algorithms.chacha.chacha"
+    name = "leaseboard.algorithms.online_automl.online_automl"
     plant(name, "gamma=1.0 - 1.0 / self.memory,", "gamma=1.0 - 500.0 / self.memory,")
     run = part(*which, repetitions=12)
     verdict = gate(run.frame, run.accepted(), quantities=run.quantities)
     assert verdict.exit_code == 1
     assert [check.title for check in verdict.checks if check.fails] == [
-        "chacha on synthetic:fried?rows=3000&seed=0"
+        "online-automl on synthetic:fried?rows=3000&seed=0"
     ]
 
 
@@ -208,11 +208,11 @@ def test_what_tracking_drops_is_missed(lost, metrics, part, tmp_path, empty_stor
 
     monkeypatch.setattr(records, "_metrics", drop)
     names = [f"recorded.{name}" for name in ("lease", "value", "bounds")]
-    run = part("ci-streams", ["fried"], ["chacha-paper"], names)
+    run = part("ci-streams", ["fried"], ["chacha-literal"], names)
     uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
     tracker = Tracker(uri, "s", [result.key for result in run.results])
     for result in run.results:
         tracker.log(result, run.out / "jobs" / result.key)
     tracker.close("FINISHED", {})
     run.logged = Logged(uri, "s")
-    assert broken(run) == [f"{metric} of chacha-paper" for metric in metrics]
+    assert broken(run) == [f"{metric} of chacha-literal" for metric in metrics]

@@ -1,0 +1,190 @@
+"""ChaCha as published: the paper's text, and its authors' two programs."""
+
+import math
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+from pydantic.dataclasses import dataclass
+
+from leaseboard.algorithms.chacha.published_race import PublishedRace
+from leaseboard.algorithms.chacha.rules import (
+    FIXED,
+    Bound,
+    Count,
+    Keep,
+    LabelRange,
+    Lease,
+    Margin,
+    OldChampion,
+    Pool,
+    Rules,
+)
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.online.engines import make_models
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.oracle import (
+    ConfigOracle,
+    Tune,
+    make_oracle,
+    no_candidates,
+)
+from leaseboard.algorithms.online_automl.racing import Racing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published(Racing):
+    """Algorithm 1 of the paper with the rules that a subclass names, or a fixed set of models.
+
+    Parameters
+    ----------
+    engine, vw_options
+        See `Racing`.
+    """
+
+    def rules(self) -> Rules:
+        """Return the rules of the race."""
+        return FIXED
+
+    def slots(self, schema: Schema) -> int:
+        """Return how many models may be live on data of this schema."""
+        assert self.capacity is not None
+        return self.capacity
+
+    def oracle(self) -> ConfigOracle:
+        """Return a fresh oracle: the configurations other than the default one."""
+        return no_candidates
+
+    def race(
+        self,
+        schema: Schema,
+        seed: int,
+        task: str,
+        oracle: ConfigOracle | None = None,
+        horizon: float = math.inf,
+    ) -> PublishedRace:
+        """See `Racing.race`."""
+        n_slots = self.slots(schema)
+        return PublishedRace(
+            schema,
+            make_models(self.engine, schema, n_slots, task, self.vw_options),
+            oracle or self.oracle(),
+            np.random.RandomState(seed),
+            n_slots,
+            self.rules(),
+            horizon,
+            classes=task == "classification",
+        )
+
+    def loss(self, env: StreamEnvironment) -> str:
+        """Return the proxy of appendix A.2, not what the environment measures."""
+        return "clipped_absolute_error"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tuning(Published):
+    """A race among more than one configuration.
+
+    Parameters
+    ----------
+    tune : str, optional
+        Interactions of namespaces (the paper's NI, the default), the learning rate, or both
+        (NI+LR); or one's own oracle, ``path/to/file.py:Class``.
+    engine, vw_options
+        See `Racing`.
+    """
+
+    tune: Tune | None = None
+
+    def oracle(self) -> ConfigOracle:
+        """Return a fresh oracle for the task `tune`."""
+        rules = self.rules()
+        return make_oracle(self.tune, combined=rules.combined, adaptive=rules.adaptive)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(Tuning, Rules):
+    """ChaCha by Algorithms 1 to 3 and appendix A.2 of the paper [1]_.
+
+    The champion is always live; ``b - 1`` challengers from its frontier share the other slots by
+    leases that double. Each example is predicted by the live model of least upper loss bound. A
+    challenger proved better becomes champion and brings its own frontier.
+
+    Parameters
+    ----------
+    b : int
+        Live models at once; 1 is vanilla.
+    tune, engine, vw_options
+        See `Tuning`.
+    **rules
+        See `leaseboard.algorithms.chacha.rules.Rules`.
+
+    Notes
+    -----
+    Where the boxes leave a choice they are read so:
+
+    - the loop over S (algorithm 1, lines 11 to 15) begins with the challenger of least upper
+      bound, so that at most one is promoted an example, and all Worse tests are against the new
+      champion;
+    - only live challengers are tested: a paused one has no data, and so no bounds;
+    - S holds challengers only, so a replaced champion is in neither B nor S and leaves;
+    - what was eliminated never comes back, though another champion's oracle proposes it again;
+    - a model that has learned nothing has an infinite upper bound: it does not predict, and is
+      not in the median.
+
+    References
+    ----------
+    .. [1] Wu, Wang, Langford, Mineiro, Rossi. ChaCha for online AutoML. ICML 2021.
+           https://arxiv.org/abs/2106.04815
+    """
+
+    b: Annotated[int, Field(ge=1)] = 5
+
+    @property
+    def capacity(self) -> int:
+        """The most live models: b."""
+        return self.b
+
+    def rules(self) -> Rules:
+        """Return its settings, which are the rules."""
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class Flaml(Paper):
+    """ChaCha as its authors published it: FLAML 2.7's AutoVW, made deterministic.
+
+    Parameters
+    ----------
+    b, tune, engine, vw_options, **rules
+        See `Paper`; these have other defaults here.
+    """
+
+    bound: Bound = "flaml"
+    label_range: LabelRange = "own"
+    min_lease: Lease = "expanded"
+    keep: Keep = "top-half"
+    swap_when_all_fit: bool = True
+    pool: Pool = "lazy"
+    old_champion: OldChampion = "challenger"
+    select_after: Count = 100
+    test_after: Count = 100
+    test_best_only: bool = True
+    keep_b_candidates: bool = True
+    schedule_first: bool = True
+    combined: bool = False
+    adaptive: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class IcmlEval(Flaml):
+    """ChaCha as its authors evaluated it: what reproduces the paper's tables.
+
+    Parameters
+    ----------
+    b, tune, engine, vw_options, **rules
+        See `Paper`; these have other defaults here.
+    """
+
+    min_lease: Lease = "raw"
+    worse_margin: Margin = 1.0

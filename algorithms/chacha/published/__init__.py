@@ -1,1 +1,0 @@
-"""ChaCha as published: the paper's text and its authors' programs, as rules of a race."""

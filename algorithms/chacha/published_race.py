@@ -1,0 +1,456 @@
+"""The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls."""
+
+import math
+import warnings
+from collections.abc import Collection, Generator, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from leaseboard.algorithms.chacha import state
+from leaseboard.algorithms.chacha.rules import KEEPERS, Rules
+from leaseboard.algorithms.chacha.state import (
+    CHAMPION,
+    CONFIGURATION,
+    HIGH,
+    LEASE,
+    LOW,
+    MAY_ELIMINATE,
+    N_CANDIDATES,
+    OUT,
+    UPPER,
+    N,
+)
+from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.events import (
+    BoundsUpdated,
+    ChampionChanged,
+    Eliminated,
+    Event,
+    LeaseGranted,
+)
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.handles import entry, handle_of
+from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.layout import MAX_TERMS, fits
+from leaseboard.algorithms.online.learner import LiveModels, SingleCalls
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle
+from leaseboard.algorithms.online_automl.race import EMPTY, Race, State, require_numbers
+from leaseboard.algorithms.online_automl.safe.naming import words_of
+
+Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
+
+
+@dataclass(slots=True)
+class Candidate:
+    """A configuration under consideration.
+
+    `status` is ``waiting`` until the configuration joins S, ``pending`` until it is given its
+    first lease. `low` and `high` are the range of labels that it has seen.
+    """
+
+    dimension: int
+    lease: float
+    status: Status = "waiting"
+    low: float = math.inf
+    high: float = -math.inf
+
+
+MANY = 10_000
+"""Configurations of one race at which it warns: bounds so narrow crown a champion by chance."""
+
+
+class PublishedRace(Race):
+    """Race by Algorithms 1 to 3 of the paper, as a set of rules reads them.
+
+    Parameters
+    ----------
+    schema, models, oracle, random, b
+        See `Race`.
+    rules : Rules
+    horizon : float
+        Length of the stream where it is known: no lease says more.
+    classes : bool
+        The labels are -1 and 1.
+    """
+
+    kept = (*Race.kept, "slots", "control", "frontier", "joined")
+
+    def __init__(
+        self,
+        schema: Schema,
+        models: LiveModels,
+        oracle: ConfigOracle,
+        random: np.random.RandomState,
+        b: int,
+        rules: Rules,
+        horizon: float = math.inf,
+        *,
+        classes: bool = False,
+    ) -> None:
+        super().__init__(schema, models, oracle, random, b)
+        self.rules = rules
+        self.horizon = horizon
+        self.slots = state.empty_slots(b)
+        self.control = rules.controls()
+        self.control[state.CLASSES] = classes
+        self.candidates: list[Candidate] = []
+        self.frontier: list[int] = []
+        self.joined: list[int] = []
+        self.pending: list[int] = []
+        self._outputs = np.zeros((1, b), dtype=np.float32)
+
+    def predict(self, example: Floats) -> float:
+        """Return what the model that `state.select` names predicts, 0 if it names none."""
+        if isinstance(self.models, KernelModels):
+            given = uniform(example), self.slots, self.control, self.models.handle
+            return float(state.predict_selected(*given))
+        slot = state.select(self.slots, self.control)
+        return self.models.learner(slot).predict(example) if slot >= 0 else 0.0
+
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
+    ) -> int:
+        """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
+        n, models = self._log_point - self.at, self.models
+        if isinstance(models, KernelModels):
+            block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
+            known = self.slots, self.control
+            learned = int(
+                state.advance(*block, predictions[:n], *known, models.handle, models.loss)
+            )
+        else:
+            learned = self._learn_by_workspaces(examples[:n], labels, importances, predictions)
+        self.at += learned
+        return learned
+
+    def _learn_by_workspaces(
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
+    ) -> int:
+        """Learn as `state.advance` does, by workspaces."""
+        slots, control = self.slots, self.control
+        for t, example in enumerate(examples):
+            one, predictor = slice(t, t + 1), state.select(slots, control)
+            block = example[None], labels[one], importances[one]
+            self.models.learn(*block, self.live, self._outputs)
+            predictions[t] = self._outputs[0, predictor] if predictor >= 0 else 0
+            state.observe(slots, control, float(labels[t]), self._outputs[0])
+            control[state.DUE] = state.needs_decision(slots, control)
+            if control[state.DUE]:
+                return t + 1
+        return len(examples)
+
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """See `Race.single_calls`."""
+        if not isinstance(self.models, KernelModels):
+            return super().single_calls(row)
+        loss = self.models.loss
+        handle = handle_of(row, self.slots, self.control, self.models.handle)
+        prediction = entry(state.predict_row, handle)
+        advance = entry(state.learn_row, handle, 0, 1.0, 1.0)
+
+        def learn(label: float, importance: float) -> bool:
+            self.at = at = self.at + 1
+            return advance(handle, loss, label, importance) or at == self._log_point
+
+        return lambda: prediction(handle), learn
+
+    def is_due(self) -> bool:
+        """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
+        return bool(self.control[state.DUE]) or self.at == self._log_point
+
+    def open(self) -> Iterator[Event]:
+        """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
+        champion = yield from self.admit(VWConfiguration(), None)
+        yield from self.words.group_events(champion)
+        self._join(champion)
+        yield from self._crown(champion, previous=None)
+        yield from self._grant(champion, 0)
+        yield from self._fill()
+
+    def decide(self) -> Iterator[Event]:
+        """Yield what follows from the losses: lines 10 to 17, then Schedule."""
+        reports_bounds = self._passes_log_point()
+        if self.rules.schedule_first:
+            leaving = yield from self._judge_leases()
+            yield from self._test()
+        else:
+            yield from self._test()
+            leaving = yield from self._judge_leases()
+        for number in leaving:
+            if self.candidates[number].status == "live" and not self._is_safe(number):
+                yield self._pause(self.slot_of(number), "lease ended")
+                self.candidates[number].status = "paused"
+        yield from self._fill()
+        if reports_bounds:
+            yield from self.bounds()
+
+    def conclude(self) -> Iterator[Event]:
+        """Yield the last example's tests, bounds and scores: there is nothing more to schedule."""
+        yield from self._test()
+        yield from self.bounds()
+        yield from super().conclude()
+
+    def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
+        """Yield the bounds of these configurations, by default of all live ones."""
+        for row in self.slots:
+            number = int(row[CONFIGURATION])
+            if number >= 0 and row[N] > 0 and (numbers is None or number in numbers):
+                yield BoundsUpdated(
+                    at=self.at,
+                    configuration=number,
+                    value=float(row[state.LOSS]),
+                    lower=float(row[state.LOWER]),
+                    upper=float(row[UPPER]),
+                    units=float(row[N]),
+                )
+
+    def challengers(self) -> list[int]:
+        """Return S: all candidates under consideration but the champion."""
+        out = self._out()
+        return [number for number in self.joined if number not in out]
+
+    def _n_challengers(self) -> int:
+        return len(self.joined) - len(self._out())
+
+    def _out(self) -> set[int]:
+        """Return those that joined S and are neither eliminated nor in it."""
+        gone = (self.slots[:, OUT] != 0) & (self.holders != EMPTY)
+        return {self.champion, *self.holders[gone].tolist()}
+
+    # Algorithm 1, lines 11 to 17
+
+    def _test(self) -> Iterator[Event]:
+        champion = self.slot_of(self.champion)
+        if not self.rules.testing or champion == EMPTY or self.slots[champion, N] == 0:
+            return
+        promoted = state.challenger_to_promote(self.slots, self.control, champion)
+        if promoted >= 0:
+            yield from self._promote(int(self.holders[promoted]))
+            champion = promoted
+        yield from self._eliminate_worse(champion)
+
+    def _promote(self, challenger: int) -> Iterator[Event]:
+        old = self.champion
+        yield from self.bounds([old, challenger])
+        yield from self._crown(challenger, previous=old)
+        if self.rules.old_champion == "leaves":
+            yield self._eliminate(self.slot_of(old), "replaced as champion")
+
+    def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
+        self.champion = number
+        self.control[CHAMPION] = number
+        yield ChampionChanged(at=self.at, configuration=number, previous=previous)
+        yield from self._consult_oracle()
+
+    def _consult_oracle(self) -> Iterator[Event]:
+        """Do ``S ← S + ConfigOracle(C)``; leave out interactions that explode."""
+        before = len(self.configurations)
+        champion = self.configurations[self.champion]
+        for proposal in self.oracle(champion, self.schema.namespaces, self.random):
+            if not fits(self.schema, proposal):
+                continue
+            number = yield from self.admit(proposal, self.champion)
+            if self.rules.pool == "lazy":
+                self.frontier.append(number)
+            else:
+                self._join(number)
+        if before < MANY <= len(self.configurations):
+            warnings.warn(
+                f"{len(self.configurations):,} configurations after {self.at:,} examples, and each"
+                " new champion adds more, which costs time and memory: raise coefficient, which is"
+                f" {self.rules.coefficient:g} (the paper's: {Rules.coefficient:g})",
+                stacklevel=2,
+            )
+
+    def _eliminate_worse(self, champion: int) -> Iterator[Event]:
+        failed = [
+            slot
+            for slot in self.live.tolist()
+            if state.is_worse(self.slots, self.control, champion, slot)
+        ]
+        failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
+        if self.rules.keep_b_candidates:
+            failed = failed[: max(self._n_challengers() + 1 - self.b, 0)]
+        if failed:
+            yield from self.bounds([self.champion, *self.holders[failed].tolist()])
+        self.slots[failed, OUT] = 1
+        for slot in failed:
+            if self.rules.swap_when_all_fit or self._crowded():
+                yield self._eliminate(slot, "worse than the champion")
+
+    def _eliminate(self, slot: int, reason: str) -> Eliminated:
+        number = int(self.holders[slot])
+        self.candidates[number].status = "eliminated"
+        self.joined.remove(number)
+        return super()._eliminate(slot, reason)
+
+    # Algorithm 2
+
+    def _judge_leases(self) -> Generator[Event, None, list[int]]:
+        """Double the leases that ended (lines 2 to 9); return the numbers that have to leave."""
+        leaving: list[int] = []
+        fresh = self.slots[:, N] == 0
+        occupied = self.holders != EMPTY
+        uppers = self.slots[occupied & ~fresh, UPPER]
+        challengers = self.slots[occupied & ~fresh & (self.holders != self.champion), UPPER]
+        keeps = KEEPERS[self.rules.keep]
+        for slot in self.live.tolist():
+            row, number = self.slots[slot], int(self.holders[slot])
+            if row[N] < row[LEASE]:
+                continue
+            yield from self.bounds([number])
+            row[LEASE] = self.candidates[number].lease = 2 * float(row[LEASE])
+            if (
+                self._is_safe(number)
+                or not (self.rules.swap_when_all_fit or self._crowded())
+                or keeps(row[UPPER], challengers, uppers)
+            ):
+                yield self._leased(slot, fresh=False)
+            else:
+                leaving.append(number)
+        return leaving
+
+    def _fill(self) -> Iterator[Event]:
+        """Vacate slots of those that are out, and fill free ones (lines 2 to 4 and 10 to 13)."""
+        if self._crowded():
+            for slot in self.live.tolist():
+                if self.slots[slot, OUT]:
+                    yield self._eliminate(slot, "worse than the champion")
+        free = np.flatnonzero(self.holders == EMPTY).tolist()
+        for _ in free:
+            if self.frontier:
+                self._join(self.frontier.pop())
+        for slot in free:
+            chosen = self._choose()
+            if chosen is None:
+                break
+            yield from self._grant(chosen, slot)
+        n_candidates = self._n_challengers()
+        self.control[N_CANDIDATES] = max(n_candidates, 1)
+        self.control[MAY_ELIMINATE] = not self.rules.keep_b_candidates or n_candidates + 1 > self.b
+
+    # Algorithm 3
+
+    def _choose(self) -> int | None:
+        """Return a pending configuration if there is one, else the paused one of least lease."""
+        if self.pending:
+            lazy = self.rules.pool == "lazy"
+            return self.pending[0 if lazy else self.random.randint(len(self.pending))]
+        paused = [n for n in self.joined if self.candidates[n].status == "paused"]
+        return min(paused, key=lambda number: self.candidates[number].lease, default=None)
+
+    # Bookkeeping
+
+    def _number(self, configuration: VWConfiguration) -> int:
+        """See `Race._number`; a new one has its least lease."""
+        number = super()._number(configuration)
+        if number == len(self.candidates):
+            dimension = self.schema.dimension(configuration.interactions)
+            lease = self.rules.least_lease(self.schema.n_features, dimension)
+            self.candidates.append(Candidate(dimension, lease))
+        return number
+
+    def _join(self, number: int) -> None:
+        """Do ``S ← S + c``, unless it is or was there already."""
+        if self.candidates[number].status == "waiting":
+            self.candidates[number].status = "pending"
+            self.joined.append(number)
+            self.pending.append(number)
+
+    def _grant(self, number: int, slot: int) -> Iterator[Event]:
+        """Start a fresh model: nothing is kept of an earlier one (section 2)."""
+        candidate = self.candidates[number]
+        if candidate.status == "pending":
+            self.pending.remove(number)
+        candidate.status = "live"
+        self._start(slot, number)
+        row = self.slots[slot]
+        row[:] = 0
+        row[CONFIGURATION] = number
+        row[LEASE] = candidate.lease
+        row[state.DIMENSION] = candidate.dimension
+        row[[LOW, HIGH]] = candidate.low, candidate.high
+        yield self._leased(slot)
+
+    def _leased(self, slot: int, *, fresh: bool = True) -> LeaseGranted:
+        amount = min(float(self.slots[slot, LEASE]), self.horizon)
+        return self._granted(slot, amount, fresh=fresh)
+
+    def _vacate(self, slot: int) -> float:
+        row, candidate = self.slots[slot], self.candidates[self.holders[slot]]
+        units = super()._vacate(slot)
+        candidate.low, candidate.high = row[LOW], row[HIGH]
+        row[CONFIGURATION] = EMPTY
+        return units
+
+    def _achieved(self, slot: int) -> tuple[float, float]:
+        return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
+
+    def require_fit(self, schema: Schema) -> None:
+        """See `Race.require_fit`."""
+        self.models.require_same_naming(schema)
+        if not all(fits(schema, self.configurations[n]) for n in self.holders[self.live]):
+            raise ValueError(
+                f"{schema.n_features} features give a live model's interactions more than"
+                f" {MAX_TERMS} terms: use fewer features a namespace"
+            )
+
+    def grow(self, schema: Schema) -> list[Event]:
+        """See `Race.grow`; bounds widen with the dimensions of configurations."""
+        self.models.grow(schema)
+        widened = schema.namespaces != self.schema.namespaces
+        self.schema, self.words = schema, words_of(schema)
+        for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
+            candidate.dimension = schema.dimension(configuration.interactions)
+        for slot in self.live.tolist():
+            self.slots[slot, state.DIMENSION] = self.candidates[self.holders[slot]].dimension
+        return [*self._consult_oracle(), *self._fill()] if widened else []
+
+    def _is_safe(self, number: int) -> bool:
+        return number == self.champion and self.rules.keep_champion
+
+    def _crowded(self) -> bool:
+        """Return ``|S| > b`` (algorithm 2, lines 3 and 8).
+
+        Literally b, though challengers share b - 1 slots: with ``|S| = b`` none makes room
+        for the one that waits.
+        """
+        return self._n_challengers() > self.b
+
+    def _standing(self, slot: int) -> dict[str, float]:
+        row = self.slots[slot]
+        return {
+            "examples": int(row[N]),
+            "lease": float(row[LEASE]),
+            "loss": float(row[state.LOSS]),
+            "lower": float(row[state.LOWER]),
+            "upper": float(row[UPPER]),
+        }
+
+    def state(self) -> State:
+        """See `Race.state`."""
+        candidates = [
+            (one.lease, one.status, float(one.low), float(one.high)) for one in self.candidates
+        ]
+        return super().state() | {"candidates": candidates}
+
+    def fill(self, state: Any) -> None:
+        """See `Race.fill`."""
+        super().fill(state)
+        require_numbers([*self.frontier, *self.joined], len(self.candidates))
+        for candidate, one in zip(self.candidates, state["candidates"], strict=True):
+            lease, status, low, high = one
+            if status not in get_args(Status):
+                raise ValueError(f"no candidate has status {status!r}")
+            candidate.lease, candidate.status = float(lease), status
+            candidate.low, candidate.high = float(low), float(high)
+        self.pending = [n for n in self.joined if self.candidates[n].status == "pending"]
+        live = [number for number, one in enumerate(self.candidates) if one.status == "live"]
+        if sorted(self.holders[self.live]) != live:
+            raise ValueError("the slots hold others than the live candidates")
+        if (self.slots[:, CONFIGURATION] != self.holders).any():
+            raise ValueError("the compiled steps have others in the slots")

@@ -1,1 +1,0 @@
-"""ChaCha's default: many live models, paired tests, and a mixture that stays near baselines."""

@@ -1,0 +1,397 @@
+"""Race of configurations for live slots while examples come."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
+from functools import lru_cache, partial
+from types import FunctionType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leaseboard.algorithms.environments.stream import next_log_point
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import (
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    Eliminated,
+    Event,
+    LeaseGranted,
+    Paused,
+)
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats, Slots
+from leaseboard.algorithms.online.learner import Learner, LiveModels, SingleCalls
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle
+from leaseboard.algorithms.online_automl.safe.naming import words_of
+from leaseboard.algorithms.plain import Saved, fill_array
+
+State = dict[str, Any]
+
+_KEY_WORDS = 624
+"""Of the Mersenne Twister."""
+
+
+def require_numbers(numbers: Any, stop: int) -> None:
+    """Raise ValueError for what is not a number of one of `stop` configurations."""
+    for number in numbers:
+        if type(number) is not int or not 0 <= number < stop:
+            raise ValueError(f"no configuration has the number {number!r}")
+
+
+@lru_cache(maxsize=4096)  # models of streams with the same columns share most
+def configuration_of(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
+    """Return the configuration of the values that `Race.state` has of it."""
+    kept = None if kept is None else tuple(map(str, kept))
+    return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
+
+
+def fill_random(random: np.random.RandomState, state: Any) -> None:
+    """Let `random` go on from `state`; ValueError if no generator can have that."""
+    key, place = state["state"]["key"], state["state"]["pos"]
+    fill_array(np.empty(_KEY_WORDS, dtype=np.uint32), key)
+    if type(place) is not int or not 0 <= place <= _KEY_WORDS:
+        raise ValueError(f"a generator is never at word {place!r}")
+    random.set_state(state)
+
+
+def oracle_state(oracle: object) -> dict[tuple[str | int, ...], Any]:
+    """Return the attributes of an oracle and of the objects that it consists of, by their path."""
+    return dict(_attributes(oracle, ()))
+
+
+def fill_oracle(oracle: object, state: Any) -> None:
+    """Set the attributes of a fresh oracle, see `oracle_state`."""
+    for (*path, name), value in state.items():
+        part: Any = oracle
+        for step in path:
+            part = part[step] if isinstance(step, int) else vars(part)[step]
+        vars(part)[name] = value
+
+
+def _attributes(
+    part: object, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if len(path) > 8:
+        raise UsageError("the oracle's objects hold each other: give it plain values to save")
+    for name, value in getattr(part, "__dict__", {}).items():
+        if isinstance(value, (list, tuple)) and value and all(map(_is_object, value)):
+            for place, item in enumerate(value):
+                yield from _attributes(item, (*path, name, place))
+        elif _is_object(value):
+            yield from _attributes(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _is_object(value: object) -> bool:
+    """Return whether its attributes are all that it is, as of an instance of a plain class."""
+    kind = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, (type, FunctionType))
+        and kind.__getstate__ is object.__getstate__
+        and kind.__reduce__ is object.__reduce__
+    )
+
+
+EMPTY = -1
+"""What `Race.holders` says of a slot without a model."""
+
+
+class Race(Saved, ABC):
+    """Live models learn until a decision is due; decisions determine which are live from then on.
+
+    ``open``, then `learn` and `decide` in turns until the examples end, then `conclude`.
+
+    Parameters
+    ----------
+    schema : Schema
+    models : LiveModels
+        With `b` slots.
+    oracle : ConfigOracle
+    random : numpy.random.RandomState
+        All that the race draws from.
+    b : int
+        Slots for live models.
+
+    Attributes
+    ----------
+    at : int
+        Examples learned.
+    configurations : list of VWConfiguration
+        All that were ever admitted, by number.
+    champion : int
+        The number of the champion.
+    holders : ndarray of int64, shape (b,)
+        The number of the configuration in each slot, or `EMPTY`.
+    words : Words
+        Descriptions of the configurations, in the names of columns.
+    tallies : dict of int to (float, float)
+        Examples that each configuration learned in slots that it has left, and the sum of its
+        losses there, as the environment scores them.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "tallies", "_log_point")
+    """The attributes that are part of `state`."""
+
+    def __init__(
+        self,
+        schema: Schema,
+        models: LiveModels,
+        oracle: ConfigOracle,
+        random: np.random.RandomState,
+        b: int,
+    ) -> None:
+        self.schema, self.models, self.oracle, self.random = schema, models, oracle, random
+        self.b = b
+        self.words = words_of(schema)
+        self.at = self.champion = 0
+        self.configurations: list[VWConfiguration] = []
+        self.holders = np.full(b, EMPTY)
+        self.tallies: dict[int, tuple[float, float]] = {}
+        self._numbers: dict[VWConfiguration, int] = {}
+        self._live: Slots | None = None
+        self._log_point = 1
+
+    @property
+    def live(self) -> Slots:
+        """The occupied slots."""
+        if self._live is None:  # a race holds and vacates slots all the time
+            self._live = (self.holders != EMPTY).nonzero()[0]
+        return self._live
+
+    # -- the stream ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def open(self) -> Iterator[Event]:
+        """Admit the initial configuration as champion, and its challengers."""
+
+    @abstractmethod
+    def predict(self, example: Floats) -> float:
+        """Return the prediction for one example of shape (n_features,); nothing is learned."""
+
+    @abstractmethod
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
+    ) -> int:
+        """Learn until a decision is due or the examples end; return how many were learned.
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n, n_features)
+        labels, importances : ndarray of float32, shape (n,)
+        predictions : ndarray of float32, shape (n,)
+            Filled with the progressive predictions of what was learned.
+        """
+
+    def single_calls(self, row: Floats) -> SingleCalls:
+        """Return functions for examples that come one at a time, each written into `row`.
+
+        Returns
+        -------
+        predict : callable
+            Predict the example in the row, of shape (n_features,); nothing is learned.
+        learn : callable
+            Learn it, of a label and an importance; return whether a decision is due.
+            Both are for the race with this schema, and for as long as the row is kept.
+        """
+        examples = row[None]
+        labels, importances, predictions = np.zeros((3, 1), dtype=np.float32)
+
+        def learn(label: float, importance: float) -> bool:
+            labels[0], importances[0] = label, importance
+            self.learn(examples, labels, importances, predictions)
+            return self.is_due()
+
+        return partial(self.predict, row), learn
+
+    @abstractmethod
+    def is_due(self) -> bool:
+        """Return whether what was learned calls for a decision."""
+
+    @abstractmethod
+    def decide(self) -> Iterator[Event]:
+        """Take the decisions that are due."""
+
+    def notes(self) -> dict[str, float]:
+        """Return metrics of the race in addition to its score."""
+        return {}
+
+    def release_pool(self) -> ClassPool | None:
+        """Return the nonlinear members, if there are any; the race goes on without them."""
+        return None
+
+    def share(self, shares: int) -> None:
+        """Share memory for examples with others, so many in all, before anything is learned."""
+
+    @abstractmethod
+    def require_fit(self, schema: Schema) -> None:
+        """Raise ValueError if live models cannot have the columns of `schema`.
+
+        One would have too many terms, or the engine would take a new namespace for another.
+        """
+
+    @abstractmethod
+    def grow(self, schema: Schema) -> list[Event]:
+        """Go on with a schema of more columns, see `require_fit`; return the events.
+
+        S grows by what new namespaces make possible.
+        """
+
+    def conclude(self) -> Iterator[Event]:
+        """Yield what each configuration achieved; nothing may follow."""
+        for slot in self.live.tolist():
+            self._bank(slot)
+        for number, (units, total) in sorted(self.tallies.items()):
+            if units:
+                yield ConfigurationScored(
+                    at=self.at, configuration=number, value=total / units, units=units
+                )
+
+    # -- configurations and slots --------------------------------------------------------------
+
+    def slot_of(self, number: int) -> int:
+        """Return where the configuration is live, or `EMPTY`."""
+        return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
+
+    def model(self) -> Learner | Race | None:
+        """Return what predicts on when the examples have ended: the champion's model."""
+        return self.champion_learner()
+
+    def champion_learner(self) -> Learner | None:
+        """Return the champion's model; None while it is paused, which only an ablation allows."""
+        slot = self.slot_of(self.champion)
+        return None if slot == EMPTY else self.models.learner(slot)
+
+    def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
+        """Return what a configuration chose as plain values, in the names of columns."""
+        return self.words.parameters(configuration)
+
+    def standings(self) -> list[dict[str, Any]]:
+        """Return the live models by slot: hyperparameters, examples learned, lease, loss."""
+        return [
+            {
+                **self.parameters(self.configurations[self.holders[slot]]),
+                "champion": bool(self.holders[slot] == self.champion),
+                **self._standing(slot),
+            }
+            for slot in self.live.tolist()
+        ]
+
+    @abstractmethod
+    def _standing(self, slot: int) -> dict[str, float]:
+        """Return what the race knows of the model in `slot`."""
+
+    @abstractmethod
+    def _achieved(self, slot: int) -> tuple[float, float]:
+        """Return how much the model in `slot` has learned, and its sum of the scored losses."""
+
+    def admit(
+        self, configuration: VWConfiguration, parent: int | None
+    ) -> Generator[Event, None, int]:
+        """Admit a configuration, unless it is known; return its number."""
+        known = len(self.configurations)
+        number = self._number(configuration)
+        if number == known:
+            yield ConfigurationAdmitted(
+                at=self.at,
+                configuration=number,
+                parameters=self.parameters(self.configurations[number]),
+                parent=parent,
+                origin="initial" if parent is None else "oracle",
+            )
+        return number
+
+    def _number(self, configuration: VWConfiguration) -> int:
+        """Return the number of a configuration, the next one if it is not known."""
+        number = self._numbers.setdefault(configuration, len(self.configurations))
+        if number == len(self.configurations):
+            self.configurations.append(configuration)
+        return number
+
+    def _granted(
+        self, slot: int, amount: float, *, fresh: bool = True, source: int | None = None
+    ) -> LeaseGranted:
+        """Return the event of a lease for the model in `slot`."""
+        number = int(self.holders[slot])
+        return LeaseGranted(
+            at=self.at, configuration=number, amount=amount, slot=slot, fresh=fresh, source=source
+        )
+
+    def _start(self, slot: int, number: int, parent: int | None = None) -> None:
+        """Put a new model into `slot`, a branch of the one in slot `parent` if that is named."""
+        self.models.start(slot, self.configurations[number], parent)
+        self._hold(slot, number)
+
+    def _vacate(self, slot: int) -> float:
+        """Empty the slot; return how much its model had learned."""
+        units = self._bank(slot)
+        self.models.stop(slot)
+        self._hold(slot, EMPTY)
+        return units
+
+    def _hold(self, slot: int, number: int) -> None:
+        self.holders[slot] = number
+        self._live = None
+
+    def _pause(self, slot: int, reason: str) -> Paused:
+        number, units = int(self.holders[slot]), self._vacate(slot)
+        return Paused(at=self.at, configuration=number, units=units, reason=reason)
+
+    def _eliminate(self, slot: int, reason: str) -> Eliminated:
+        number = int(self.holders[slot])
+        self._vacate(slot)
+        return Eliminated(at=self.at, configuration=number, reason=reason)
+
+    def _bank(self, slot: int) -> float:
+        """Put what the model in `slot` achieved to its configuration's account."""
+        units, total = self._achieved(slot)
+        self._credit(int(self.holders[slot]), units, total)
+        return units
+
+    def _credit(self, number: int, units: float, total: float) -> None:
+        """Add examples and their sum of losses to the account of a configuration."""
+        units_before, total_before = self.tallies.get(number, (0, 0.0))
+        self.tallies[number] = units_before + units, total_before + total
+
+    def _passes_log_point(self) -> bool:
+        """Return whether the bounds of all live models are due, which is ever more seldom."""
+        passed = self.at >= self._log_point
+        while self._log_point <= self.at:
+            self._log_point = next_log_point(self._log_point)
+        return passed
+
+    # -- state --------------------------------------------------------------------------------
+
+    def state(self) -> State:
+        """See `Saved.state`."""
+        return {
+            "race": super().state(),
+            "configurations": [
+                [one.interactions, one.learning_rate, one.namespaces]
+                for one in self.configurations
+            ],
+            "models": [self.models.state(slot) for slot in self.live.tolist()],
+            "random": dict(self.random.get_state(legacy=False)),
+            "oracle": oracle_state(self.oracle),
+        }
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        configurations = [configuration_of(*one) for one in state["configurations"]]
+        for configuration in configurations:
+            self._number(configuration)
+        super().fill(state["race"])
+        self._live = None
+        numbers = self.holders[self.live].tolist()
+        require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
+        if len({*numbers}) < len(numbers) or self.configurations != configurations:
+            raise ValueError("a configuration is there twice")
+        for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
+            self.models.restore(slot, self.configurations[number], one)
+        fill_random(self.random, state["random"])
+        fill_oracle(self.oracle, state["oracle"])

@@ -1,0 +1,208 @@
+"""Algorithms that are races, which run over an environment's stream."""
+
+import heapq
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+from pydantic.dataclasses import dataclass
+
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.environments.stream import (
+    StreamAlgorithm,
+    StreamEnvironment,
+    require_finite,
+)
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ClassChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    Event,
+    LeaseGranted,
+)
+from leaseboard.algorithms.online.engines import EngineName, VwOptions
+from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle
+from leaseboard.algorithms.online_automl.race import Race
+
+
+@dataclass(frozen=True, kw_only=True)
+class Racing(StreamAlgorithm):
+    """Algorithm that is a race.
+
+    Parameters
+    ----------
+    engine : "auto", "kernel" or "vw"
+        What trains the models; "auto" is the kernel wherever it can do the work.
+    vw_options : str
+        Further options of Vowpal Wabbit for every model; they need the engine "vw".
+    """
+
+    engine: EngineName = "auto"
+    vw_options: VwOptions = ""
+
+    @abstractmethod
+    def race(
+        self,
+        schema: Schema,
+        seed: int,
+        task: str,
+        oracle: ConfigOracle | None = None,
+        horizon: float = math.inf,
+    ) -> Race:
+        """Return a race that has seen nothing; also for streams without an environment.
+
+        Parameters
+        ----------
+        schema : Schema
+        seed : int
+        task : "regression" or "classification"
+            Classes are labelled -1 and 1.
+        oracle : ConfigOracle, optional
+            Replaces that of the settings.
+        horizon : float
+            Length of the stream where it is known.
+        """
+
+    def live_at_most(self, env: StreamEnvironment) -> int | None:
+        """Return `capacity`, for each race that may come."""
+        n_races = max(1, len(env.stream.classes) - 1)
+        return None if self.capacity is None else n_races * self.capacity
+
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Race over the stream; what predicts on is the model."""
+        stream, budget = env.stream, env.budget
+        if budget == 0:
+            return None
+        require_finite(stream, budget)
+        if stream.classes:
+            made = race_classes(env, lambda schema: self.race(schema, seed, stream.task))
+            return (yield from made)
+        importances = np.ones(budget, dtype=np.float32)
+        predictions = np.empty(budget, dtype=np.float32)
+        race: Race | None = None
+        for rows, features in stream.stretches(budget):
+            schema = stream_schema(stream, features.shape[1])
+            if race is None:
+                race = self.race(schema, seed, stream.task, horizon=budget)
+                yield from race.open()
+            else:
+                # What is new with an example has no part in the prediction of it.
+                first = race.predict(features[0, : race.schema.n_features])
+                race.require_fit(schema)
+                yield from race.grow(schema)
+            while race.at < rows.stop:
+                rest = slice(race.at, rows.stop)
+                learned = race.learn(
+                    features[rest.start - rows.start :], stream.labels[rest],
+                    importances[rest], predictions[rest],
+                )  # fmt: skip
+                if rest.start and rest.start == rows.start:
+                    predictions[rest.start] = first
+                block = predictions[rest.start : rest.start + learned]
+                yield from env.record(block, live=len(race.live))
+                if race.at < budget and race.is_due():
+                    yield from race.decide()
+        assert race is not None
+        env.note(race.notes())
+        yield from race.conclude()
+        return race.model()
+
+
+def race_classes(env: StreamEnvironment, new_race: Callable[[Schema], Race]) -> Run:
+    """Run `OneVsRest` over a stream of classes.
+
+    The champion is the whole: a configuration that is admitted last, with the champion of each
+    class. What a race's own configurations lose is counted against the rest, which is not a score
+    to compare with the job's; so none is reported.
+
+    Parameters
+    ----------
+    env : StreamEnvironment
+    new_race : callable
+        See `OneVsRest`, which is the model.
+    """
+    stream, budget = env.stream, env.budget
+    whole: OneVsRest | None = None
+    for stretch, features in stream.stretches(budget):
+        schema = stream_schema(stream, features.shape[1])
+        if whole is None:
+            whole = OneVsRest(new_race, schema, len(stream.classes))
+            numbering = _Numbering(whole, stream.classes)
+            yield from numbering.renamed(whole.open())
+        else:
+            first = whole.predict(features[0, : whole.schema.n_features])
+            whole.require_fit(schema)
+            yield from numbering.renamed(whole.grow(schema))
+        for start in range(stretch.start, stretch.stop, BLOCK):
+            rows = slice(start, min(start + BLOCK, stretch.stop))
+            classes = stream.labels[rows].astype(np.int64)
+            importances = np.ones(len(classes), dtype=np.float32)
+            before = whole.model_examples
+            block = features[start - stretch.start : rows.stop - stretch.start]
+            probabilities = whole.learn(block, classes, importances)
+            if start and start == stretch.start:
+                probabilities[0] = np.pad(first, (0, probabilities.shape[1] - len(first)))
+            measured = env.record(probabilities, (whole.model_examples - before) / len(classes))
+            decided = numbering.renamed(whole.decide())
+            yield from heapq.merge(measured, decided, key=attrgetter("at"))
+    assert whole is not None
+    env.note(whole.notes())
+    number, parameters = len(numbering.numbers), whole.champions(stream.classes)
+    yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
+    yield ChampionChanged(at=budget, configuration=number, previous=None)
+    score = float(env.score().value)
+    yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
+    return whole
+
+
+class _Numbering:
+    """Numbering by which the events of all races are those of one run.
+
+    Attributes
+    ----------
+    numbers : dict of int to int
+        The configurations of the run, by what `OneVsRest` calls them.
+    """
+
+    def __init__(self, races: OneVsRest, classes: tuple[str, ...]) -> None:
+        self.races = races
+        self.classes = (*classes, "")  # the first race is there before a second class came
+        self.numbers: dict[int, int] = {}
+
+    def renamed(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Return the events in the order of their times."""
+        timed = []
+        for event in events:
+            # The race of a class that comes late begins after its first example.
+            k, begin = _race_of(event), self.races.arrived[_race_of(event)] + 1
+            timed.append(replace(event, at=begin) if k and event.at < begin else event)
+        return map(self._renamed, sorted(timed, key=attrgetter("at")))
+
+    def _renamed(self, event: Event) -> Event:
+        k, changes = _race_of(event), dict[str, Any]()
+        label = self.classes[1 + k]
+        if isinstance(event, ConfigurationAdmitted):
+            self.numbers[event.configuration] = len(self.numbers)
+            changes["parameters"] = {"class": label, **event.parameters}
+        elif isinstance(event, LeaseGranted):
+            assert event.slot is not None
+            changes["slot"] = event.slot + k * self.races.races[k].b
+        for name in NUMBERED:
+            if (value := getattr(event, name, None)) is not None:
+                changes[name] = self.numbers[value]
+        if isinstance(event, ChampionChanged):
+            return ClassChampionChanged(at=event.at, label=label, **changes)
+        return replace(event, **changes)
+
+
+def _race_of(event: Event) -> int:
+    """Return the number of the race whose configuration the event is about."""
+    number: int = attrgetter("configuration")(event)  # all events of races have one
+    return number // STRIDE

@@ -1,0 +1,1 @@
+"""Race of the default: many live models, paired tests, and a mixture that stays near baselines."""

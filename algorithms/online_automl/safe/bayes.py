@@ -1,0 +1,128 @@
+"""A probability that is nearly as good as that of the best of a few predictors, at all times.
+
+K experts give each label that may come a probability. Bayes' rule with a fixed share averages
+them:
+
+    p̄_t = Σ_k w_t(k) p_t(k),    v_t(k) = w_t(k) p_t(k)(y_t) / p̄_t(y_t),
+    w_{t+1}(k) = (1 - α_t) v_t(k) + α_t / K,
+
+with w_1 = 1/K and the shares α_t of `leaseboard.algorithms.online_automl.safe.aggregate`, for
+which A = Σ ln 1 / (1 - α_t) is less than 1.6.
+
+**Theorem.** For every sequence of labels and every expert k, at each time T,
+
+    Σ_{t≤T} -ln p̄_t(y_t) ≤ Σ_{t≤T} -ln p_t(k)(y_t) + ln K + A,
+
+and over every interval r ≤ t ≤ s the same with ln (K / α_r) + A in the place of the constant.
+
+*Proof.* p̄_t(y_t) = w_t(k) p_t(k)(y_t) / v_t(k), and v_t(k) ≤ w_{t+1}(k) / (1 - α_t). So
+
+    -ln p̄_t(y_t) + ln p_t(k)(y_t) = ln v_t(k) - ln w_t(k)
+                                   ≤ ln w_{t+1}(k) - ln w_t(k) + ln 1 / (1 - α_t).
+
+The sum telescopes; w ≤ 1, w_1 = 1/K and w_r ≥ α_r / K. ∎
+
+The log loss is mixable, so the constant does not grow with time, and no label, learning rate or
+bound of the losses enters it [1]_.
+
+References
+----------
+.. [1] Vovk. Aggregating strategies. COLT 1990. Cesa-Bianchi, Lugosi. Prediction, learning, and
+       games. 2006, chapter 9.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, share
+
+
+def new_weights(n_experts: int) -> Doubles:
+    """Return the state before any label: how many labels came, then the weights."""
+    return np.concatenate(([0.0], np.full(n_experts, 1.0 / n_experts)))
+
+
+def regret_bound(n_experts: int) -> float:
+    """Return ln K + A, by which the mixture's loss may exceed its best expert's, in nats.
+
+    Examples
+    --------
+    >>> round(regret_bound(7), 3)
+    3.546
+    """
+    return math.log(n_experts) + SHARES
+
+
+@compiled
+def average(probabilities: Doubles, state: Doubles) -> float:
+    """Return p̄_t of one label, which the experts give these probabilities.
+
+    Examples
+    --------
+    >>> average(np.array([0.2, 0.6]), new_weights(2))
+    0.4
+    """
+    total, weights = 0.0, state[1:]
+    for k in range(len(probabilities)):
+        total += weights[k] * probabilities[k]
+    return total
+
+
+@compiled
+def update(probabilities: Doubles, state: Doubles) -> None:
+    """Learn that the label came which the experts gave these probabilities.
+
+    Examples
+    --------
+    >>> state = new_weights(2)
+    >>> update(np.array([0.2, 0.6]), state)
+    >>> state.round(4).tolist()  # of 1/4 and 3/4, then a share of .2762
+    [1.0, 0.319, 0.681]
+    """
+    state[0] += 1.0
+    alpha, total, n = share(state[0]), average(probabilities, state), len(probabilities)
+    weights = state[1:]
+    for k in range(n):
+        weights[k] = (1.0 - alpha) * weights[k] * probabilities[k] / total + alpha / n
+
+
+@compiled
+def total(values: Doubles) -> float:
+    """Return the sum, in the order of `numpy.sum`: pairwise, of up to 128 as eight sums.
+
+    Examples
+    --------
+    >>> values = 1.0 / np.arange(1.0, 1001.0)
+    >>> [n for n in range(1001) if total(values[:n]) != values[:n].sum()]
+    []
+    """
+    n, found = len(values), 0.0
+    if n > 128:
+        half = n // 16 * 8
+        return total(values[:half]) + total(values[half:])
+    first = n - n % 8
+    if first > 0:
+        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for i in range(0, first, 8):
+            a, b, c, d = a + values[i], b + values[i + 1], c + values[i + 2], d + values[i + 3]
+            e, f = e + values[i + 4], f + values[i + 5]
+            g, h = g + values[i + 6], h + values[i + 7]
+        found = ((a + b) + (c + d)) + ((e + f) + (g + h))
+    for i in range(first, n):
+        found += values[i]
+    return found
+
+
+@compiled
+def scale(values: Doubles, least: float) -> None:
+    """Raise values to the `least`, then divide them by their sum."""
+    for k in range(len(values)):
+        values[k] = max(values[k], least)
+    divisor = total(values)
+    for k in range(len(values)):
+        values[k] /= divisor

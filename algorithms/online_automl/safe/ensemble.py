@@ -1,0 +1,421 @@
+"""The prediction of live models and their simple models, with all that they are weighed by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online.handles import Handle, handle_of
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.learner import LiveModels
+from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
+from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
+from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED, join, new_aggregate
+from leaseboard.algorithms.online_automl.safe.expansion import (
+    LAST,
+    MEAN_SO_FAR,
+    N_SIMPLE,
+    NARROW,
+    RIDGE,
+    RIDGE_ON_PAST,
+    SEASON,
+    Block,
+    FeatureExpansion,
+    new_block,
+)
+from leaseboard.algorithms.online_automl.safe.log_odds import EXCESS, LogOdds
+from leaseboard.algorithms.online_automl.safe.mixture import (
+    FIRST,
+    LOST,
+    N_TOTALS,
+    SHARE_OF_BOUND,
+    Mixture,
+    learning_rate,
+    posterior_mean,
+    targets_of,
+)
+from leaseboard.algorithms.online_automl.safe.passes import (
+    ALL,
+    EXPAND,
+    FOLLOW,
+    LEARN,
+    MIX,
+    MODEL,
+    in_room,
+    pass_classes,
+    pass_numbers,
+)
+from leaseboard.algorithms.online_automl.safe.scale import MEAN, STABLE_FROM, deviation
+from leaseboard.algorithms.plain import Saved
+
+_NOTHING_SEEN = np.zeros(0, dtype=np.float32)
+
+BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
+"""The simple models that, with the model in slot 0, the prediction stays near the best of; of more
+than `NARROW` features the regression on selected ones too."""
+
+
+class Ensemble(Saved):
+    """Predictor of the models in `b` slots and the simple models together.
+
+    Parameters
+    ----------
+    models : LiveModels
+    n_features : int
+    b : int
+        Slots for models; the initial configuration is in slot 0.
+    gamma : float
+        See `leaseboard.algorithms.online_automl.safe.mixture.mix`.
+    represents : bool
+        Whether models see representations, and labels in a unit that follows them.
+    classes : bool
+        The labels are -1 and 1, and what is predicted are log odds of the second class.
+    levels : sequence of float
+        Of the prediction intervals, which classes do not have.
+    seed : int
+        Of what members draw.
+    budget_us : float, optional
+        See `leaseboard.algorithms.online_automl.members.leases`.
+
+    Attributes
+    ----------
+    known : Mixture
+    pool : NumberPool or ClassPool or None
+        The nonlinear members next to all this, where models see representations.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("known", "expansion", "intervals", "log_odds", "pool")
+
+    def __init__(
+        self,
+        models: LiveModels,
+        n_features: int,
+        b: int,
+        *,
+        gamma: float,
+        represents: bool,
+        classes: bool,
+        levels: Sequence[float] = (),
+        seed: int = 0,
+        budget_us: float | None = None,
+    ) -> None:
+        self.models, self.b = models, b
+        self.gamma = gamma
+        self.represents, self.classes = represents, classes
+        self.expansion, self.log_odds = (
+            FeatureExpansion(n_features, classes),
+            LogOdds.new(b) if classes else None,
+        )
+        n = b + N_SIMPLE
+        self.baselines = self._protected(n_features)
+        self.known = Mixture(
+            losses=np.zeros(n),
+            totals=np.zeros(N_TOTALS),
+            scores=np.zeros(n),
+            sums=np.zeros((n, 4)),
+            aggregated=new_aggregate(1 + len(self.baselines)),
+            place=np.array([0.0, 0.0 if represents else 1.0]),
+            untrained=np.zeros(n, dtype=np.bool_),
+        )
+        self.intervals = None if classes else Intervals(levels)
+        self.pool: NumberPool | ClassPool | None = None
+        if represents and classes:
+            self.pool = ClassPool(n_features, 2, seed, budget_us)
+        elif represents:
+            self.pool = NumberPool(n_features, gamma, seed, budget_us)
+        self.pass_block = pass_classes if classes else pass_numbers
+        self._handle: Handle | None = None
+
+    def _protected(self, n_features: int) -> Slots:
+        more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
+        return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all that becomes of an example is one compiled call."""
+        return isinstance(self.models, KernelModels) and not len(self.expansion.known.memory)
+
+    def share(self, n_features: int, shares: int) -> None:
+        """Share memory for examples with others, so many in all, before anything is learned."""
+        self.expansion = FeatureExpansion(n_features, self.classes, shares)
+        self._handle = None
+
+    def grow(self, n_features: int) -> None:
+        """Go on with more features, which were 0 until now."""
+        self.expansion.grow(n_features)
+        self._handle = None
+        if self.pool is not None:
+            self.pool.grow(n_features, self.pool.n_classes)
+        protected = self._protected(n_features)
+        if len(protected) > len(self.baselines):
+            self.known = self.known._replace(aggregated=join(self.known.aggregated))
+            # What it lost before it joined is what the prediction has lost.
+            self.known.scores[protected[-1]] = self.known.totals[LOST] + self.known.totals[FIRST]
+        self.baselines = protected
+
+    def learn(
+        self,
+        examples: Floats,
+        labels: Floats,
+        importances: Floats,
+        live: Slots,
+        champion: int,
+        predictions: Floats,
+    ) -> None:
+        """Predict each example of a block, which `until` allows, and learn it."""
+        if isinstance(self.models, KernelModels) and self.is_narrow:
+            self.models.leave_lanes()
+            kept, given = in_room(examples, labels, importances, self.b, predictions)
+            self.pass_block(self.handle, given, live, champion, ALL + LEARN, 0)
+            self.answer(given, len(labels), live, champion, learns=True)
+            del kept  # only now
+            return
+        block = new_block(examples, labels, importances, self.b + N_SIMPLE)
+        outputs = np.zeros((len(labels), self.b), dtype=np.float32)
+        given = handle_of(*block, outputs, predictions, _NOTHING_SEEN)
+        if isinstance(self.models, KernelModels):
+            self.models.leave_lanes()
+        self.take(given, block, outputs, live, champion, learns=True)
+
+    def take(
+        self,
+        given: Handle,
+        block: Block,
+        outputs: Floats,
+        live: Slots,
+        champion: int,
+        *,
+        learns: bool,
+    ) -> None:
+        """Let a block, of the handle `given`, go through `passes`, members and intervals."""
+        self._predict(given, block, outputs, live, champion, learns=learns)
+        self.answer(given, len(block.labels), live, champion, learns=learns)
+
+    def answer(self, given: Handle, n: int, live: Slots, champion: int, *, learns: bool) -> None:
+        """Let members answer after the models; then the intervals learn."""
+        if self.pool is not None:
+            self.pool.answer(given, n, learns=learns)
+        if learns and self.intervals is not None:
+            self.pass_block(self.handle, given, live, champion, FOLLOW + LEARN, 0)
+
+    def _predict(
+        self,
+        given: Handle,
+        block: Block,
+        outputs: Floats,
+        live: Slots,
+        champion: int,
+        *,
+        learns: bool,
+    ) -> None:
+        models, expansion = self.models, self.expansion
+        known = self.handle if self._handle is None else self._handle
+        how = known, given, live, champion
+        if isinstance(models, KernelModels) and not (learns and len(expansion.known.memory)):
+            self.pass_block(*how, ALL + learns, 0)
+            return
+        at = 0
+        while at < len(block.labels):
+            at = self.pass_block(*how, EXPAND + learns, at)
+            if learns:
+                expansion.select(block.importances[at - 1])
+        if isinstance(models, KernelModels):
+            self.pass_block(*how, MODEL + MIX + learns, 0)
+            return
+        if learns:
+            targets = targets_of(block.shown, self.known.place)
+            models.learn(block.examples, targets, block.importances, live, outputs)
+        else:
+            models.predict(block.examples[0], live, outputs[0])
+        self.pass_block(*how, MIX + learns, 0)
+
+    @property
+    def handle(self) -> Handle:
+        """The arrays of `passes`, which are the same ones until `grow`."""
+        if self._handle is None:
+            simple, of_models, loss = self.expansion.known, (np.zeros((1, 4), np.int64),) * 2, 0
+            if isinstance(self.models, KernelModels):
+                of_models = self.models.handle, self.models.lanes
+                loss = self.models.loss
+            control = np.array([1, self.classes, self.represents, loss, 0])
+            own: Any = self.log_odds
+            if self.intervals is not None:
+                own = *self.intervals.conformal, self.intervals.rates
+            self._arrays = (
+                control, *simple[:4], *simple.ridge, *simple.on_past, simple.slots, simple.memory,
+                *self.known, self.baselines, np.array([self.gamma]), *of_models, *own,
+            )  # fmt: skip
+            self._handle = handle_of(*self._arrays)
+        return self._handle
+
+    def begin(self, slot: int, parent: int | None, *, untrained: bool) -> None:
+        """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`.
+
+        If it is `untrained`, it has no weight on its first example: its prediction is the mean of
+        the labels, which the losses of a trained model say nothing about.
+        """
+        self.known.untrained[slot] = untrained
+        self.known.losses[slot] = 0.0 if parent is None else self.known.losses[parent]
+        self.known.scores[slot] = 0.0
+        if self.log_odds is not None:
+            self.log_odds.begin(slot, parent)
+
+    @property
+    def achieved(self) -> Doubles:
+        """Each model's squared loss so far, or for classes its errors."""
+        return self.known.scores if self.log_odds is None else self.log_odds.errors
+
+    def until(self, labels: Floats, at: int) -> int:
+        """Return how many of `labels`, which come after `at` others, go before `move` is due."""
+        n = len(labels)
+        if not self.represents or n == 1:
+            return n
+        if self.known.place[1]:
+            return min(n, self.steady(at))
+        n = min(n, (1 << at.bit_length()) - at)  # or until two labels differ
+        other = np.flatnonzero(labels[:n] != self.expansion.scale[MEAN])
+        return min(n, 1 + int(other[0])) if len(other) else n
+
+    def steady(self, at: int) -> int:
+        """Return how many examples, after `at` others, certainly come before `move` is due."""
+        return (1 << at.bit_length()) - at if self.known.place[1] else 1
+
+    def move(self, at: int, live: Slots) -> None:
+        """Standardise the models' labels again, after 4, 8, 16, ... examples.
+
+        What they have learned is expressed in the new unit, so no prediction changes.
+        """
+        if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM or not self.represents:
+            return
+        spread = deviation(self.expansion.scale)
+        if not spread:
+            return
+        place = np.array([self.expansion.scale[MEAN], spread])
+        if self.known.place[1]:
+            assert isinstance(self.models, KernelModels)  # others have no representations
+            center, old = self.known.place
+            self.models.rescale(live, old / spread, (center - place[0]) / spread)
+        self.known.place[:] = place
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """The addend of a model's outputs, and their factor: (center, spread).
+
+        While all labels are equal no model has learned one, and the mean is the prediction.
+        """
+        center, spread = self.known.place.tolist()
+        return (center, spread) if spread else (float(self.expansion.scale[MEAN]), 0.0)
+
+    def notes(self) -> dict[str, float]:
+        """Return how near the loss ever came to what the theorems allow.
+
+        ``share_of_bound`` is the largest ratio of the loss to what the best baseline's and the
+        constant allow, at most 1; for classes of squared loss. Theirs is ``nats_over_best`` too,
+        the largest excess of the log loss over that of the best naive baseline, `regret_bound` at
+        most. Of squared loss the first example, at which all predict 0, is
+        left out. For the rest see `Intervals.notes`.
+        """
+        found = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
+        if len(self.expansion.known.memory):
+            found["selected_features"] = float((self.expansion.known.slots >= 0).sum())
+        if self.log_odds is not None:
+            found["nats_over_best"] = float(self.log_odds.lost[EXCESS])
+        if self.intervals is not None:
+            found |= self.intervals.notes(deviation(self.expansion.scale))
+        return found if self.pool is None else found | self.pool.notes()
+
+    def guaranteed(self) -> float:
+        """Return what `lost` may be by the theorem, in the labels' own unit."""
+        best = float(self.known.scores[self.baselines].min() - self.known.totals[FIRST])
+        allowed = best + float(self.known.aggregated[ALLOWED])
+        return self.pool.guaranteed(allowed) if isinstance(self.pool, NumberPool) else allowed
+
+    @property
+    def lost(self) -> float:
+        """Loss of the predictions on all examples but the first."""
+        known = self.pool.known if isinstance(self.pool, NumberPool) else self.known
+        return float(known.totals[LOST])
+
+
+N_PARTS = 2 + N_SIMPLE
+
+MEMORY = 1000.0
+"""Answers after which a loss counts 1/e."""
+
+
+class Waited(Saved):
+    """State of predictions that waited for their labels.
+
+    The race weighs its models by how they predict the next label. What predicts one label ahead
+    by following the last ones may be worse than the mean a hundred ahead. So of predictions that
+    wait the race's *parts* (its prediction, that of the initial configuration, its simple models)
+    are weighed again, each by the losses of its prediction at the time, as models are in
+    `leaseboard.algorithms.online_automl.safe.mixture`; and intervals are of the errors of what was
+    then prediction.
+
+    Parameters
+    ----------
+    levels : sequence of float
+        Of intervals.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("intervals", "losses", "mass")
+
+    def __init__(self, levels: Sequence[float]) -> None:
+        self.intervals = Intervals(levels, later=True)
+        self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
+
+    @property
+    def n_kept(self) -> int:
+        """Number of values that are kept of a prediction until its label comes."""
+        return N_PARTS + self.intervals.n_asked
+
+    def predict(self, parts: Doubles) -> tuple[float, Doubles]:
+        """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,)."""
+        prediction = float(parts[0])
+        if self.mass[0]:
+            places = np.arange(N_PARTS)
+            eta = learning_rate(places, self.losses, self.mass[0])
+            prediction = float(posterior_mean(parts, places, self.losses, eta))
+        return prediction, np.concatenate((parts, self.intervals.ask(prediction)))
+
+    def around(self, prediction: float, level: float, values: Doubles) -> tuple[float, float]:
+        """Return the interval that a prediction was given.
+
+        Parameters
+        ----------
+        prediction, level : float
+        values : ndarray of float64, shape (n_kept,)
+            What `predict` returned with it.
+        """
+        return self.intervals.around(prediction, level, values[N_PARTS:])
+
+    def update(
+        self, label: float, shown: float, prediction: float, values: Doubles, delay: int
+    ) -> None:
+        """Learn the label of a prediction.
+
+        Parameters
+        ----------
+        label, shown : float
+            Raw, and as learners see it.
+        prediction : float
+        values : ndarray of float64, shape (n_kept,)
+            What `Waited.predict` returned with it.
+        delay : int
+            Predictions that were made since.
+        """
+        kept = 1.0 - 1.0 / MEMORY
+        self.losses[:] = kept * self.losses + (values[:N_PARTS] - shown) ** 2
+        self.mass[:] = kept * self.mass + 1.0
+        self.intervals.update(label, prediction, values[N_PARTS:], delay)
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        if not (np.isfinite(self.losses).all() and 0 <= self.mass[0] <= MEMORY):
+            raise ValueError("losses must be finite, and their mass from 0 to 1,000")

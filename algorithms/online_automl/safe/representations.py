@@ -1,0 +1,194 @@
+"""Representations of examples: namespaces of a schema that is wider than the user's."""
+
+import math
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import combinations_with_replacement
+
+from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.online.layout import MAX_TERMS
+from leaseboard.algorithms.online.schema import Schema, n_products
+from leaseboard.algorithms.online_automl.safe.expansion import KNOTS, N_PAST, NARROW
+
+RAW = "raw"
+
+GROUPS = 10
+"""Namespaces of the selected features; those that join first are in different ones."""
+
+TERMS_OF_SELECTED = 2000
+"""What live models may have more where features are selected; few of the slots are in use."""
+
+MOST_MEASURED = 4096
+"""Configurations whose terms are kept, for all models of equal columns."""
+
+OTHER_RATES = (0.0625, 4.0)
+"""Learning rates that a new representation is tried at, in addition to the champion's."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Representations:
+    """Namespaces of a wide schema.
+
+    Attributes
+    ----------
+    schema : Schema
+        The columns of a wide example: the labels' past, the standardised features, the features,
+        the features in pieces.
+    raw, standard : tuple of str
+        Those of the raw features, and of the same standardised.
+    pieces : tuple of str
+        Those of the features in pieces (`leaseboard.algorithms.online_automl.safe.expansion.cut`),
+        where there are some.
+    selected : tuple of str
+        Those of the selected features, standardised, where there are many.
+    last, season : str
+        Those of the last three labels, and of the one a season ago.
+    counts, sizes : dict of str to int
+        How many features each namespace has, and how many are not 0 at a time, at most.
+    """
+
+    schema: Schema
+    raw: tuple[str, ...]
+    standard: tuple[str, ...]
+    pieces: tuple[str, ...]
+    selected: tuple[str, ...]
+    last: str
+    season: str
+    counts: dict[str, int]
+    sizes: dict[str, int]
+    _known: dict[Interaction, tuple[int, int]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    _terms: dict[VWConfiguration, float] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    def variants(self, champion: VWConfiguration) -> list[VWConfiguration]:
+        """Return the champion with raw features, standardised ones, or these and pieces.
+
+        Each without a past, with the last labels, and with the one a season ago too; once with the
+        champion's interactions, as far as their namespaces are there, and once with all pairs,
+        squares among them. Each has the champion's learning rate, and before that others come that
+        are far from it: which rate a representation needs is not known from another one. Pieces
+        come before all that: they need more examples, and many terms, so they are tried last.
+        """
+        standard = dict(zip(self.raw, self.standard, strict=True))
+        back = {name: of for of, name in standard.items()}
+        if self.selected:  # which do not correspond to raw features
+            standard, back = ({name: name for name in some} for some in (self.selected, self.raw))
+        found, whole = self._of_kind(champion, standard, ())
+        raw, whole_raw = self._of_kind(champion, back, ())
+        variants = [one for one in (*found, *raw) if one != champion]
+        others = [replace(one, learning_rate=rate) for rate in OTHER_RATES for one in variants]
+        in_pieces: list[VWConfiguration] = []
+        if self.selected or sum(self.sizes[name] for name in self.raw) <= NARROW:
+            pieces, whole_pieces = self._of_kind(champion, standard, self.pieces)
+            in_pieces = [whole_pieces, *(one for one in pieces if one != champion)]
+        return [*in_pieces, *others, whole, whole_raw, *variants]
+
+    def _of_kind(
+        self, champion: VWConfiguration, names: dict[str, str], pieces: tuple[str, ...]
+    ) -> tuple[list[VWConfiguration], VWConfiguration]:
+        """Return the champion with the namespaces of `names` and `pieces`; and with all pairs."""
+        own = (*names.values(), *pieces)
+        crosses = [tuple(names.get(name, name) for name in i) for i in champion.interactions]
+        found = []
+        for past in ((), (self.last,), (self.last, self.season)):
+            left = (*own, *past)
+            kept = tuple(cross for cross in crosses if {*left} >= {*cross})
+            found.append(VWConfiguration(kept, champion.learning_rate, left))
+        pairs = tuple(combinations_with_replacement(own, 2))
+        return found, VWConfiguration(pairs, champion.learning_rate, own)
+
+    def terms(self, configuration: VWConfiguration) -> float:
+        """Return how many features of a configuration are not 0 at a time, with the constant.
+
+        One that names no namespaces has the raw features; one with more terms than a
+        layout takes has infinitely many.
+        """
+        known = self._terms.get(configuration)
+        if known is not None:
+            return known
+        if len(self._terms) >= MOST_MEASURED:
+            self._terms.clear()
+        found = self._terms[configuration] = self._count_terms(configuration)
+        return found
+
+    def _count_terms(self, configuration: VWConfiguration) -> float:
+        crossed = [self._products(unit) for unit in configuration.interactions]
+        if sum(induced for induced, _ in crossed) > MAX_TERMS:
+            return math.inf
+        names = configuration.namespaces or self.raw
+        own = sum(self.sizes[name] for name in names)
+        return 1 + own + sum(active for _, active in crossed)
+
+    @property
+    def least_terms(self) -> float:
+        """The least bound of the terms of all live models together."""
+        return 4 * self.terms(VWConfiguration()) + (TERMS_OF_SELECTED if self.selected else 0)
+
+    def _products(self, unit: Interaction) -> tuple[int, int]:
+        """Return how many features an interaction induces, and how many are not 0 at a time."""
+        if unit not in self._known:
+            self._known[unit] = n_products(unit, self.counts), n_products(unit, self.sizes)
+        return self._known[unit]
+
+    @property
+    def kinds(self) -> dict[str, tuple[str, ...]]:
+        """The namespaces of features by what features they are, in words."""
+        kinds = {RAW: self.raw, "standardised": self.standard, "binned": self.pieces}
+        return kinds | ({"selected": self.selected} if self.selected else {})
+
+    def whole(self, configuration: VWConfiguration) -> VWConfiguration:
+        """Return the configuration with all features of each kind that it has some of."""
+        names = set(configuration.namespaces or ())
+        for kind in (self.raw, self.standard, self.pieces, self.selected):
+            names |= set(kind) if names & set(kind) else set()
+        return replace(configuration, namespaces=tuple(names))
+
+
+@lru_cache(maxsize=16)  # a thousand streams have few schemas
+def represent(schema: Schema) -> Representations:
+    """Return the representations of examples with the columns of `schema`."""
+    # No namespace of a user's has a colon, which VW's text keeps for values.
+    pieces = {}
+    for name, own in zip(schema.namespaces, schema.columns, strict=True):
+        places = [N_PAST + 2 * schema.n_features + c * len(KNOTS) for c in own if c < NARROW]
+        if places:
+            pieces[f"{name}:^"] = tuple(at + k for at in places for k in range(len(KNOTS)))
+    standard = tuple(f"{name}:" for name in schema.namespaces)
+    end = N_PAST + 2 * schema.n_features + NARROW * len(KNOTS)
+    selected = {
+        f":{group}": tuple(range(end + group, end + NARROW, GROUPS))
+        for group in range(GROUPS if schema.n_features > NARROW else 0)
+    }
+    last, season = ":last", ":season"
+    columns: tuple[tuple[int, ...], ...] = (
+        *(
+            tuple(by + column for column in own)
+            for by in (N_PAST + schema.n_features, N_PAST)
+            for own in schema.columns
+        ),
+        *pieces.values(),
+        *selected.values(),
+        tuple(range(N_PAST - 1)),
+        (N_PAST - 1,),
+    )
+    bent = (f"{name}^{k}" for name in schema.features[:NARROW] for k in range(len(KNOTS)))
+    slots = map(str, range(NARROW if selected else 0))
+    features = ("1", "2", "3", "1", *schema.features, *schema.features, *bent, *slots)
+    names = (*schema.namespaces, *standard, *pieces, *selected, last, season)
+    counts = dict(zip(names, map(len, columns), strict=True))
+    # Of the pieces of one feature two are not 0.
+    sizes = counts | {name: 2 * counts[name] // len(KNOTS) for name in pieces}
+    return Representations(
+        Schema(names, columns, features, schema.bits),
+        schema.namespaces,
+        standard,
+        tuple(pieces),
+        tuple(selected),
+        last,
+        season,
+        counts,
+        sizes,
+    )

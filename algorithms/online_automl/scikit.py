@@ -1,0 +1,318 @@
+"""The classes for streams in scikit-learn's form: `partial_fit`, `fit`, `predict`, `score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from leaseboard.algorithms.tables.column_types import numbers_alone
+from leaseboard.algorithms.tables.inputs import codes_of, regression_label
+
+if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
+    from leaseboard.algorithms.online_automl.streaming import (
+        OnlineAutoMLClassifier,
+        OnlineAutoMLRegressor,
+    )
+
+
+@dataclass(eq=False, repr=False)
+class _ScikitStream(BaseEstimator):
+    """Base of both estimators; their docstrings document it."""
+
+    _kind: ClassVar[str]
+    model_: Any = field(init=False)
+
+    algorithm: str = "online-automl"
+    _: KW_ONLY
+    settings: Mapping[str, Any] | None = None
+    namespaces: Mapping[str, list[str]] | None = None
+    random_state: int | np.random.RandomState | None = 0
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from nothing.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        sample_weight : array-like of shape (n_samples,), optional
+            Importances.
+
+        Returns
+        -------
+        StreamRegressor or StreamClassifier
+            The estimator itself.
+        """
+        X, y = self._checked(X, y, reset=True)
+        return self._learn(self._fresh(), X, y, sample_weight)
+
+    def _learn(self, model: Any, X: Any, y: Any, weights: ArrayLike | None) -> Self:
+        raise NotImplementedError
+
+    def _fresh(self) -> Any:
+        """Return the model that has seen nothing."""
+        from leaseboard.algorithms.online_automl import streaming
+
+        kind, seed = getattr(streaming, self._kind), self.random_state
+        if not isinstance(seed, int | np.integer):
+            seed = check_random_state(seed).randint(2**31 - 1)
+        return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """By how much the loss grows without each column, see `model_`; in the columns' order."""
+        check_is_fitted(self, "model_")
+        found = self.model_.feature_importances_
+        names = getattr(self, "feature_names_in_", range(self.n_features_in_))
+        return np.array([found[str(name)] for name in names])
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        X, y = validate_data(self, numbers_alone(X), y, dtype=np.float32, reset=reset, **how)
+        return self._named(X), y
+
+    def _seen(self, X: Any) -> Any:
+        check_is_fitted(self, "model_")
+        X = validate_data(self, numbers_alone(X), dtype=np.float32, reset=False)
+        return self._named(X)
+
+    def _named(self, X: NDArray[np.float32]) -> Any:
+        """Return `X` with the names that its columns came with, by which the model knows them."""
+        names = getattr(self, "feature_names_in_", None)
+        return X if names is None else pd.DataFrame(X, columns=names)
+
+
+class StreamRegressor(RegressorMixin, _ScikitStream):
+    """`OnlineAutoMLRegressor` for scikit-learn's loops and tools.
+
+    Parameters
+    ----------
+    algorithm : str
+        The registered name of a race, such as ``"online-automl"`` or ``"chacha-literal"``.
+    settings : mapping of str to value, optional
+        Of the algorithm, as in ``{"b": 10}``, see `OnlineAutoMLRegressor`.
+    namespaces : mapping of str to list of str, optional
+        Which columns belong to which namespace.
+    random_state : int, RandomState instance or None
+        An integer makes the model reproducible.
+
+    Attributes
+    ----------
+    model_ : OnlineAutoMLRegressor
+        The model itself, for its `champion`, `live`, `save` and so on.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        By how much the loss grows when a column is permuted among the last rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
+
+    Notes
+    -----
+    The order of the rows counts: the model learns them one after the other, once. A sample weight
+    is an importance, learned at once, which is not the same as a row that comes several times.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 4))
+    >>> y = 1 + 2 * X[:, 0] * X[:, 3]
+    >>> model = StreamRegressor()
+    >>> for start in range(0, 2000, 500):
+    ...     model = model.partial_fit(X[start : start + 500], y[start : start + 500])
+    >>> model.model_.examples, model.score(X, y) > 0.9
+    (2000, True)
+    """
+
+    _kind = "OnlineAutoMLRegressor"
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+
+        Returns
+        -------
+        StreamRegressor
+        """
+        first = not hasattr(self, "model_")
+        X, y = self._checked(X, y, reset=first)
+        return self._learn(self._fresh() if first else self.model_, X, y, sample_weight)
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the targets of rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+        """
+        X = self._seen(X)
+        return np.asarray(self.model_.predict_many(X), dtype=np.float64)
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        given = np.asarray(y)
+        for label in given.ravel() if given.dtype.kind == "O" else ():
+            if isinstance(label, str | bytes):
+                regression_label(label)  # scikit-learn would make a number of its digits
+        return super()._checked(X, y, reset=reset, y_numeric=True, **how)
+
+    def _learn(
+        self, model: OnlineAutoMLRegressor, X: Any, y: Any, weights: ArrayLike | None
+    ) -> Self:
+        model.learn_many(X, y, _some(weights))
+        self.model_ = model
+        return self
+
+
+class StreamClassifier(ClassifierMixin, _ScikitStream):
+    """`OnlineAutoMLClassifier` for scikit-learn's loops and tools.
+
+    Parameters
+    ----------
+    algorithm : str
+        The registered name of a race, such as ``"online-automl"`` or ``"chacha-literal"``.
+    settings : mapping of str to value, optional
+        Of the algorithm, as in ``{"b": 10}``, see `OnlineAutoMLClassifier`.
+    namespaces : mapping of str to list of str, optional
+        Which columns belong to which namespace.
+    random_state : int, RandomState instance or None
+        An integer makes the model reproducible.
+
+    Attributes
+    ----------
+    model_ : OnlineAutoMLClassifier
+        The model itself, for its `champion`, `live`, `save` and so on.
+    classes_ : ndarray of shape (n_classes,)
+        In sorted order.
+    feature_importances_ : ndarray of float64, shape (n_features,)
+        By how much the loss grows when a column is permuted among the last rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (n_features,)
+        Where X had names that are all strings.
+
+    Notes
+    -----
+    The order of the rows counts: the model learns them one after the other, once.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 2))
+    >>> y = np.where(X[:, 0] > 0, "up", "down")
+    >>> model = StreamClassifier("chacha").partial_fit(X[:1], y[:1], ["up", "down"])
+    >>> model.partial_fit(X[1:], y[1:]).score(X, y) > 0.9
+    True
+    """
+
+    _kind = "OnlineAutoMLClassifier"
+
+    def partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn some more examples.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for `fit`.
+        classes : array-like, optional
+            All classes; needed in the first call if `y` does not hold them all.
+
+        Returns
+        -------
+        StreamClassifier
+        """
+        first = not hasattr(self, "model_")
+        X, y = self._checked(X, y, reset=first)
+        known = _classes(y if classes is None else classes) if first else self.classes_
+        if classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
+            raise ValueError(
+                f"classes {np.asarray(classes).tolist()} differ from those of the first call,"
+                f" {known.tolist()}: name these, or none"
+            )
+        model = self._fresh() if first else self.model_
+        return self._learn(model, X, y, sample_weight, known)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class, in the order of `classes_`.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples, n_classes)
+        """
+        X = self._seen(X)
+        shares = self.model_.predict_proba_many(X)
+        every = shares.reindex(columns=self.classes_.tolist(), fill_value=0.0)
+        return np.asarray(every, dtype=np.float64)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the likeliest class of each row.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray, shape (n_samples,)
+        """
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[likeliest])
+
+    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+        X, y = super()._checked(X, y, reset=reset, **how)
+        check_classification_targets(y)
+        return X, y
+
+    def _learn(
+        self,
+        model: OnlineAutoMLClassifier,
+        X: Any,
+        y: NDArray[Any],
+        weights: ArrayLike | None,
+        classes: NDArray[Any] | None = None,
+    ) -> Self:
+        classes = _classes(y) if classes is None else classes
+        model.learn_many(X, classes[codes_of(y, classes)], _some(weights))
+        self.classes_, self.model_ = classes, model
+        return self
+
+
+def _some(weights: ArrayLike | None) -> ArrayLike | None:
+    """Return `weights`; ValueError if there is nothing to learn by them."""
+    if weights is not None and not np.asarray(weights).any():
+        raise ValueError("all sample weights are zero: weigh at least one row more")
+    return weights
+
+
+def _classes(labels: ArrayLike) -> NDArray[Any]:
+    """Return the classes among `labels`, sorted; ValueError unless they are two at least."""
+    classes = np.unique(np.asarray(labels))
+    if len(classes) < 2:
+        found = f"one class: {classes[0]}" if len(classes) else "none"
+        raise ValueError(f"two classes are needed, but there is {found}")
+    return classes

@@ -1,0 +1,494 @@
+"""Base of the classes for streams: growth, state, inspection, export."""
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaseboard.algorithms.base import settings_of
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event
+from leaseboard.algorithms.locks import exclusive, half_learned, new_lock
+from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
+from leaseboard.algorithms.online_automl.one_vs_rest import STRIDE
+from leaseboard.algorithms.online_automl.oracle import ConfigOracle
+from leaseboard.algorithms.online_automl.race import Race
+from leaseboard.algorithms.online_automl.race_file import racing_of
+from leaseboard.algorithms.online_automl.safe.ensemble import Waited
+from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+from leaseboard.algorithms.online_automl.streaming import files, permutation
+from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
+from leaseboard.algorithms.online_automl.streaming.later_labels import LaterLabels, Pending
+from leaseboard.algorithms.parts import missing
+from leaseboard.algorithms.tables.features import Example, FeatureMap
+from leaseboard.algorithms.tables.inputs import (
+    importance_of,
+    importances_of,
+    is_numeric,
+    labels_of,
+    numeric_block,
+)
+
+
+class SingleExample(NamedTuple):
+    """Compiled calls for the example in the row of the features.
+
+    Attributes
+    ----------
+    predict : callable
+        Return the prediction.
+    learn : callable
+        Learn it, of a label and an importance; return whether a decision is due.
+    learn_gaps : callable
+        Let its values be part of what fills the next gaps.
+    """
+
+    predict: Callable[[], Any]
+    learn: Callable[[float, float], bool]
+    learn_gaps: Callable[[], None]
+
+
+class OnlineModel(files.Savable, LaterLabels):
+    """Base of the regressor and the classifier, whose docstrings document it."""
+
+    _task: str
+    locking: ClassVar[tuple[str, ...]] = ("predict_one", "predict_proba_one")  # by `_predict`
+
+    def __init__(
+        self,
+        namespaces: Mapping[str, list[str]] | None = None,
+        oracle: ConfigOracle | None = None,
+        seed: int = 0,
+        algorithm: str = "online-automl",
+        max_pending: int = 10_000,
+        **settings: Any,
+    ) -> None:
+        self.namespaces, self.oracle, self.seed = namespaces, oracle, seed
+        self.algorithm, self.max_pending, self.settings = algorithm, max_pending, settings
+        self._events: list[Event] = []
+        self._losses: list[list[float]] = []  # of champions: examples, configuration, mean loss
+        self._leading: set[int | None] = set()
+        self._untold: list[files.Row] = []
+        self._racing = racing_of(algorithm, settings)
+        self._features = FeatureMap(namespaces)
+        self._race: Race | None = None
+        self._last: LastRows | None = None  # of a regressor; races of classes have their own
+        self._pending = Pending(max_pending)
+        self._waited: Waited | None = None  # of a regressor
+        self.about: dict[str, Any] = {}
+        self._single: SingleExample | None = None
+        self._first: Any = 0.0  # the prediction of an example before its new features had a place
+        self._learning, self._lock = False, new_lock()
+
+    # The stream
+
+    @property
+    def examples(self) -> int:
+        """Number of examples that have been learned."""
+        return 0 if self._race is None else self._race.at
+
+    def _predict(self, x: Example) -> float:
+        # As `exclusive`, in half its time.
+        if self._learning:
+            raise half_learned()
+        with self._lock:
+            if self._learning:
+                raise half_learned()
+            features = self._features
+            if not features.read_quickly(x):
+                features.row(features.values(x))
+            return 0.0 if self._race is None else (self._single or self._bind()).predict()
+
+    def _row(self, x: Example) -> Floats:
+        """Return an example as a row of the known features."""
+        features = self._features
+        return features.example if features.read_quickly(x) else features.row(features.values(x))
+
+    def _learn(self, x: Example, label: float, w: Any) -> None:
+        # As `exclusive`, in less time.
+        if self._learning:
+            raise half_learned()
+        with self._lock:
+            if self._learning:
+                raise half_learned()
+            importance = importance_of(w)
+            if not importance:
+                self._features.values(x)  # refused alike
+                return
+            row, race = self._row_to_learn(x), self._race
+            assert race is not None
+            if self._last is not None:
+                self._last.add_one(race.at, row, label, importance)
+            if (self._single or self._bind()).learn(label, importance):
+                self._record(race.decide())
+            self._learning = False
+
+    def _row_to_learn(self, x: Example) -> Floats:
+        """Return an example as a row, in which each of its features has a place.
+
+        From here on the model is `_learning`.
+        """
+        features = self._features
+        if features.read_quickly(x):
+            self._learning = True
+            (self._single or self._bind()).learn_gaps()
+            return features.example
+        values = features.values(x)
+        unknown = features.unknown(values)
+        if unknown or self._race is None:
+            # What is new with an example has no part in the prediction of it.
+            self._first = self._race.predict(features.row(values)) if self._race else 0.0
+            self._adopt(features.extended(unknown))
+        self._learning = True
+        return self._features.row(values, learns=True)
+
+    def _predict_block(self, X: ArrayLike) -> Floats:
+        if not is_numeric(X):
+            return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
+        names, block = numeric_block(X)
+        rows = block if names == self._features.names else self._known_columns(X, names, block)
+        if np.isnan(block).any():
+            return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
+        if self._race is None:
+            return np.zeros(len(block), dtype=np.float32)
+        example = np.empty(rows.shape[1], dtype=np.float32)
+        predict, _ = self._race.single_calls(example)
+        found = []
+        for row in rows:
+            example[:] = row
+            found.append(predict())
+        return np.array(found, dtype=np.float32)
+
+    def _known_columns(self, X: ArrayLike, names: list[str], block: Floats) -> Floats:
+        """Return rows of the known features; UsageError if an array of numbers has too few."""
+        values = self._features.values(dict.fromkeys(names, 0.0))
+        absent = self._features.absent(values)
+        if absent and not is_frame(X):
+            raise UsageError(
+                f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
+                " in the block: add them, or name those that are there by a DataFrame's columns,"
+                " where an absent feature counts 0"
+            )
+        unknown = self._features.unknown(values)
+        known = {key: i for i, key in enumerate(values) if key not in unknown}
+        rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
+        rows[:, self._features.columns(known)] = block[:, list(known.values())]
+        return rows
+
+    def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
+        """Learn a block as its examples one by one, which a block of numbers need not be."""
+        labels = labels_of(y)
+        importances = importances_of(w, len(labels))
+        block = numeric_block(X) if is_numeric(X) else None
+        n_examples = len(X if block is None else block[1])  # type: ignore[arg-type]
+        if len(labels) != n_examples:
+            raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
+        if not n_examples:
+            return np.zeros(0, dtype=np.float32)
+        weighs = importances > 0
+        if block is not None and weighs.any() and not np.isnan(block[1]).any():
+            predictions = self._advance(self._rows(*block, weighs), labels, importances)
+            self._learning = False
+            return predictions
+        examples = examples_of(X)
+        self._check(examples, weighs)
+        predictions = np.zeros(n_examples, dtype=np.float32)
+        for i, x in enumerate(examples):
+            known, one = self._features, slice(i, i + 1)
+            row = self._row_to_learn(x) if weighs[i] else self._row(x)
+            if self._race is not None:
+                said = self._advance(row[None], labels[one], importances[one])
+                new = self._features is not known and self._task == "regression"
+                predictions[i] = self._first if new else said[0]
+        self._learning = False
+        return predictions
+
+    def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
+        """Raise TypeError or ValueError if an example cannot be learned after those before."""
+        features = self._features
+        for x, learns in zip(examples, weighs, strict=True):
+            if features.read_quickly(x):
+                continue
+            values = features.values(x)
+            unknown = features.unknown(values) if learns else {}
+            if unknown:
+                features = features.extended(unknown)
+
+    def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
+        """Return the rows of a block of numbers with these columns; those that weigh are learned.
+
+        From here on the model is `_learning`.
+        """
+        if self._race is None or names != self._features.names:
+            values = self._features.values(dict.fromkeys(names, 0.0))
+            unknown = self._features.unknown(values)
+            if unknown or self._race is None:
+                self._adopt(self._features.extended(unknown))
+            rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
+            rows[:, self._features.columns(values)] = block
+            block = rows
+        self._learning = True
+        self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
+        return block
+
+    def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
+        race, done = self._race, 0
+        assert race is not None
+        predictions = np.empty(len(labels), dtype=np.float32)
+        while done < len(labels):
+            passed = np.flatnonzero(importances[done:] <= 0)
+            stop = done + int(passed[0]) if len(passed) else len(labels)
+            if stop == done:  # of importance 0: nothing is learned
+                predictions[done] = race.predict(examples[done])
+                done += 1
+                continue
+            rest = slice(done, stop)
+            done += race.learn(examples[rest], labels[rest], importances[rest], predictions[rest])
+            if race.is_due():
+                self._record(race.decide())
+        if self._last is not None:
+            late = np.flatnonzero(importances > 0)[-REMEMBERED:]
+            self._last.add(race.at - len(late), examples[late], labels[late], importances[late])
+        return predictions
+
+    def _adopt(self, features: FeatureMap) -> None:
+        """Start the race, or go on with more columns; ValueError, and no change, if too many."""
+        race = self._race
+        if race is None:
+            race = self._new_race(features.schema())
+            events: Iterable[Event] = list(race.open())
+            self._learning = True
+            if self._task == "regression":
+                self._last = LastRows(features.n_features, NUMBERS)
+        else:
+            schema = features.schema()
+            race.require_fit(schema)
+            self._learning = True
+            events = race.grow(schema)
+            if self._last is not None:
+                self._last.grow(features.n_features, race.at)
+        self._features, self._race, self._single = features, race, None
+        self._record(events)
+
+    def _bind(self) -> SingleExample:
+        """Return the calls for single examples; only when one comes, for they load kernels."""
+        features, race = self._features, self._race
+        assert race is not None
+        self._single = SingleExample(*race.single_calls(features.example), features.single_learn())
+        return self._single
+
+    def _new_race(self, schema: Schema) -> Race:
+        oracle = copy.deepcopy(self.oracle)  # a race may change its own, never what was given
+        return self._racing.race(schema, self.seed, self._task, oracle)
+
+    def _record(self, events: Iterable[Event]) -> None:
+        for event in events:
+            if isinstance(event, BoundsUpdated):  # of all live models they would fill the memory
+                if event.configuration in self._leading:
+                    self._losses.append([event.at, event.configuration, event.value])
+                continue
+            if isinstance(event, ChampionChanged):
+                self._leading = self._leading - {event.previous} | {event.configuration}
+            self._events.append(event)
+
+    # Inspection and export
+
+    @property
+    @exclusive
+    def history(self) -> list[Event]:
+        """Decisions so far, as events."""
+        self._read_history()
+        return self._events
+
+    def _read_history(self) -> None:
+        """See `Savable`."""
+        self._events[:0] = map(files.event_of, self._untold)
+        self._untold = []
+
+    @property
+    @exclusive
+    def champion(self) -> dict[str, Any] | None:
+        """The champion's hyperparameters; None before the first example.
+
+        `groups` lists the features of groups that it names in short; ``season`` is how many
+        labels ago the one a season ago is.
+        """
+        race = self._race
+        if race is None:
+            return None
+        champion = race.configurations[race.champion]
+        found, seen = race.parameters(champion), champion.namespaces or ()
+        if isinstance(race, SafeRace) and race.representations.season in seen:
+            found["season"] = race.ensemble.expansion.period
+        return found
+
+    @property
+    @exclusive
+    def groups(self) -> dict[str, list[str]]:
+        """Features in each group that `champion` and `live` name in short, by name."""
+        race = self._first_race()
+        groups = race.words.groups if isinstance(race, SafeRace) else {}
+        return {title: [*every] for title, every in groups.items()}
+
+    @property
+    @exclusive
+    def live(self) -> list[dict[str, Any]]:
+        """The live models: hyperparameters, examples learned, lease, loss, bounds if published."""
+        return [] if self._race is None else self._race.standings()
+
+    @property
+    @exclusive
+    def members(self) -> list[dict[str, Any]]:
+        """What predicts together: weights, leases, and microseconds an example.
+
+        Empty before the first example, and of an algorithm without members.
+        """
+        first = self._first_race()
+        own = first.ensemble.pool if isinstance(first, SafeRace) else None
+        pool = own or getattr(self._race, "pool", None)  # that many classes share
+        return [] if pool is None else pool.standings()
+
+    @property
+    @exclusive
+    def feature_importances_(self) -> dict[str, float]:
+        """Growth of the loss if a column said nothing, by column, the largest first.
+
+        See `leaseboard.algorithms.online_automl.streaming.permutation`.
+        """
+        race, columns = self._race, self._features.by_column()
+        if race is None:
+            raise UsageError("feature_importances_ are of the last examples: learn one first")
+        last = self._last or race.last  # type: ignore[attr-defined]
+        row = np.zeros(self._features.n_features, dtype=np.float32)
+        predict, _ = race.single_calls(row)
+
+        def loss(example: Floats, label: float) -> float:
+            row[:] = example
+            return self._loss(predict(), label)
+
+        most = max(permutation.LEAST, permutation.MOST // max(1, len(columns)))
+        return permutation.importances(loss, last.after(race.at, most), columns, self.seed)
+
+    def plot_learning(self) -> Any:
+        """Plot the mean loss of the champion over the examples learned.
+
+        A star marks a new champion. Losses are those at updates of the bounds; of more than two
+        classes there is a line for each race.
+
+        Returns
+        -------
+        plotly.graph_objects.Figure
+
+        Raises
+        ------
+        UsageError
+            If plotly is not installed.
+
+        Examples
+        --------
+        >>> from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+        >>> x = np.random.default_rng(0).normal(size=(2000, 3))
+        >>> model = OnlineAutoMLRegressor()
+        >>> model.learn_many(x, x[:, 0] * x[:, 1])
+        >>> figure = model.plot_learning()
+        >>> figure.data[0].x[-1] > 1000, figure.data[0].y[-1] < 0.1
+        (True, True)
+        """
+        try:
+            from plotly.graph_objects import Figure  # type: ignore[import-untyped]
+        except ModuleNotFoundError as error:
+            raise UsageError(f"plot_learning: {missing(error.name)}") from error
+        x_axis = {"title": "examples learned", "type": "log"}
+        figure = Figure(layout={"yaxis_title": "mean loss of the champion", "xaxis": x_axis})
+        names = getattr(self, "classes", [])[1:]
+        races = {int(number) // STRIDE for _, number, _ in self._losses}
+        for race in sorted(races):
+            rows = [row for row in self._losses if row[1] // STRIDE == race]
+            pairs = zip(rows, rows[:1] + rows, strict=False)
+            new = [now[1] != before[1] for now, before in pairs]
+            figure.add_scatter(
+                x=[row[0] for row in rows], y=[row[2] for row in rows], mode="lines+markers",
+                marker_symbol=["star" if each else "circle" for each in new],
+                name=str(names[race]) if len(names) > 1 else "champion",
+            )  # fmt: skip
+        return figure
+
+    def export(self, path: str | Path) -> str:
+        """Write the champion as a VW model file.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        str
+            The options with which ``vw`` trains such a model. With ``-t -i path`` alone it
+            predicts as the champion does, from text with the same names.
+
+        Raises
+        ------
+        UsageError
+            If nothing was learned, or the champion sees what Vowpal Wabbit cannot compute:
+            features standardised or in pieces, or earlier labels.
+        """
+        learner = None if self._race is None else self._champion_learner()
+        if learner is None:
+            raise UsageError("nothing to export: no champion has learned an example yet")
+        with files.replacing(Path(path)) as partial:
+            learner.save(partial)
+        return learner.command_line()
+
+    def _loss(self, prediction: Any, label: float) -> float:
+        return float((prediction - label) ** 2)
+
+    def _first_race(self) -> Race | None:
+        return self._race
+
+    def _champion_learner(self) -> Learner | None:
+        assert self._race is not None
+        return self._race.champion_learner()
+
+    def state(self) -> dict[str, Any]:
+        """See `Savable`."""
+        return {
+            "algorithm": self.algorithm,
+            "settings": settings_of(self._racing),
+            "seed": self.seed,
+            "about": self.about,
+            "max_pending": self.max_pending,
+            "pending": self._pending.state(),
+            "oracle": None if self.oracle is None else type(self.oracle).__name__,
+            "features": self._features.state(),
+            "history": [*self._untold, *map(files.row_of, self._events)],
+            "losses": self._losses,
+            "leading": sorted(self._leading),
+            "last": None if self._last is None else self._last.state(),
+            "race": None if self._race is None else self._race.state(),
+        }
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        """See `Savable`."""
+        self._features = FeatureMap.restored(state["features"])
+        self._untold = list(state["history"])
+        self._losses = [[int(at), int(n), float(loss)] for at, n, loss in state["losses"]]
+        self._leading = set(map(int, state["leading"]))
+        if state["race"] is not None:
+            self._race = self._new_race(self._features.schema())
+            self._race.fill(state["race"])
+            if self._task == "regression":
+                self._last = LastRows(self._features.n_features, NUMBERS)
+                self._last.fill(state["last"])
+        self.about = dict(state["about"])
+        self._pending.fill(state["pending"], self._n_parts())
+
+
+def is_half_learned(model: object) -> bool:
+    """Return whether a call that learns has not ended; this builds no unpickled model."""
+    return bool(getattr(model, "__dict__", {}).get("_learning"))

@@ -1,0 +1,431 @@
+"""Online AutoML for numbers that come as a stream."""
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.safe.ensemble import N_PARTS, Waited
+from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+from leaseboard.algorithms.online_automl.safe.scale import SHOWN
+from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
+from leaseboard.algorithms.online_automl.streaming.blocks import in_kind, is_frame
+from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.inputs import regression_label
+
+
+class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
+    """Online AutoML for numbers: a regressor that selects its features and learning rates.
+
+    A champion, its challengers and naive baselines learn every example; the prediction is an
+    average that is nearly as good as the best of them [1]_. If River is installed, this is one of
+    its regressors.
+
+    Parameters
+    ----------
+    namespaces : mapping of str to list of str, optional
+        Which features belong to which namespace, for examples without namespaces of their own.
+        Interactions are products of namespaces. By default the features of the first example, by
+        name, are cut into up to ten groups.
+    oracle : ConfigOracle, optional
+        Proposes what to try next, in the place of that of the setting `tune`.
+    seed : int
+        Same seed, same examples: same predictions.
+    algorithm : str
+        The registered name of a race: ``"online-automl"``; ``"chacha-literal"``,
+        ``"chacha-flaml"`` and ``"chacha"``, which repeat published code and text; others are in
+        ``leaseboard list algorithms``.
+    max_pending : int
+        How many examples may wait for their labels, see `predict_one`.
+    **settings
+        Of the algorithm; a wrong one is a UsageError that names what there is. Those of
+        ``"online-automl"``:
+
+        b : int, optional
+            Live models at most. By default 50. More models find more, and take more time.
+        delta : float
+            Probability, 0.1 by default, of promoting a challenger that is not better.
+        round_length : int
+            Examples between two decisions; 64 by default.
+        memory : float
+            Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
+        max_terms : int, optional
+            Features that are not 0 at a time of all live models together. By default 600.
+        tune : {"interactions", "learning_rate", "both"} or str, optional
+            Search these alone, on raw features; or an oracle of yours, ``path/to/file.py:Class``.
+            By default both, and feature encodings.
+        budget_us : float, optional
+            Microseconds an example that trees, Fourier features and neighbours may take together;
+            by default all that save enough.
+        levels : tuple of float
+            Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
+        engine : {"auto", "kernel", "vw"}
+            What trains the models: our compiled kernel where it can, or Vowpal Wabbit.
+        vw_options : str
+            Further options of Vowpal Wabbit for every model; they need ``engine="vw"``.
+
+    Attributes
+    ----------
+    about : dict
+        Plain values of your own, such as where the examples come from: saved with the model.
+    examples : int
+        Number of examples that have been learned.
+    champion : dict or None
+        The champion's hyperparameters; None before the first example.
+    live : list of dict
+        The live models: hyperparameters, examples learned, lease, loss.
+    groups : dict of str to list of str
+        Features in each group that ``champion`` and ``live`` name in short.
+    members : list of dict
+        What predicts together: the ``live models`` with their naive baselines, ``trees``,
+        ``Fourier features``, ``neighbours``, and the ``stack`` of them; of each its ``weight`` in
+        the prediction, that ``in_stack``, ``has_lease``, the share of examples for which it had
+        one (``leased``), and microseconds an example, by a count of operations (``us``).
+    feature_importances_ : dict of str to float
+        By how much the mean squared error of the last examples, 256 at most, grows when the
+        values of a column are permuted among them; by column, the largest first. Below 0 and
+        near it is chance.
+    history : list of Event
+        Decisions so far: what was admitted, leased, paused, promoted.
+    n_pending, n_dropped : int
+        Examples that wait for their labels, and that were dropped because too many did.
+    levels : tuple of float
+        Levels of the intervals; none by an algorithm without intervals.
+
+    See Also
+    --------
+    OnlineAutoMLClassifier : The same for classes.
+    StreamRegressor : The same as an estimator of scikit-learn.
+
+    Notes
+    -----
+    The model predicts an example before it learns it, or not at all; it needs no scaling, no
+    encoding and no tuning. A value is a number, a boolean, a text, a date, or None or NaN for a
+    missing one. A feature that is not named counts 0, and a new one may come at any time.
+
+    What is wrong is refused before anything is changed, so a failed call leaves the model
+    unchanged: TypeError for an example that is not a mapping, or a value or label of another type;
+    ValueError for an infinite value, a label or importance that is NaN or infinite, or two
+    features of one name.
+
+    Several threads may use one model: of their calls one runs at a time, and a block is one call.
+    A call that finds another thread learning is refused with a UsageError and changes nothing.
+
+    Predictions whose labels come later are weighed by how predictions that waited did, so
+    ``predict_one(x, id=id)`` may differ from ``predict_one(x)``. What the model learns from labels
+    does not depend on that.
+
+    References
+    ----------
+    .. [1] Wu, Wang, Langford, Mineiro, Rossi. ChaCha for online AutoML. ICML 2021.
+           https://arxiv.org/abs/2106.04815
+
+    Examples
+    --------
+    >>> model = OnlineAutoMLRegressor(algorithm="chacha", b=3)
+    >>> for t in range(300):
+    ...     x = {"a": t % 3 - 1.0, "b": t % 5 - 2.0}
+    ...     prediction = model.predict_one(x)
+    ...     model.learn_one(x, x["a"] + x["a"] * x["b"])
+    >>> model.examples, len(model.live)
+    (300, 2)
+    """
+
+    _task = "regression"
+    locking = (*OnlineModel.locking, "learn_one")  # by `_learn`
+
+    def predict_one(
+        self, x: Example, *, id: Hashable | None = None, store_x: bool = True
+    ) -> float:
+        """Predict the label of one example; nothing is learned.
+
+        Parameters
+        ----------
+        x : dict
+            ``{feature: value}`` or ``{namespace: {feature: value}}``.
+        id : Hashable, optional
+            If the label comes later: a number, a text, or a tuple of them, by which `learn_label`
+            finds the example. Of more such examples than `max_pending` the oldest is dropped.
+        store_x : bool
+            Whether a copy of `x` is stored until then, some 1.5 KB with ten features. Without it
+            an example takes some 300 bytes, and `learn_label` needs `x` again.
+
+        Returns
+        -------
+        float
+            0 before the first example. With an `id` it is weighed, by default, by how predictions
+            that waited did.
+
+        Raises
+        ------
+        UsageError
+            If the id waits for its label already, or could not be saved.
+
+        Examples
+        --------
+        >>> model = OnlineAutoMLRegressor(b=3)
+        >>> for t in range(100):
+        ...     prediction = model.predict_one({"a": t % 3 - 1.0}, id=t)
+        ...     if t >= 10:
+        ...         model.learn_label(t - 10, (t - 10) % 3)
+        >>> model.examples, model.n_pending
+        (90, 10)
+        """
+        return self._predict(x) if id is None else self._predict_pending(id, x, store_x)
+
+    def learn_one(self, x: Example, y: float, w: float = 1.0) -> None:
+        """Learn one example; no prediction need have been asked for.
+
+        Parameters
+        ----------
+        x : dict
+        y : float
+        w : float
+            Importance: learned as if seen so many times.
+        """
+        self._learn(x, regression_label(y), w)
+
+    def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
+        """Learn a block in order, each example as by `learn_one`.
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+        y : array-like, shape (n_examples,)
+        w : array-like, shape (n_examples,), optional
+            Importances.
+        """
+        self._learn_block(X, y, w)
+
+    def predict_then_learn_many(
+        self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None
+    ) -> NDArray[np.float32]:
+        """Predict each example of a block before its label is learned, as `learn_many` learns it.
+
+        Parameters
+        ----------
+        X, y, w
+            As for `learn_many`.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_examples,)
+            Progressive predictions: of each example before its label was learned.
+        """
+        return self._learn_block(X, y, w)
+
+    def predict_many(self, X: ArrayLike) -> Any:
+        """Predict the labels of a block of examples, none of which is learned.
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+            A column that a DataFrame does not have counts 0.
+
+        Returns
+        -------
+        ndarray of float32, shape (n_examples,); of a DataFrame, a Series with its index
+
+        Raises
+        ------
+        UsageError
+            If an array holds other things than numbers, or has too few columns.
+        """
+        return in_kind(X, self._predict_block(X))
+
+    # Intervals
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """Levels of the intervals that are kept; none by an algorithm without intervals."""
+        return self._new_intervals().levels if isinstance(self._racing, OnlineAutoML) else ()
+
+    def predict_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
+        """Return the interval that holds the label of one example with probability `level`.
+
+        In the long run the interval holds this share of any labels; see
+        `leaseboard.algorithms.online.conformal`. Nothing is learned.
+
+        Parameters
+        ----------
+        x : dict
+        level : float
+            One of the setting `levels`: .5, .8, .9, .95 and .99 unless it is given.
+
+        Returns
+        -------
+        low, high : float
+            Around `predict_one`; -inf and inf while there is too little evidence, at 90 % for nine
+            examples, and where too many labels were missed.
+
+        Raises
+        ------
+        UsageError
+            If the level is not kept, or the algorithm has no intervals.
+
+        Examples
+        --------
+        >>> model = OnlineAutoMLRegressor(b=3)
+        >>> model.predict_interval_one({"a": 1.0})
+        (-inf, inf)
+        >>> for a, noise in np.random.default_rng(0).uniform(-1, 1, (600, 2)).tolist():
+        ...     model.learn_one({"a": a}, a + 1 + 0.5 * noise)
+        >>> low, high = model.predict_interval_one({"a": 1.0}, level=0.8)
+        >>> 1.4 < low < 2 < high < 2.6
+        True
+        """
+        return self._intervals().around(self._predict(x), level)
+
+    def predict_interval_many(self, X: Any, level: float = 0.9) -> Any:
+        """Return the intervals for a block of examples, none of which is learned.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
+        level : float
+            See `predict_interval_one`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_examples, 2); of a DataFrame, one with columns low and high
+        """
+        intervals = self._intervals()
+        predictions = self._predict_block(X).tolist()
+        ends = np.array([intervals.around(f, level) for f in predictions]).reshape(-1, 2)
+        if is_frame(X):
+            import pandas as pd  # heavy, and callers with a DataFrame have loaded it
+
+            return pd.DataFrame(ends, index=X.index, columns=["low", "high"])
+        return ends
+
+    def _intervals(self) -> Intervals:
+        race = self._race
+        if isinstance(race, SafeRace) and race.ensemble.intervals is not None:
+            return race.ensemble.intervals
+        return self._new_intervals()
+
+    def _new_intervals(self) -> Intervals:
+        if isinstance(self._racing, OnlineAutoML):
+            return Intervals(self._racing.levels)
+        raise UsageError(
+            f"{self.algorithm!r} keeps no prediction intervals: take algorithm='online-automl'"
+        )
+
+    # Labels that come later
+
+    def pending_interval(self, id: Hashable, level: float = 0.9) -> tuple[float, float]:
+        """Return the interval around a prediction that waits for its label.
+
+        Parameters
+        ----------
+        id : Hashable
+            That of ``predict_one(x, id=id)``.
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+
+        Notes
+        -----
+        It is made of the errors of predictions that waited, so it is as wide as the delay of
+        labels makes it, which `predict_interval_one` does not know of. At 90 % nine labels must
+        have been answered before the prediction.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait, the level is not kept, or the algorithm has no intervals.
+        """
+        _, prediction, _, parts = self._pending.get(id)
+        return self._around(prediction, parts, level)
+
+    def predict_delayed_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
+        """Return what `pending_interval` would for this example, and remember nothing.
+
+        Parameters
+        ----------
+        x : dict
+        level : float
+            One of `levels`.
+
+        Returns
+        -------
+        tuple of float
+            The lower and the upper end.
+        """
+        return self._around(*self._preview(x), level)
+
+    def learn_label(
+        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
+        """Learn the label of an example that was predicted with an id.
+
+        Labels come in any order. The model learns as by ``learn_one(x, y, w)``: what it knows
+        depends on the labels that it was given and their order, not on when their predictions were
+        made.
+
+        Parameters
+        ----------
+        id : Hashable
+            That of ``predict_one(x, id=id)``.
+        y : float
+        w : float
+            Importance: learned as if seen so many times.
+        x : dict, optional
+            The example, if it was predicted with ``store_x=False``; otherwise it is not read.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait: a label is learned once. If no copy was stored, and `x` is not
+            given.
+        """
+        _, prediction, delay, parts = self._pending.get(id)
+        race = self._race
+        super().learn_label(id, y, w, x=x)
+        if isinstance(race, SafeRace) and w > 0:
+            shown = float(race.ensemble.expansion.scale[SHOWN])
+            self._learning = True
+            self._with_waited().update(float(y), shown, prediction, parts, delay)
+            self._learning = False
+
+    def _around(self, prediction: Any, parts: Doubles, level: float) -> tuple[float, float]:
+        if not len(parts):
+            return self._new_intervals().around(prediction, level)
+        return self._with_waited().around(prediction, level, parts)
+
+    def _preview(self, x: Example) -> tuple[Any, Doubles]:
+        if not isinstance(self._racing, OnlineAutoML):
+            return super()._preview(x)
+        row, parts = self._row(x), np.zeros(N_PARTS)
+        if isinstance(self._race, SafeRace):
+            parts = self._race.parts(row)
+        return self._with_waited().predict(parts)
+
+    def _n_parts(self) -> int:
+        return Waited(self._racing.levels).n_kept if isinstance(self._racing, OnlineAutoML) else 0
+
+    def _with_waited(self) -> Waited:
+        if self._waited is None:
+            assert isinstance(self._racing, OnlineAutoML)
+            self._waited = Waited(self._racing.levels)
+        return self._waited
+
+    def state(self) -> dict[str, Any]:
+        """See `Savable.state`."""
+        waited = None if self._waited is None else self._waited.state()
+        return super().state() | {"waited": waited}
+
+    def _fill(self, state: dict[str, Any]) -> None:
+        super()._fill(state)
+        if state["waited"] is not None:
+            self._with_waited().fill(state["waited"])

@@ -1,0 +1,259 @@
+"""Algorithms 1 to 3, step by step, on an engine that trains nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.chacha import state
+from leaseboard.algorithms.chacha.presets import Flaml, Paper
+from leaseboard.algorithms.chacha.published_race import PublishedRace
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ConfigurationAdmitted,
+    Eliminated,
+    LeaseGranted,
+    Paused,
+)
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
+
+SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
+N_MIN = 5 * 4
+SPACES = tuple(Namespace(name, i, i + 1) for i, name in enumerate("abcdefghij"))
+
+
+PAPER, FLAML = Paper(), Flaml()
+
+
+class NoEngine:
+    def start(self, slot, configuration, parent):
+        pass
+
+    def stop(self, slot):
+        pass
+
+
+def rates(*values):
+    """Return an oracle that proposes learning rates, once."""
+    proposals = [VWConfiguration((), value) for value in values]
+
+    def oracle(champion, namespaces, random):
+        return proposals if champion == VWConfiguration() else []
+
+    return oracle
+
+
+def opened(b, oracle, rules=PAPER, seed=0):
+    race = PublishedRace(SCHEMA, NoEngine(), oracle, np.random.RandomState(seed), b, rules)
+    return race, list(race.open())
+
+
+def numbers(race):
+    """Return who is live, by slot."""
+    return race.holders[race.live].tolist()
+
+
+def decide(race, at):
+    race.at = at
+    return list(race.decide())
+
+
+def set_losses(race, losses, n, epsilon=0.01):
+    """Pretend that the live models have learned `n` examples."""
+    for number, loss in losses.items():
+        row = race.slots[race.slot_of(number)]
+        row[[state.N, state.LOSS, state.EPSILON]] = n, loss, epsilon
+        row[[state.LOWER, state.UPPER]] = loss - epsilon, loss + epsilon
+
+
+def kinds(events):
+    return [type(event).__name__ for event in events]
+
+
+def test_the_champion_is_live_and_the_other_slots_are_challengers():
+    race, events = opened(3, rates(1.0, 2.0, 3.0, 4.0))
+
+    assert kinds(events).count("ConfigurationAdmitted") == 5
+    assert numbers(race)[0] == 0
+    assert len(numbers(race)) == 3
+    assert [e.amount for e in events if isinstance(e, LeaseGranted)] == [N_MIN] * 3
+
+
+def test_a_challenger_above_the_median_loses_its_slot_at_the_end_of_its_lease():
+    race, _ = opened(4, rates(*range(1, 9)))
+    _, one, two, three = numbers(race)
+    set_losses(race, {0: 1.0, one: 1.0, two: 1.1, three: 1.2}, N_MIN, epsilon=0.2)
+    events = decide(race, N_MIN)
+
+    assert [e.configuration for e in events if isinstance(e, Paused)] == [three]
+    # the others' leases double; the free slot goes to a configuration that never had one
+    extended = [e for e in events if isinstance(e, LeaseGranted) and not e.fresh]
+    assert {(e.configuration, e.amount) for e in extended} == {
+        (0, 2 * N_MIN), (one, 2 * N_MIN), (two, 2 * N_MIN)
+    }  # fmt: skip
+    (fresh,) = [e for e in events if isinstance(e, LeaseGranted) and e.fresh]
+    assert fresh.configuration not in (0, one, two, three)
+
+
+def test_no_one_leaves_when_all_fits():
+    race, _ = opened(4, rates(1.0, 2.0, 3.0))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 9.9}, N_MIN)
+    events = decide(race, N_MIN)
+
+    assert not any(isinstance(e, (Paused, Eliminated)) for e in events)
+
+
+def test_flaml_restarts_a_challenger_even_when_all_fits():
+    race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, min_lease="raw"))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
+    events = decide(race, N_MIN)
+
+    assert {e.configuration for e in events if isinstance(e, Paused)} == {2, 3}
+    assert sum(isinstance(e, LeaseGranted) and e.fresh for e in events) == 2
+
+
+def test_of_those_that_had_leases_the_least_is_chosen():
+    race, _ = opened(2, rates(1.0, 2.0, 3.0), replace(PAPER, keep="none"))
+    order = []
+    for at in range(N_MIN, 9 * N_MIN, N_MIN):
+        challenger = numbers(race)[1]
+        order.append((challenger, race.candidates[challenger].lease))
+        set_losses(race, {challenger: 5.0}, race.candidates[challenger].lease)
+        decide(race, at)
+
+    # |S| = 3 > b = 2: round after round, every lease doubled only when all had the smaller one
+    assert [lease for _, lease in order] == [N_MIN] * 3 + [2 * N_MIN] * 3 + [4 * N_MIN] * 2
+    assert len({number for number, _ in order[:3]}) == 3
+
+
+def test_a_proven_challenger_becomes_champion_and_brings_its_frontier():
+    asked = []
+
+    def oracle(champion, namespaces, random):
+        asked.append(champion.learning_rate)
+        return [VWConfiguration((), champion.learning_rate * 2)]
+
+    race, _ = opened(2, oracle)
+    set_losses(race, {0: 1.0, 1: 0.5}, n=10, epsilon=0.1)
+    events = decide(race, 10)
+
+    assert asked == [0.5, 1.0]
+    assert [e for e in events if isinstance(e, ChampionChanged)] == [
+        ChampionChanged(at=10, configuration=1, previous=0)
+    ]
+    # literally, the old champion is neither C nor in S: it makes room
+    assert [e.configuration for e in events if isinstance(e, Eliminated)] == [0]
+    (admitted,) = [e for e in events if isinstance(e, ConfigurationAdmitted)]
+    assert (admitted.parameters["learning_rate"], admitted.parent) == (2.0, 1)
+    assert numbers(race) == [2, 1]
+
+
+def test_what_was_eliminated_is_not_proposed_again():
+    def oracle(champion, namespaces, random):
+        return [VWConfiguration((), rate) for rate in (1.0, 2.0, 3.0)]
+
+    race, _ = opened(3, oracle)
+    first, second = numbers(race)[1:]
+    set_losses(race, {0: 1.0, first: 2.0, second: 1.0}, n=10)
+    decide(race, 10)
+    set_losses(race, {0: 1.0, second: 0.5}, n=20)
+    events = decide(race, 20)
+
+    assert race.champion == second
+    assert first not in race.challengers()
+    assert not any(isinstance(e, ConfigurationAdmitted) for e in events)
+
+
+def test_worse_is_tested_against_the_new_champion():
+    race, _ = opened(3, rates(1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    best, other = numbers(race)[1:]
+    # as good as the old champion, far behind the new one
+    set_losses(race, {0: 1.0, best: 0.5, other: 1.0}, n=10)
+    events = decide(race, 10)
+
+    assert race.champion == best
+    assert {e.configuration for e in events if isinstance(e, Eliminated)} == {0, other}
+
+
+def test_flamls_old_champion_is_a_challenger():
+    race, _ = opened(2, rates(1.0), FLAML)
+    set_losses(race, {0: 1.0, 1: 0.5}, n=150, epsilon=0.1)
+    decide(race, 150)
+
+    assert race.champion == 1
+    assert race.challengers() == [0]
+
+
+def test_a_worse_challenger_is_gone_for_good():
+    race, _ = opened(2, rates(1.0, 2.0, 3.0, 4.0))
+    loser = numbers(race)[1]
+    set_losses(race, {0: 1.0, loser: 2.0}, n=10)
+    events = decide(race, 10)
+
+    assert [e.configuration for e in events if isinstance(e, Eliminated)] == [loser]
+    assert loser not in race.challengers()
+    assert numbers(race)[1] != loser
+
+
+def test_a_worse_challenger_keeps_a_slot_that_no_one_needs():
+    race, _ = opened(4, rates(1.0, 2.0))
+    set_losses(race, {0: 1.0, 1: 1.0, 2: 2.0}, n=10)
+    events = decide(race, 10)
+
+    # algorithm 2, line 3: c is not in S any more, but |S| <= b
+    assert not any(isinstance(e, Eliminated) for e in events)
+    assert race.challengers() == [1]
+    assert numbers(race) == [0, 1, 2]
+
+
+def test_the_authors_never_eliminate_below_b_candidates():
+    race, _ = opened(4, rates(1.0, 2.0, 3.0), FLAML)
+    set_losses(race, {0: 1.0, 1: 5.0, 2: 5.0, 3: 5.0}, n=150)
+    events = decide(race, 150)
+
+    assert not any(isinstance(e, Eliminated) for e in events)
+
+
+def test_without_a_safe_champion_its_lease_ends_too():
+    rules = replace(FLAML, keep="none", keep_champion=False)
+    race, _ = opened(2, rates(1.0, 2.0, 3.0), rules)
+    lease = race.candidates[0].lease
+    set_losses(race, {0: 1.0, numbers(race)[1]: 1.0}, n=lease)
+    events = decide(race, int(lease))
+
+    assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
+    assert 0 not in numbers(race)
+    assert race.champion_learner() is None
+
+
+def test_leases_follow_raw_or_induced_features():
+    wide = Schema(("a", "b"), ((0, 1, 2), (3, 4)), tuple("01234"))
+    crossed = wide.dimension((("a", "b"),))
+
+    assert crossed == 5 + 6
+    assert PAPER.least_lease(5, crossed) == 25
+    assert FLAML.least_lease(5, crossed) == 55
+    assert replace(PAPER, min_lease=1000.0).least_lease(5, crossed) == 1000
+
+
+def test_bounds_that_crown_by_chance_warn_once_of_the_configurations(monkeypatch):
+    monkeypatch.setattr("leaseboard.algorithms.chacha.published_race.MANY", 100)
+    noise = np.random.default_rng(0).normal(size=(1000, 11)).astype(np.float32)
+    stream = Stream(noise[:, :10].copy(), noise[:, 10].copy(), SPACES, tuple("abcdefghij"))
+
+    def considered(**rules):
+        race = Paper(**rules).run(StreamEnvironment(stream), seed=0)
+        return sum(isinstance(event, ConfigurationAdmitted) for event in race)
+
+    with pytest.warns(
+        UserWarning, match="coefficient, which is 0.0001 .the paper's: 0.05"
+    ) as reported:
+        assert considered(coefficient=0.0001) > 500
+    assert len(reported) == 1
+    assert "\n" not in str(reported[0].message)
+    assert 100 <= int(str(reported[0].message).split()[0]) < 150
+    assert considered() < 100  # without a word

@@ -1,0 +1,204 @@
+"""Each member alone does what its definition says, by a second implementation of it."""
+
+import bisect
+import math
+
+import numpy as np
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from leaseboard.algorithms.online_automl.members import trees
+from leaseboard.algorithms.online_automl.members.fourier import LEAST, FourierRidge
+from leaseboard.algorithms.online_automl.members.neighbours import NEAREST, PRIOR, Neighbours
+from leaseboard.algorithms.online_automl.members.trees import RandomTrees
+from leaseboard.algorithms.reference.ridge import add_moments, standardise
+
+
+def planes(n):
+    rows = np.random.default_rng(0).normal(size=(n, 4)).astype(np.float32)
+    return rows, np.where(rows[:, 0] > 0, rows[:, 1], 3 - rows[:, 2])
+
+
+def rings(n):
+    rows = np.random.default_rng(1).uniform(-1, 1, size=(n, 2)).astype(np.float32)
+    return rows, np.floor(2.5 * np.hypot(rows[:, 0], rows[:, 1]))
+
+
+def series(n):
+    rows = np.random.default_rng(2).normal(size=(n, 1)).astype(np.float32)
+    return rows, np.sin(np.arange(n) / 5) + 0.1 * rows[:, 0]
+
+
+SETS = [planes, rings, series]
+
+
+def standard(rows):
+    found, n_features = np.zeros(rows.shape), rows.shape[1]
+    moments = np.zeros((2, n_features))
+    for t, row in enumerate(rows):
+        standardise(row, moments, float(t), found[t])
+        add_moments(row, moments, t + 1.0)
+    return found
+
+
+def targets_of(labels, classes):
+    """Return labels, or numbers of three classes by their rank."""
+    return (
+        np.digitize(labels, np.quantile(labels, [1 / 3, 2 / 3])).astype(float)
+        if classes
+        else labels
+    )
+
+
+def learned(member, rows, targets, n_classes):
+    found = np.full((len(rows), n_classes or 1), np.nan)
+    member.learn(rows, targets, np.ones(len(rows), np.float32), found)
+    return found
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("make", SETS)
+def test_neighbours_are_those_of_scikit_learn(make, n_classes):
+    rows, labels = make(402)
+    rows, targets = standard(rows)[2:], targets_of(labels, n_classes)[2:]  # two are all 0
+    found = learned(Neighbours(rows.shape[1], n_classes), rows, targets, n_classes)
+
+    weights = 1 / np.sqrt(1 + np.arange(NEAREST))
+    labels = np.eye(n_classes)[targets.astype(int)] if n_classes else targets[:, None]
+    for t in range(50, 400, 7):
+        other = NearestNeighbors(n_neighbors=NEAREST, algorithm="kd_tree").fit(rows[:t])
+        away, nearest = other.kneighbors(rows[t : t + 1])
+        said = weights @ labels[nearest[0][away[0].argsort(kind="stable")]]
+        prior = PRIOR if n_classes else 0.0
+        expected = (said + prior / max(1, n_classes)) / (weights.sum() + prior)
+        np.testing.assert_allclose(found[t], expected, atol=0.01)
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("make", SETS)
+def test_fourier_features_are_under_the_ridge_regression_on_all_before(make, n_classes):
+    rows, labels = make(300)
+    rows, targets = standard(rows), targets_of(labels, n_classes)
+    member = FourierRidge(rows.shape[1], n_classes)
+    found = learned(member, rows, targets, n_classes)
+
+    x = np.column_stack((np.ones(300), np.cos(rows @ member.directions + member.phases)))
+    y = np.eye(n_classes)[targets.astype(int)] if n_classes else (targets - targets[0])[:, None]
+    for t in range(10, 300, 13):
+        weights = np.linalg.solve(x[:t].T @ x[:t] + np.eye(x.shape[1]), x[:t].T @ y[:t])
+        expected = x[t] @ weights
+        if n_classes:
+            expected = np.maximum(expected, LEAST) / np.maximum(expected, LEAST).sum()
+        else:
+            expected = expected + targets[0]
+        np.testing.assert_allclose(found[t], expected, atol=1e-6)
+
+
+def reference_trees(member, rows, targets, n_classes):
+    """Predict and learn by the formulas of the module, one node at a time."""
+    weights, counts, found, none = {}, {}, [], np.zeros(n_classes or 1)
+    rate = min(trees.CLASS_RATE * n_classes, trees.MOST_RATE) if n_classes else trees.NUMBER_RATE
+    begin = trees.CLASS_START if n_classes else trees.NUMBER_START
+    for t in range(len(rows)):
+        lags = [targets[t - lag] - targets[0] if t >= lag else 0.0 for lag in (1, 2, 3)]
+        row = np.float32([*rows[t], *([] if n_classes else lags)])
+        path = []
+        for tree in range(trees.GROUP * bisect.bisect_right(trees.DRAWN_AT, t)):
+            node = 0
+            while node < member.columns.shape[1]:
+                path.append((tree, node))
+                column, threshold = member.columns[tree, node], member.thresholds[tree, node]
+                right = row[-1 - column] < threshold if column < 0 else row[column] > threshold
+                node = 2 * node + 1 + int(right)
+            path.append((tree, node))
+        scores = sum((weights.get(v, none) for v in path), none)
+        if n_classes:
+            said = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
+            gradient = said - np.eye(n_classes)[int(targets[t])]
+            more = gradient @ gradient
+        else:
+            said, most = scores + targets[0], trees.CLIPPED * targets[:t].std() if t else 0.0
+            gradient = said - targets[t]
+            gradient = np.clip(gradient, -most, most) if most else gradient
+            more = 1.0
+        for v in path:
+            counts[v] = counts.get(v, 0.0) + more
+        steps = {v: rate / math.sqrt(begin + counts[v]) for v in path}
+        shrunk = 1.0 if n_classes else max(1.0, sum(steps.values()))
+        for v in path:
+            weights[v] = weights.get(v, none) - steps[v] / shrunk * gradient
+        found.append(said)
+    return np.array(found)
+
+
+@pytest.mark.parametrize("n_classes", [0, 3])
+@pytest.mark.parametrize("make", SETS)
+def test_trees_learn_by_the_formulas(make, n_classes):
+    rows, labels = make(70)
+    targets = targets_of(labels, n_classes)
+    member = RandomTrees(rows.shape[1], n_classes)
+    found = learned(member, rows, targets, n_classes)
+
+    first = trees.DRAWN_AT[0]
+    assert np.isnan(found[:first]).all()
+    expected = reference_trees(member, rows, targets, n_classes)
+    np.testing.assert_allclose(
+        found[first:], expected[first:], atol=0.01 * max(1.0, targets.std())
+    )
+
+
+@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_blocks_change_nothing_and_importance_zero_teaches_nothing(kind, n_classes):
+    rows, labels = planes(300)
+    rows, targets = standard(rows), targets_of(labels, n_classes)
+    rows = rows.astype(np.float32) if kind is RandomTrees else rows
+    whole = learned(kind(4, n_classes), rows, targets, n_classes)
+    parts, found = kind(4, n_classes), np.full_like(whole, np.nan)
+    for start in range(0, 300, 7):
+        block = slice(start, start + 7)
+        aside = np.full((len(rows[block]), n_classes or 1), np.nan)
+        parts.learn(rows[block], targets[block], np.zeros(len(aside), np.float32), aside)
+        parts.learn(rows[block], targets[block], np.ones(len(aside), np.float32), found[block])
+        np.testing.assert_array_equal(aside[0], found[start])
+
+    np.testing.assert_array_equal(found, whole)
+
+
+@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
+@pytest.mark.parametrize("n_classes", [0, 3])
+def test_a_restored_member_goes_on_exactly(kind, n_classes):
+    rows, labels = planes(300)
+    rows, targets = standard(rows), targets_of(labels, n_classes)
+    rows = rows.astype(np.float32) if kind is RandomTrees else rows
+    member = kind(4, n_classes)
+    learned(member, rows[:200], targets[:200], n_classes)
+    other = kind(4, n_classes)
+    other.fill(member.state())
+
+    args = rows[200:], targets[200:], n_classes
+    np.testing.assert_array_equal(learned(other, *args), learned(member, *args))
+
+
+@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
+def test_columns_that_were_zero_may_join(kind):
+    """A member that always had them predicts the same, where nothing random depends on them."""
+    rows, labels = planes(300)
+    rows = standard(rows)
+    wide = np.column_stack((rows, np.zeros((300, 2))))
+    as_kind = np.float32 if kind is RandomTrees else np.float64
+    member = kind(4, 0)
+    learned(member, rows[:200].astype(as_kind), labels[:200], 0)
+    expected = learned(member, rows[200:201].astype(as_kind), labels[200:201], 0)
+    member = kind(4, 0)
+    learned(member, rows[:200].astype(as_kind), labels[:200], 0)
+    member.grow(6, 0)
+    found = learned(member, wide[200:201].astype(as_kind), labels[200:201], 0)
+
+    np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def test_trees_see_what_the_last_labels_say():
+    rows, labels = series(3000)
+    found = learned(RandomTrees(1, 0), rows, labels, 0)[:, 0]
+    assert np.mean((found[1500:] - labels[1500:]) ** 2) < 0.1 * np.var(labels)

@@ -1,0 +1,225 @@
+"""What pools predict stays near the best of today's prediction, the members and their stack."""
+
+import math
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.members.class_pool import (
+    LEAST,
+    N_EXPERTS,
+    ClassPool,
+    average_classes,
+)
+from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, aggregate
+from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+
+
+def sure(n_classes, k, away=1e-9):
+    """Return probabilities that are as good as 1 for class `k`."""
+    found = np.full(n_classes, away)
+    found[k] = 1.0 - away * (n_classes - 1)
+    return found
+
+
+def lost_above_best(today, members, classes):
+    """Return the most nats that the average lost above the best of the five."""
+    pool, found = ClassPool(1, today.shape[1]), np.empty_like(today)
+    pool.came[:] = 1.0
+    ones = np.ones(len(today), np.float32)
+    average_classes(pool.handle, today, members, classes, ones, found)
+    return pool.lost[-1]
+
+
+def test_the_constant_of_the_theorem_is_what_it_costs_to_find_the_best_of_five():
+    """One is right from the first example on and the others wrong: ln 5, and little of A."""
+    n = 500
+    wrong, right = np.tile(sure(2, 1), (n, 1)), np.tile(sure(2, 0), (n, 1))
+    found = lost_above_best(wrong, np.array([right, wrong, wrong]), np.zeros(n))
+    assert math.log(N_EXPERTS) - 0.01 < found <= math.log(N_EXPERTS) + SHARES
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_labels_break_the_bound_for_classes(n_classes, seed):
+    random = np.random.default_rng(seed)
+    n = 2000
+    members = random.dirichlet(np.full(n_classes, 0.3), size=(3, n))
+    today = random.dirichlet(np.full(n_classes, 0.3), size=n)
+    best = random.integers(4, size=n // 200).repeat(200)  # who is right changes
+    every = np.concatenate((today[None], members))
+    classes = every[best, np.arange(n)].argmax(axis=1).astype(float)
+    assert lost_above_best(today, members, classes) <= math.log(N_EXPERTS) + SHARES
+
+
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_nor_does_an_adversary_who_sees_the_prediction(n_classes):
+    random = np.random.default_rng(0)
+    pool, ones = ClassPool(3, n_classes), np.ones(1, np.float32)
+    for _ in range(1500):
+        row = random.normal(size=(1, 3)).astype(np.float32)
+        today = random.dirichlet(np.ones(n_classes), size=1)
+        label = float(pool.predict(today[0], row[0]).argmin())
+        pool.learn(today, row, np.array([label]), ones)
+        assert pool.lost[-1] <= math.log(N_EXPERTS) + SHARES
+
+
+def test_no_probability_is_zero_or_above_one():
+    pool = ClassPool(1, 2)
+    today = np.tile(sure(2, 0, 0.0), (200, 1))
+    found = pool.learn(
+        today, np.zeros((200, 1), np.float32), np.zeros(200), np.ones(200, np.float32)
+    )
+    np.testing.assert_allclose(found.sum(axis=1), 1.0)
+    assert found.min() > LEAST / 4
+    assert found.max() < 1
+
+
+def rings(n, seed=0):
+    x = np.random.default_rng(seed).uniform(-1, 1, size=(n, 2)).astype(np.float32)
+    return x, np.floor(2.5 * np.hypot(x[:, 0], x[:, 1]))
+
+
+def test_members_find_what_linear_models_cannot():
+    x, y = rings(6000)
+    with_members = OnlineAutoMLClassifier()
+    alone = OnlineAutoMLClassifier(tune="interactions")  # raw features only: no members
+    errors = []
+    for model in (with_members, alone):
+        model.learn_many(x[:5000], y[:5000])
+        errors.append(np.mean(np.array(model.predict_many(x[5000:])) != y[5000:]))
+    assert errors[0] < 0.1
+    assert errors[0] < 0.5 * errors[1]
+
+
+def test_on_a_linear_stream_members_pause():
+    x = np.random.default_rng(0).normal(size=(20_000, 12)).astype(np.float32)
+    y = x @ np.arange(12) + np.random.default_rng(1).normal(size=20_000)
+    model = OnlineAutoMLRegressor()
+    model.learn_many(x, y)
+    notes = model._race.notes()
+    assert max(notes[f"leased.{name}"] for name in ("trees", "fourier", "neighbours")) < 0.2
+
+
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_one_by_one_and_blocks_are_the_same_and_saved_models_go_on(kind, tmp_path):
+    x, y = rings(700)
+    y = y if kind is OnlineAutoMLRegressor else y.astype(int)
+    whole, single = kind(b=5), kind(b=5)
+    whole.learn_many(x, y)
+    for row, label in zip(x[:400], y[:400].tolist(), strict=True):
+        single.learn_one({str(j): v for j, v in enumerate(row.tolist())}, label)
+    single.save(tmp_path / "model")
+    single = kind.load(tmp_path / "model")
+    for row, label in zip(x[400:], y[400:].tolist(), strict=True):
+        single.learn_one({str(j): v for j, v in enumerate(row.tolist())}, label)
+
+    new = rings(20, seed=9)[0]
+    predict = "predict_proba_many" if kind is OnlineAutoMLClassifier else "predict_many"
+    said = [getattr(model, predict)(new) for model in (whole, single)]
+    np.testing.assert_array_equal(np.asarray(said[0]), np.asarray(said[1]))
+
+
+def test_two_classes_become_three_and_members_keep_what_they_know():
+    x, y = rings(3000)
+    first = y < 2
+    model = OnlineAutoMLClassifier(b=5)
+    model.learn_many(x[first][:1500], y[first][:1500].astype(int))
+    pool = model._race.races[0].ensemble.pool
+    assert pool.n_classes == 2
+    model.learn_many(x[2000:], y[2000:].astype(int))
+
+    assert model._race.pool is pool
+    assert pool.n_classes == len(model.classes) == 4 - (y.max() < 3)
+    assert [race.ensemble.pool for race in model._race.races] == [None] * (pool.n_classes - 1)
+    assert pool.at > 1500
+
+
+@pytest.mark.parametrize("budget", [0, -1.0, float("nan")])
+def test_a_budget_that_is_not_positive_is_refused(budget):
+    with pytest.raises(UsageError, match="budget_us"):
+        OnlineAutoMLRegressor(budget_us=budget)
+
+
+def test_a_budget_below_the_cheapest_member_is_refused_and_one_above_is_kept():
+    with pytest.raises(UsageError, match=r"less than the [\d.]+ microseconds of the cheapest"):
+        OnlineAutoMLRegressor(budget_us=0.1).learn_one({"a": 1.0}, 1.0)
+    x, y = rings(3000)
+    model = OnlineAutoMLRegressor(budget_us=4.0)
+    model.learn_many(x, y)
+    pool = model._race.ensemble.pool
+    awake = pool.leases.table[:, 0].astype(bool)
+    assert np.array(pool.operations)[awake].sum() / 1000 <= 4.0
+
+
+def test_of_very_many_columns_there_are_no_members():
+    pool = NumberPool(2000, 0.999)
+    assert not pool.leases.table[:, 0].any()
+    assert (
+        sum(array.nbytes for array in pool.trees.state().values() if hasattr(array, "nbytes"))
+        < 10_000
+    )
+    model = OnlineAutoMLRegressor(b=2)
+    model.learn_many(np.random.default_rng(0).normal(size=(80, 1100)), np.arange(80.0))
+    assert model._race.notes()["leased.trees"] == 0
+
+
+def test_other_engines_and_searches_have_no_members():
+    from leaseboard.algorithms.online_automl.racing import stream_schema
+    from leaseboard.algorithms.testing import tiny_environment
+
+    schema = stream_schema(tiny_environment("stream").stream, 3)
+    assert OnlineAutoML(tune="interactions").race(schema, 0, "regression").ensemble.pool is None
+    assert OnlineAutoML(b=2).race(schema, 0, "regression").ensemble.pool is not None
+
+
+@pytest.mark.parametrize("kind", ["numbers", "two classes", "classes"])
+def test_the_members_are_reported(kind):
+    random = np.random.default_rng(0)
+    x = random.normal(size=(1500, 3)).astype(np.float32)
+    y = np.sin(3.0 * x[:, 0]) * x[:, 1] + x[:, 2]
+    labels = {"numbers": y, "two classes": y > 0, "classes": np.digitize(y, [-1, 0, 1])}[kind]
+    model = (OnlineAutoMLRegressor if kind == "numbers" else OnlineAutoMLClassifier)(b=4)
+    model.learn_many(x[:1000], labels[:1000])
+    live, *members, stack = model.members
+    assert [each["member"] for each in members] == ["trees", "Fourier features", "neighbours"]
+    assert sum(each["weight"] for each in model.members) == pytest.approx(1.0)
+    assert all(each["has_lease"] and each["leased"] == 1.0 for each in members)
+    assert live["us"] == 8.0 * (3 if kind == "classes" else 1)
+    assert stack["us"] is None
+
+    model.learn_many(x[1000:], labels[1000:])
+    pool = model._race.ensemble.pool if kind == "numbers" else model._race.pool
+    pool = pool or model._race.races[0].ensemble.pool
+    for m in range(3):
+        pool.leases.end(m, pool.at)
+    assert [each["weight"] for each in model.members] == [1.0, 0.0, 0.0, 0.0, 0.0]
+    assert not any(each["has_lease"] for each in model.members)
+
+
+def test_the_reported_weights_are_those_that_predict():
+    """What a pool of numbers says is the average of the five by them."""
+    random = np.random.default_rng(1)
+    x = random.normal(size=(900, 2)).astype(np.float32)
+    model = OnlineAutoMLRegressor(b=4)
+    model.learn_many(x, np.sin(4.0 * x[:, 0]) + 0.1 * random.normal(size=900))
+    pool = model._race.ensemble.pool
+    known = pool.known
+    row = random.normal(size=N_EXPERTS)
+    eta = learning_rate(np.arange(N_EXPERTS), known.losses, known.totals[MASS])
+    first = posterior_mean(row, np.arange(N_EXPERTS), known.losses, eta)
+    expected = aggregate(np.array([first, *row]), known.aggregated)
+    assert pool.weighed()[0] @ row == pytest.approx(expected)
+
+
+def test_a_member_of_too_many_columns_costs_nothing():
+    model = OnlineAutoMLRegressor(b=2)
+    model.learn_many(np.random.default_rng(0).normal(size=(20, 70)), np.arange(20.0))
+    assert [each["us"] is None for each in model.members] == [False, False, True, True, True]

@@ -1,0 +1,178 @@
+"""The default's intervals keep their level on streams on which predicts go wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.online.conformal import Intervals, follow
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.safe.ensemble import N_PARTS, Waited
+from tests.algorithms.online_automl.safe.hard_streams import (
+    abrupt,
+    constant,
+    constant_then_not,
+    noise,
+    outliers,
+    planes,
+    stream_of,
+    tiny_labels,
+    trap,
+    trend,
+)
+
+
+def steps(n):
+    x, y = noise(n)
+    return x, y + np.repeat(np.random.default_rng(5).normal(0, 10, n // 500), 500)
+
+
+def heavy(n):
+    return noise(n)[0], np.random.default_rng(6).standard_t(1.5, n)
+
+
+def walk(n):
+    return noise(n)[0], np.cumsum(np.random.default_rng(7).normal(size=n))
+
+
+def line(n):
+    x = noise(n)[0]
+    return x, 3 * x[:, 0] - 2 * x[:, 1] + 1
+
+
+def discrete(n):
+    x, y = noise(n)
+    return x, np.clip(np.round(x[:, 0] + 0.7 * y), -2, 4)
+
+
+def bursts(n):
+    x, y = noise(n)
+    return x, y * np.where(np.arange(n) // 1000 % 2, 10, 0.1)
+
+
+def notes(make, n=6000, **settings):
+    x, y = make(n)
+    environment = StreamEnvironment(stream_of(x, y))
+    for _ in OnlineAutoML(b=8, **settings).run(environment, seed=0):
+        pass
+    return environment.score().metrics
+
+
+STREAMS = [planes, noise, abrupt, outliers, tiny_labels, trend, trap]
+STREAMS += [steps, heavy, walk, line, discrete, bursts]
+
+
+@pytest.mark.parametrize("make", STREAMS)
+def test_ninety_percent_are_covered_and_no_window_is_far_from_it(make):
+    metrics = notes(make)
+
+    assert 0.89 <= metrics["coverage"] <= 0.91
+    assert metrics["coverage_in_worst_window"] >= 0.86
+    assert metrics["unbounded_intervals"] == 0
+    assert np.isfinite(metrics["interval_width"])
+
+
+def test_labels_that_are_hit_exactly_are_covered_and_what_comes_then_as_well():
+    assert notes(constant)["coverage"] == 1
+
+    after = notes(constant_then_not)
+    assert after["coverage"] > 0.91
+    assert after["coverage_in_worst_window"] >= 0.86
+
+
+def test_a_short_stream_reports_none():
+    assert "coverage" not in notes(noise, n=1000)
+    assert "coverage_in_worst_window" not in notes(noise, n=1999)
+    assert notes(noise, n=1999)["coverage"] == pytest.approx(0.9, abs=0.01)
+
+
+def test_the_unit_of_labels_is_that_of_intervals():
+    y = planes(3000)[1].astype(np.float32)
+    found = []
+    for factor in (1.0, 2.0**20):
+        model, ones = Intervals(), np.ones_like(y)
+        follow(factor * y, ones, factor * ones, model.rates, model.conformal)
+        found.append(np.array([model.around(factor, level) for level in model.levels]) / factor)
+
+    assert found[0] == pytest.approx(found[1], rel=1e-12)
+
+
+def test_a_state_that_no_intervals_have_is_refused():
+    for name, place, value in (
+        ("running", 0, np.nan),
+        ("running", 0, 1.5),
+        ("running", 0, -1.0),
+        ("tracked", (0, 0), 2.0),
+        ("tracked", (0, 0), 0.0),
+        ("ordered", (0, 3), np.inf),
+    ):
+        state = {key: array.copy() for key, array in Intervals().state().items()}
+        state[name][place] = value
+        with pytest.raises(ValueError, match=r"must be|is not a number|not finite"):
+            Intervals().fill(state)
+
+
+@pytest.mark.parametrize("delay", [100, 1000])
+def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
+    """Large ones wait: with a rate for each delay coverage would be .77 and .63."""
+    rng = np.random.default_rng(0)
+    intervals, waiting, covered = Intervals(later=True), [], []
+    for t in range(20_000):
+        label = rng.normal()
+        waiting.append((t + (delay if abs(label) > 1 else 0), t, label, intervals.ask(0.0)))
+        due = [one for one in waiting if one[0] <= t]
+        waiting = [one for one in waiting if one[0] > t]
+        for _, at, value, asked in due:
+            low, high = intervals.around(0.0, 0.9, asked)
+            covered.append(low <= value <= high)
+            intervals.update(value, 0.0, asked, t - at)
+
+    assert np.mean(covered[5000:]) == pytest.approx(0.9, abs=0.02)
+
+
+def test_an_interval_holds_what_rounds_to_what_it_holds():
+    intervals = Intervals()
+    labels = np.full(300, 0.1, np.float32)
+    follow(labels, np.ones_like(labels), labels.copy(), intervals.rates, intervals.conformal)
+    low, high = intervals.around(float(np.float32(0.1)), 0.9)
+
+    assert low <= 0.1 <= high
+    assert high - low < 1e-7
+
+
+PARTS = np.arange(N_PARTS, dtype=float)
+
+
+def test_before_the_first_answer_it_is_the_race_that_is_trusted():
+    prediction, said = Waited(()).predict(PARTS + 5)
+
+    assert prediction == 5.0
+    assert said[:N_PARTS].tolist() == (PARTS + 5).tolist()
+
+
+def test_parts_are_weighed_by_what_they_said_when_it_was_said():
+    waited = Waited(())
+    prediction, said = waited.predict(PARTS)
+    waited.predict(PARTS + 100)  # what is said meanwhile counts when it is answered
+    waited.update(2.5, 2.5, prediction, said, delay=1)
+
+    losses = (PARTS - 2.5) ** 2
+    weights = np.exp(-0.5 * (losses - 0.25) / 0.25)
+    assert waited.predict(10 * PARTS)[0] == pytest.approx(10 * weights @ PARTS / weights.sum())
+
+
+def test_a_label_out_of_range_is_shown_as_learners_see_it():
+    waited = Waited(())
+    prediction, said = waited.predict(PARTS)
+    waited.update(1e6, 7.0, prediction, said, delay=0)
+
+    assert waited.losses.max() == 49.0
+
+
+def test_a_state_that_nothing_has_is_refused():
+    for name, value in (("losses", np.full(N_PARTS, np.nan)), ("mass", np.array([1e4]))):
+        with pytest.raises(ValueError, match="must be finite, and their mass"):
+            Waited(()).fill(Waited(()).state() | {name: value})
+    with pytest.raises(ValueError, match="no array"):
+        Waited(()).fill(Waited(()).state() | {"losses": np.zeros(1)})

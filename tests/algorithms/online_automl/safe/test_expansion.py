@@ -1,0 +1,266 @@
+"""Feature encodings and simple models by hand, and against the scalar predictors."""
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.online_automl.safe.expansion import (
+    KNOTS,
+    LAST,
+    MEAN_SO_FAR,
+    N_PAST,
+    N_SIMPLE,
+    NARROW,
+    RIDGE,
+    RIDGE_ON_PAST,
+    SEASON,
+    STRANGE,
+    FeatureExpansion,
+    cut,
+    new_block,
+)
+from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, admit, new_scale
+from leaseboard.algorithms.online_automl.safe.selected import EVERY
+from leaseboard.algorithms.reference.naive import LastLabel, RunningMean, SeasonalLast
+from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
+
+
+def sample(n=200, d=3, seed=0):
+    """Return labels that no range clips but the second: the first two are the extremes."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(2, 3, (n, d)).astype(np.float32)
+    y = x @ np.arange(1, d + 1) + 5 * np.sin(np.arange(n) * 2 * np.pi / 7)
+    y += rng.normal(size=n)
+    y[:4] = -60, 60, -60, 60
+    return x, y.astype(np.float32)
+
+
+USEFUL = (1, 7, 30, 58)
+
+
+def many(n, d, seed=0, classes=False):
+    """Return examples of many features, few of them `USEFUL`, the last one by its square."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(2, 3, (n, d)).astype(np.float32)
+    z = (x - 2) / 3
+    y = 2 * z[:, 1] - 2 * z[:, 7] + 1.5 * z[:, 30] + 1.5 * z[:, 58] ** 2 + rng.normal(size=n)
+    y = np.where(y > 1, 1, -1) if classes else y
+    return x, y.astype(np.float32)
+
+
+def advanced(expansion, x, y):
+    """Return what learning writes: wide rows, simple models, labels as shown, limits."""
+    block = new_block(x, y, np.ones_like(y))
+    expansion.learn(block)
+    return block[3:]
+
+
+def arrays(expansion):
+    """Return the state of a front, but for its period."""
+    known = expansion.known
+    return [*known[:4], *known.ridge, *known.on_past, known.slots, known.memory]
+
+
+def looked(expansion, example):
+    block = expansion.look(example)
+    return block.wide[0], block.values[0]
+
+
+def test_look_sees_what_advance_writes_and_learns_nothing():
+    x, y = sample(60)
+    wide, simple, *_ = advanced(FeatureExpansion(3), x, y)
+    expansion = FeatureExpansion(3)
+    for t in range(len(y)):
+        before = [array.copy() for array in arrays(expansion)]
+        for _ in range(2):
+            seen, predictions = looked(expansion, x[t])
+            assert seen.tolist() == wide[t].tolist()
+            assert predictions.tolist() == simple[t].tolist()
+        for array, old in zip(arrays(expansion), before, strict=True):
+            assert np.array_equal(array, old)
+        advanced(expansion, x[t : t + 1], y[t : t + 1])
+
+
+def test_later_labels_change_nothing_before():
+    x, y = sample(100)
+    other = y.copy()
+    other[50:] = np.random.default_rng(1).normal(0, 1e5, 50)
+    for one, two in zip(
+        advanced(FeatureExpansion(3), x, y), advanced(FeatureExpansion(3), x, other), strict=True
+    ):
+        assert np.array_equal(one[:50], two[:50])
+    at_50 = [written[50].tolist() for written in advanced(FeatureExpansion(3), x, other)]
+    assert [written[50].tolist() for written in advanced(FeatureExpansion(3), x, y)][:2] == at_50[
+        :2
+    ]
+
+
+def test_features_are_standardised_by_the_rows_before():
+    x = np.array([[1, 7], [3, 7], [8, 7], [4, 9]], np.float32)
+    wide, *_ = advanced(FeatureExpansion(2), x, np.array([0, 1, 0, 1], np.float32))
+    standard, raw = wide[:, N_PAST : N_PAST + 2], wide[:, N_PAST + 2 : N_PAST + 4]
+
+    # Before the third row mean 2 and deviation 1, before the fourth 4 and √(26/3).
+    assert standard[:, 0].tolist() == pytest.approx([0, 0, 6, 0])
+    assert standard[:, 1].tolist() == [0, 0, 0, 0]  # has not varied before
+    assert raw.tolist() == x.tolist()
+
+
+def test_standardised_features_are_clipped():
+    x = np.array([[1], [3], [1e9], [-1e12]], np.float32)
+    wide, *_ = advanced(FeatureExpansion(1), x, np.array([0, 1, 0, 1], np.float32))
+
+    assert wide[2, N_PAST] == CLIP
+    assert wide[3, N_PAST] < 0
+
+
+def test_what_is_linear_in_pieces_may_bend_at_each_knot():
+    heights = np.array([4, 0, 1, -3, 2], np.float32)
+    pieces = np.empty(len(KNOTS), dtype=np.float32)
+    for value in np.linspace(-3, 3, 61):
+        cut(value, True, pieces)
+        assert pieces @ heights == pytest.approx(np.interp(value, KNOTS, heights), abs=1e-5)
+        assert np.count_nonzero(pieces) <= 2
+
+
+def test_features_are_seen_in_pieces_once_they_vary():
+    d = NARROW
+    x = np.tile(np.array([[1], [3], [2], [3]], np.float32), (1, d))
+    x[:, 1] = 7
+    wide, *_ = advanced(FeatureExpansion(d), x, np.array([0, 1, 0, 1], np.float32))
+
+    pieces = wide[:, N_PAST + 2 * d :].reshape(4, NARROW, len(KNOTS))
+    assert not pieces[:2].any()
+    assert not pieces[:, 1].any()
+    assert pieces[2:, 0].tolist() == [[0, 0, 1, 0, 0], pieces[3, 0].tolist()]
+    assert pieces[3, 0].tolist() == pytest.approx([0, 0, 0, 2 - 1.5**0.5, 1.5**0.5 - 1])
+    assert (pieces[:, 2:] == pieces[:, :1]).all()
+
+
+def test_the_labels_past_by_hand():
+    expansion = FeatureExpansion(1)
+    y = np.array([4, 6, 5, 3], np.float32)
+    advanced(expansion, np.zeros((4, 1), np.float32), y)
+    wide, _ = looked(expansion, np.zeros(1, np.float32))
+
+    # Two seasons of length 2 have passed; no other has.
+    expected = (np.array([3, 5, 6, 5]) - y.mean()) / y.std()
+    assert wide[:N_PAST].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_lags_that_are_not_known_yet_are_the_mean():
+    expansion = FeatureExpansion(1)
+    wide, simple = looked(expansion, np.ones(1, np.float32))
+    assert wide.tolist() == [0, 0, 0, 0, 0, 1, *[0] * len(KNOTS)]
+    assert simple.tolist() == [0] * N_SIMPLE
+
+    advanced(expansion, np.ones((2, 1), np.float32), np.array([4, 6], np.float32))
+    wide, _ = looked(expansion, np.ones(1, np.float32))
+    assert wide[:N_PAST].tolist() == [1, -1, 0, 1]
+
+
+def test_labels_are_shown_within_the_range_that_was_known_before_them():
+    x, y = sample(80)
+    y[40] = 1e6
+    _, _, shown, limits = advanced(FeatureExpansion(3), x, y)
+    scale = new_scale()
+    for t, label in enumerate(y.tolist()):
+        assert limits[t].tolist() == scale[[LOW, HIGH]].tolist()
+        admit(label, scale)
+
+    rest = [t for t in range(80) if t != 40]
+    assert shown[rest].tolist() == y[rest].tolist()
+    assert shown[40] == y[39]
+    assert limits[40, 1] < 1e3
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_strange_feature_explains_a_strange_label(sign):
+    x, y = sample(80)
+    y[40] = 1e6
+    deviations = x[:40, 0].astype(float).std()
+    for far, explained in ((STRANGE - 0.01, False), (STRANGE + 0.01, True)):
+        x[40, 0] = x[:40, 0].mean() + sign * far * deviations
+        _, _, shown, limits = advanced(FeatureExpansion(3), x, y)
+        assert shown[40] == (limits[40, 1] if explained else y[39])
+
+
+def test_simple_models_are_the_reference_predictors():
+    x, y = sample(600)
+    _, simple, shown, _ = advanced(FeatureExpansion(3), x, y)
+    assert shown.tolist() == y.tolist()
+    references = {MEAN_SO_FAR: RunningMean(), LAST: LastLabel(), SEASON: SeasonalLast()}
+    for simple_model, reference in references.items():
+        expected = reference.predictor(3, "regression").learn_many(x, y)
+        np.testing.assert_allclose(simple[1:, simple_model], expected[1:], rtol=1e-5, atol=1e-4)
+        assert simple[0, simple_model] == expected[0] == 0
+
+
+def test_ridge_on_the_past_finds_what_only_the_past_shows():
+    rng = np.random.default_rng(0)
+    y = np.zeros(1000)
+    for t in range(2, 1000):
+        y[t] = 1.5 * y[t - 1] - 0.9 * y[t - 2] + rng.normal()
+    x = rng.normal(size=(1000, 2)).astype(np.float32)
+    _, simple, *_ = advanced(FeatureExpansion(2), x, y.astype(np.float32))
+    losses = ((simple - y[:, None])[200:] ** 2).mean(axis=0)
+
+    assert losses[RIDGE_ON_PAST] < 1.2  # the noise has 1
+    assert losses[RIDGE] > 5
+
+
+def test_predictions_stay_within_the_range():
+    x, y = sample(300)
+    y[100:103] = 1e6
+    _, simple, _, limits = advanced(FeatureExpansion(3), x * 1e6, y)
+
+    assert (simple >= limits[:, :1]).all()
+    assert (simple <= limits[:, 1:]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [NARROW + 1, 120])
+def test_many_features_are_selected_and_seen_in_slots(d):
+    x, y = many(600, d)
+    expansion = FeatureExpansion(d)
+    wide, *_ = advanced(expansion, x, y)
+    held = np.flatnonzero(expansion.known.slots >= 0)
+    slots = wide[:, N_PAST + 2 * d + NARROW * len(KNOTS) :]
+
+    assert {*expansion.known.slots[held].tolist()} >= {*USEFUL}
+    assert len(held) <= len(USEFUL) + 2
+    assert not slots[:EVERY].any()
+    assert (slots[-1, held] == wide[-1, N_PAST + expansion.known.slots[held]]).all()
+    assert not np.delete(slots, held, axis=1).any()
+    pieces = wide[:, N_PAST + 2 * d :][:, : NARROW * len(KNOTS)].reshape(len(y), NARROW, -1)
+    assert pieces[-1, held].sum(axis=1) == pytest.approx(1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [3, NARROW, NARROW + 1, 300, MOST_RIDGE, MOST_RIDGE + 1])
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_the_ridge_is_that_of_the_leaderboard_at_every_width(d, task):
+    classes = task == "classification"
+    x, y = many(230, max(d, 59), classes=classes)
+    x, y[:4] = x[:, -d:], (-1, 1, -1, 1) if classes else (-60, 60, -60, 60)
+    _, simple, shown, _ = advanced(FeatureExpansion(d, classes), x, y)
+    reported = OnlineRidge().predictor(d, task).learn_many(x, y)
+
+    assert shown.tolist() == y.tolist()
+    low, high = np.minimum.accumulate(y), np.maximum.accumulate(y)
+    found, expected = simple[1:, RIDGE], np.tanh(reported[1:] / 2) if classes else reported[1:]
+    if not classes:
+        found, expected = (np.clip(one, low[:-1], high[:-1]) for one in (found, expected))
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_columns_that_came_later_are_as_if_they_had_been_0_before():
+    x, y = sample(150)
+    padded = np.column_stack([x, np.zeros(150), np.zeros(150)]).astype(np.float32)
+    padded[60:, 3:] = np.random.default_rng(1).normal(size=(90, 2))
+    expansion, whole = FeatureExpansion(3), FeatureExpansion(5)
+    advanced(expansion, x[:60], y[:60])
+    expansion.grow(5)
+    _, grown, *_ = advanced(expansion, padded[60:], y[60:])
+    _, expected, *_ = advanced(whole, padded, y)
+
+    np.testing.assert_allclose(grown, expected[60:], rtol=1e-6)

@@ -1,0 +1,190 @@
+"""Chances of classes: the log loss against what people try first, by hand and by an adversary."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
+from leaseboard.algorithms.online_automl.safe.expansion import LAST, N_SIMPLE, new_block
+from leaseboard.algorithms.online_automl.safe.log_odds import (
+    EXCESS,
+    MIXED,
+    N_EXPERTS,
+    SURE_AFTER,
+    VARIANCE,
+    LogOdds,
+    stack,
+    to_log_odds,
+)
+
+B = 2
+LIVE = np.arange(B)
+PREDICTION = st.floats(-1, 1)
+
+
+def values_of(rows):
+    """Return rows of what two models predict, with simple models that predict 0."""
+    values = np.zeros((len(rows), B + N_SIMPLE))
+    values[:, :B] = rows
+    return values
+
+
+def reported(log_odds, values, labels, predictions, learns=True, importances=None):
+    """Log odds of the second class, progressively."""
+    out, labels = np.asarray(predictions, np.float32).copy(), np.asarray(labels, np.float32)
+    weights = np.ones_like(labels) if importances is None else np.float32(importances)
+    block = new_block(np.zeros((len(labels), 1), np.float32), labels, weights)
+    to_log_odds(block._replace(values=values), LIVE, 0, log_odds, learns, out)
+    return out
+
+
+def margin(log_odds, values, prediction):
+    return reported(log_odds, values[None], [0.0], [prediction], learns=False)[0]
+
+
+def log_loss(margins, labels):
+    return np.logaddexp(0, -np.asarray(margins, float) * np.asarray(labels, float))
+
+
+@given(
+    st.lists(st.tuples(PREDICTION, PREDICTION, PREDICTION, st.booleans()), min_size=1, max_size=80)
+)
+def test_no_expert_is_ever_better_by_more_than_the_bound(steps):
+    rows = np.array([step[:3] for step in steps])
+    labels = np.where([step[3] for step in steps], 1.0, -1.0)
+    log_odds = LogOdds.new(B)
+    margins = reported(log_odds, values_of(rows[:, :B]), labels, rows[:, 2])
+
+    assert log_odds.lost[EXCESS] <= regret_bound(N_EXPERTS)
+    # What is reported is what is counted.
+    assert log_loss(margins, labels).sum() == pytest.approx(log_odds.lost[MIXED], rel=1e-5)
+    for given_, expert in ((rows[:, 0], 4), (rows[:, 2], 5)):
+        least = 1 / (SURE_AFTER + np.arange(len(labels)))
+        probability = np.clip(0.5 + 0.5 * given_, least, 1 - least)
+        probability = np.where(labels > 0, probability, 1 - probability)
+        assert log_odds.lost[expert] == pytest.approx(-np.log(probability).sum(), rel=1e-5)
+
+
+def test_the_label_that_is_least_expected_always():
+    log_odds = LogOdds.new(B)
+    values = np.zeros((1, B + N_SIMPLE))
+    for _ in range(3000):
+        label = -1.0 if margin(log_odds, values[0], 0.0) > 0 else 1.0
+        reported(log_odds, values, [label], [0.0])
+        values[0, B + LAST] = label
+
+    assert log_odds.lost[EXCESS] <= regret_bound(N_EXPERTS)
+
+
+def test_a_prediction_is_what_learning_shows_and_learns_nothing():
+    rng = np.random.default_rng(0)
+    log_odds, other = LogOdds.new(B), LogOdds.new(B)
+    values = values_of(rng.uniform(-1, 1, (200, B)))
+    labels, predictions = rng.choice([-1.0, 1.0], 200), rng.uniform(-1, 1, 200).astype(np.float32)
+    for t in range(200):
+        before = margin(log_odds, values[t], predictions[t])
+        assert margin(log_odds, values[t], predictions[t]) == before
+        assert reported(
+            log_odds, values[t : t + 1], labels[t : t + 1], predictions[t : t + 1]
+        ) == [before]
+    whole = reported(other, values, labels, predictions)
+
+    assert len(whole) == 200
+    for name in LogOdds._fields:
+        assert np.array_equal(getattr(log_odds, name), getattr(other, name))
+
+
+def test_predictions_that_are_too_sure_are_calibrated():
+    """They say 1 where the class comes nine times in ten."""
+    rng = np.random.default_rng(1)
+    predictions = rng.choice([-1.0, 1.0], 4000)
+    labels = np.where(rng.uniform(size=4000) < 0.9, predictions, -predictions)
+    margins = reported(
+        LogOdds.new(B),
+        values_of(np.stack([predictions, predictions], 1)),
+        labels,
+        predictions,
+    )
+    probabilities = 1 / (1 + np.exp(-margins[1000:].astype(float)))
+
+    assert probabilities[predictions[1000:] > 0].mean() == pytest.approx(0.9, abs=0.02)
+    assert probabilities[predictions[1000:] < 0].mean() == pytest.approx(0.1, abs=0.02)
+    assert log_loss(margins[1000:], labels[1000:]).mean() < 0.34  # the entropy is .325
+
+
+def test_labels_that_follow_the_last_one_are_reported_without_any_model():
+    rng = np.random.default_rng(2)
+    labels = np.where(np.cumsum(rng.uniform(size=3000) < 0.05) % 2, 1.0, -1.0)
+    values = np.zeros((3000, B + N_SIMPLE))
+    values[1:, B + LAST] = labels[:-1]
+    margins = reported(LogOdds.new(B), values, labels, np.zeros(3000))
+
+    assert log_loss(margins, labels).mean() < 0.22  # .05 switches: .199
+
+
+def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does():
+    """The estimate of Krichevsky and Trofimov is nowhere clipped."""
+    labels = np.full(10_000, -1.0)
+    labels[5000] = 1
+    values = np.zeros((10_000, B + N_SIMPLE))
+    log_odds = LogOdds.new(B)
+    margins = reported(log_odds, values, labels, np.zeros(10_000))
+    shares = (np.cumsum(labels > 0) - (labels > 0) + 0.5) / (np.arange(10_000) + 1)
+    frequency = -np.log(np.where(labels > 0, shares, 1 - shares)).sum()
+
+    assert log_loss(margins, labels).sum() <= frequency + regret_bound(N_EXPERTS)
+
+
+def fresh(n):
+    return np.zeros(n), VARIANCE * np.eye(n)
+
+
+def step(x, second, weights, covariance):
+    margin = float(np.clip(weights @ x, -30, 30))
+    stack(x, 1 / (1 + math.exp(-margin)), bool(second), weights, covariance)
+
+
+def assert_sound(weights, covariance):
+    assert np.array_equal(covariance, covariance.T)
+    assert np.linalg.eigvalsh(covariance).min() > 0
+    assert covariance.diagonal().max() <= VARIANCE * (1 + 1e-12)
+    assert np.abs(weights).max() < 10
+
+
+def test_a_hundred_thousand_examples_leave_it_sound():
+    rng = np.random.default_rng(0)
+    weights, covariance = fresh(7)
+    inputs = rng.normal(size=(100_000, 7))
+    labels = inputs @ np.linspace(-1, 1, 7) + rng.logistic(size=100_000) > 0
+    for x, second in zip(inputs, labels.tolist(), strict=True):
+        step(x, second, weights, covariance)
+
+    assert_sound(weights, covariance)
+    assert np.abs(weights - np.linspace(-1, 1, 7)).max() < 0.5
+
+
+@pytest.mark.parametrize("idle", ["none", "zero", "the same again"])
+def test_what_was_true_is_forgotten_also_next_to_an_input_that_says_nothing(idle):
+    rng = np.random.default_rng(1)
+    inputs = rng.normal(size=(4000, 3))
+    inputs[:, 2] = {"none": inputs[:, 2], "zero": 0.0, "the same again": inputs[:, 1]}[idle]
+    sign = np.where(np.arange(4000) < 3000, 1, -1)
+    weights, covariance = fresh(3)
+    for x, s in zip(inputs, sign.tolist(), strict=True):
+        step(x, s * x[0] + rng.logistic() > 0, weights, covariance)
+
+    assert weights[0] < -0.2
+    assert_sound(weights, covariance)
+
+
+def test_weights_that_were_sure_and_wrong_are_not_thrown_far():
+    weights, covariance = np.array([0.0, 1.0]), VARIANCE * np.eye(2)
+    inputs = np.array([1.0, math.log(99)])
+    for _ in range(1000):
+        step(inputs, weights @ inputs < 0, weights, covariance)
+        assert np.abs(weights).max() < 5

@@ -1,0 +1,163 @@
+"""Configurations are reported in the names of columns, for any names."""
+
+import json
+from dataclasses import replace
+from itertools import combinations, combinations_with_replacement, pairwise
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.environments.stream import Origin
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.safe.naming import LONGEST, Words, quoted, short, words_of
+from leaseboard.algorithms.online_automl.safe.representations import represent
+
+ODD = ("a × b", "a, b", "3 more", "", " ", "day: hour", "x (2)", "last 3 labels", "a\nb", "<b>",
+       "\x1b[3m", "\u202egpj.exe", "'", 'it\'s "so"', "raw", "wind binned", "\ud800", "温度",
+       "x" * 99,
+       "x" * 98 + "y", "x" * 21 + "…" + "x" * 10, "temperature", "a=b")  # fmt: skip
+
+
+def words(*groups, called=None):
+    """Return the words of a schema with the columns of `groups`, each a namespace."""
+    names = [name for group in groups for name in group]
+    ends = [sum(map(len, groups[:k])) for k in range(len(groups) + 1)]
+    schema = Schema(
+        namespaces=tuple("abcdefghijklmnopqrstuvwxyz"[: len(groups)]),
+        columns=tuple(tuple(range(*pair)) for pair in pairwise(ends)),
+        features=tuple(map(str, range(len(names)))),
+        origins=tuple(name if isinstance(name, Origin) else Origin(name) for name in names),
+        called=called or {},
+    )
+    return Words(schema, represent(schema)), represent(schema)
+
+
+def crossed(reported, *interactions, names):
+    return reported.parameters(VWConfiguration(interactions, 0.5, names))["interactions"]
+
+
+def test_what_a_configuration_has_is_reported_in_words():
+    reported, known = words(["temperature"], ["office hours", "wind"], ["a", "b", "c", "d"])
+    names = (*known.standard, known.last, known.season)
+    pairs = ("a:", "b:"), ("c:", "b:"), ("a:", known.last)
+
+    assert reported.parameters(VWConfiguration(pairs, 0.25, names)) == {
+        "interactions": [
+            "temperature × last 3 labels",
+            "temperature × (office hours, wind)",
+            "(office hours, wind) × (a, b, 2 more)",
+        ],
+        "features": "standardised, last 3 labels, seasonal lag",
+        "learning_rate": 0.25,
+    }
+    assert reported.groups == {"a, b, 2 more": ["a", "b", "c", "d"]}
+
+
+def test_all_pairs_are_two_words():
+    reported, known = words(*([f"x{k}"] for k in range(24)))
+    pairs = tuple(combinations_with_replacement(known.raw, 2))
+    past = (known.last, "a")
+
+    assert crossed(reported, *pairs, names=known.raw) == ["all pairs"]
+    assert crossed(reported, *pairs, past, names=(*known.raw, known.last)) == [
+        "all pairs",
+        "x0 × last 3 labels",
+    ]
+    assert len(crossed(reported, *pairs[:1], *pairs[2:], names=known.raw)) == len(pairs) - 1
+    few = tuple(combinations_with_replacement("abc", 2))
+    assert crossed(reported, *few, ("a", "d"), names=known.raw) == [
+        "all pairs of x0, x1, x2",
+        "x0 × x3",
+    ]
+    assert crossed(reported, ("a", "a"), names=known.raw) == ["x0 × x0"]
+
+
+def test_of_two_kinds_of_features_each_is_named():
+    reported, known = words(["u"], ["v", "w"])
+    both = (*known.raw, *known.standard)
+
+    assert crossed(reported, ("a", "b:"), names=both) == ["(u raw) × (v, w standardised)"]
+    assert reported.features(both) == "raw, standardised"
+    assert reported.features(("a", *known.standard)) == "standardised, (u raw)"
+    pairs = tuple(combinations_with_replacement(known.standard, 2))
+    assert crossed(reported, *pairs, names=both) == ["all pairs of standardised features"]
+
+
+def test_parts_of_a_column_are_reported_by_its_name_and_the_part():
+    hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
+    reported, known = words(
+        [*hours, Origin("day", "days"), Origin("text", "words"), Origin("text", "words")],
+        [Origin("colour", "", "red"), Origin("x", "missing")],
+        [Origin("size", "", "big"), Origin("size", "", "small")],
+        [Origin("kind", "", "a, b"), "y"],
+        [Origin("kind", "", "c")],
+    )
+
+    assert crossed(reported, ("a", "b"), ("c", "d"), ("a", "e"), names=known.raw) == [
+        "(day: hour, day: days, text: words) × (colour=red, x: missing)",
+        "(day: hour, day: days, text: words) × kind=c",
+        "size × (kind='a, b', y)",
+    ]
+
+
+def test_a_namespace_that_people_have_named_is_called_so():
+    reported, known = words(["u", "v", "w"], ["weather"], called={"a": "weather"})
+
+    assert crossed(reported, ("a", "b"), names=known.raw) == ["weather × weather (2)"]
+    assert reported.groups["weather"] == ["u", "v", "w"]
+
+
+def test_without_representations_interactions_alone_are_reported():
+    schema = Schema(("a", "b"), ((0,), (1,)), ("x", "y"))
+
+    assert Words(schema).parameters(VWConfiguration((("a", "b"),))) == {
+        "interactions": ["x × y"],
+        "learning_rate": 0.5,
+    }
+
+
+def test_a_name_is_short_and_nothing_in_it_is_taken_for_something_else():
+    for name in ODD:
+        text = short(name)
+        assert text.isprintable(), name
+        assert len(text) <= LONGEST, name
+        assert text == name or text[0] in "'\"" or "…" in text, name
+        json.dumps(text, ensure_ascii=False).encode()
+        assert quoted(name) == name or eval(quoted(name)) == name
+        assert text[0] in "'\"" or not {*"×,:("} & {*text}, name
+
+
+names = st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=40)), min_size=2, max_size=12)
+
+
+@given(names.map(lambda listed: list(dict.fromkeys(listed))), st.integers(1, 5))
+@example(["x" * 99, "x" * 98 + "y", "x" * 50 + "z" + "x" * 48], 1)
+@settings(deadline=None, max_examples=60)
+def test_no_two_configurations_are_reported_alike(listed, size):
+    reported, known = words(*(listed[k : k + size] for k in range(0, len(listed), size)))
+    plain = VWConfiguration((), 0.5, known.raw)
+    pairs = [replace(plain, interactions=(pair,)) for pair in combinations(known.raw, 2)]
+    every = {plain, *pairs, *known.variants(plain)}
+    for pair in pairs[:2]:
+        every |= {*known.variants(pair)}
+
+    assert len({json.dumps(reported.parameters(one)) for one in every}) == len(every)
+    assert all(title.isprintable() for title in reported.groups)
+    for listing in reported.groups.values():
+        assert len({*listing}) == len(listing)
+
+
+def test_columns_called_otherwise_are_reported_otherwise():
+    def schema(*names):
+        return Schema(("a", "b"), ((0,), (1,)), ("0", "1"), origins=tuple(map(Origin, names)))
+
+    one, same, other = schema("rain", "wind"), schema("rain", "wind"), schema("sun", "wind")
+    crossed = VWConfiguration((("a", "b"),))
+
+    assert one == other  # to the kernel
+    assert words_of(one) is words_of(same)
+    assert words_of(one).parameters(crossed)["interactions"] == ["rain × wind"]
+    assert words_of(other).parameters(crossed)["interactions"] == ["sun × wind"]
+    words_of(one).parameters(crossed)["interactions"].clear()
+    assert words_of(one).parameters(crossed)["interactions"] == ["rain × wind"]

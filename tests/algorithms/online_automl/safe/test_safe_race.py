@@ -1,0 +1,312 @@
+"""ChaCha's default: never above its guarantee, often far below, and a scheduler one can trust."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
+from leaseboard.algorithms.log_format import to_json
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import gather, model_in
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
+from leaseboard.algorithms.online_automl.safe.log_odds import N_EXPERTS
+from tests.algorithms.online_automl.safe.hard_streams import (
+    HARD,
+    abrupt,
+    noise,
+    outliers,
+    planes,
+    stream_of,
+    trap,
+)
+
+
+def predictions_of(algorithm, stream, seed=0):
+    environment = StreamEnvironment(stream)
+    auditor = Auditor()
+    log = []
+    for event in play("x", algorithm, environment, seed):
+        auditor(event)
+        log.append(event)
+    auditor.close()
+    return environment.predictions, log
+
+
+def learn(race, stream):
+    """Return predictions of a block."""
+    examples, labels = stream.features[race.at :], stream.labels[race.at :]
+    predictions = np.empty_like(labels)
+    n = race.learn(examples, labels, np.ones_like(labels), predictions)
+    return predictions[:n]
+
+
+def cumulative(predictions, labels):
+    return np.cumsum((predictions.astype(np.float64) - labels) ** 2)
+
+
+@pytest.mark.parametrize("own", [{}, {"b": 1}, {"tune": "interactions", "b": 5}], ids=str)
+@pytest.mark.parametrize("make", HARD, ids=lambda make: make.__name__)
+def test_at_no_time_more_is_lost_than_guaranteed(make, own):
+    stream = stream_of(*make(1500))
+    race, lost = OnlineAutoML(**own).race(stream_schema(stream), 0, "regression"), 0.0
+    for _ in race.open():
+        pass
+    while race.at < 1500:
+        at = race.at
+        predictions = learn(race, stream)
+        lost += cumulative(predictions, stream.labels[at : race.at])[-1]
+        lost -= float(stream.labels[0]) ** 2 if at == 0 else 0.0  # where all predict 0
+        for _ in race.decide():
+            pass
+
+        assert race.ensemble.lost == pytest.approx(lost)
+        assert race.ensemble.lost <= race.ensemble.guaranteed() * (1 + 1e-6)
+
+
+NUMBER, JUMP = st.sampled_from([0.0, 1.0, -1.0, 1e-6]), st.sampled_from([3.0, 1e6, -1e6])
+AGAINST = st.sampled_from([1.0, -1.0, 1e-3, -100.0, 1e6])
+MOVES = st.one_of(
+    st.tuples(st.just(0.0), NUMBER | JUMP, st.just(1)),
+    st.tuples(st.just(0.0), NUMBER | JUMP, st.just(10)),
+    st.tuples(st.just(1.0), AGAINST, st.just(1)),
+)
+"""How much of the prediction a label is, what is added, and how often."""
+
+
+@settings(max_examples=40)
+@given(st.lists(MOVES, min_size=1, max_size=60))
+def test_no_adversary_who_sees_the_prediction_breaks_the_guarantee(moves):
+    choices = [
+        lambda p, share=share, more=more: share * p + more
+        for share, more, times in moves
+        for _ in range(times)
+    ]
+    assert_guarantee_against(choices, OnlineAutoML(b=3, round_length=8))
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        lambda p: -1.0 if p > 0 else 1.0,
+        lambda p: 2 * p + 1,
+        lambda p: p - 1 if int(1e3 * p) % 2 else p + 1,
+        lambda p: 0.01 * p + 1,
+    ],
+    ids=["the other sign", "twice as far", "either side", "what is not expected"],
+)
+def test_nor_does_one_who_goes_on_for_long(label):
+    assert_guarantee_against(
+        [lambda p: float(np.clip(label(p), -1e6, 1e6))] * 600, OnlineAutoML(b=3)
+    )
+
+
+def assert_guarantee_against(choices, algorithm):
+    """Let each choice make a label of the prediction."""
+    n = len(choices)
+    x = np.random.default_rng(0).normal(size=(n, 2)).astype(np.float32)
+    stream = stream_of(x, np.zeros(n))
+    race, lost = algorithm.race(stream_schema(stream), 0, "regression"), 0.0
+    for _ in race.open():
+        pass
+    row = np.empty(x.shape[1], np.float32)
+    predict, learn = race.single_calls(row)
+    for example, choose in zip(x, choices, strict=True):
+        row[:] = example
+        prediction = predict()
+        label = np.float32(choose(prediction))
+        if learn(float(label), 1.0):
+            for _ in race.decide():
+                pass
+        if race.at > 1:
+            lost += (prediction - float(label)) ** 2
+
+        assert race.ensemble.lost == pytest.approx(lost)
+        assert lost <= race.ensemble.guaranteed() * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize(("target", "features"), [(5, -7), (-20, 9), (30, 0)])
+@pytest.mark.parametrize("make", [planes, abrupt, outliers])
+def test_units_of_powers_of_two_change_not_one_bit(make, target, features):
+    x, y = make(1500)
+    x, y = np.float32(x), np.float32(y)
+    once, log = predictions_of(OnlineAutoML(b=12), stream_of(x, y))
+    scaled = stream_of(x * 2.0**features, y * 2.0**target)
+    other, other_log = predictions_of(OnlineAutoML(b=12), scaled)
+
+    assert other.tolist() == (once * np.float32(2.0**target)).tolist()
+    assert decisions(other_log) == decisions(log)
+
+
+@pytest.mark.parametrize(("factor", "shift"), [(1, 1000), (3, -20_000), (-1, 0)])
+@pytest.mark.parametrize("make", [planes, noise, trap])
+def test_the_unit_and_the_zero_of_the_target_change_nothing_but_rounding(make, factor, shift):
+    x, y = make(1500)
+    y = np.round(8 * y) / 8  # that a label can be shifted without rounding
+    once, log = predictions_of(OnlineAutoML(b=12), stream_of(x, y))
+    moved, other_log = predictions_of(OnlineAutoML(b=12), stream_of(x, factor * y + shift))
+    back = (moved[1:].astype(np.float64) - shift) / factor  # the first is 0 in every unit
+
+    assert np.abs(back - once[1:]).max() < 1e-3 * y.std()
+    assert cumulative(back, y[1:])[-1] == pytest.approx(cumulative(once[1:], y[1:])[-1], rel=1e-4)
+    assert decisions(other_log) == decisions(log)
+
+
+def decisions(log):
+    """Return who was admitted, leased, paused and made champion, and when."""
+    kinds = (ChampionChanged, LeaseGranted, Paused, Eliminated)
+    return [to_json(event) for event in log if isinstance(event, kinds)]
+
+
+def test_champions_add_interactions_and_never_lose_them():
+    algorithm = OnlineAutoML(tune="interactions+learning-rate")
+    _, log = predictions_of(algorithm, stream_of(*planes(6000)))
+    parameters = {e.configuration: e.parameters for e in log if hasattr(e, "parameters")}
+    champions = [e.configuration for e in log if isinstance(e, ChampionChanged)]
+    interactions = [set(parameters[champion]["interactions"]) for champion in champions]
+
+    assert all(old <= new for old, new in itertools.pairwise(interactions))
+    assert len(interactions[-1]) >= 2
+
+
+def test_challengers_that_have_all_that_the_champion_has_branch_from_it():
+    stream = stream_of(*planes(3000))
+    race = OnlineAutoML().race(stream_schema(stream), 0, "regression")
+    log = [*race.open()]
+    while race.at < 3000:
+        learn(race, stream)
+        log += race.decide()
+
+    def has(number):
+        one = race.configurations[number]
+        return {*one.namespaces, *one.interactions}
+
+    champion, fresh, branches = None, 0, 0
+    for event in log:
+        if isinstance(event, ChampionChanged):
+            champion = event.configuration
+        if isinstance(event, LeaseGranted) and event.fresh and event.at:
+            branch = has(champion) <= has(event.configuration)
+            assert event.source == (champion if branch else None)
+            branches += branch
+            fresh += not branch
+
+    assert branches
+    assert fresh
+
+
+def test_representations_win_where_only_they_show():
+    """A label that follows the last one, and features of units that are far apart."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(4000, 2)) * [1e-3, 1e4] + [0, 1e5]
+    y = np.zeros(4000)
+    for t in range(1, 4000):
+        y[t] = 0.9 * y[t - 1] + 500 * x[t, 0] * (x[t, 1] - 1e5) / 1e4 + 0.1 * rng.normal()
+    _, log = predictions_of(OnlineAutoML(), stream_of(x, 1000 + y))
+    parameters = {e.configuration: e.parameters for e in log if hasattr(e, "parameters")}
+    last = [e.configuration for e in log if isinstance(e, ChampionChanged)][-1]
+
+    assert parameters[last]["features"].startswith("standardised, last")
+
+
+def test_the_initial_configuration_is_always_live():
+    _, log = predictions_of(OnlineAutoML(b=4), stream_of(*abrupt(3000)))
+    left = {e.configuration for e in log if isinstance(e, (Paused, Eliminated))}
+
+    assert sum(isinstance(e, ChampionChanged) for e in log) > 1
+    assert left
+    assert 0 not in left
+
+
+def test_waiting_challengers_run_later():
+    _, log = predictions_of(OnlineAutoML(b=6), stream_of(*noise(5000)))
+    leased = {e.configuration for e in log if isinstance(e, LeaseGranted)}
+    admitted = {e.configuration for e in log if hasattr(e, "parameters")}
+
+    assert leased == admitted
+
+
+@pytest.mark.parametrize("max_terms", [60, 200])
+def test_live_models_keep_to_the_terms(max_terms):
+    algorithm = OnlineAutoML(max_terms=max_terms)
+    stream = stream_of(*planes(1000))
+    race = algorithm.race(stream_schema(stream), 0, "regression")
+    for _ in race.open():
+        pass
+    while race.at < 1000:
+        learn(race, stream)
+        for _ in race.decide():
+            pass
+        pool = race.models.pool
+        wide = race.ensemble.expansion.look(stream.features[race.at - 1]).wide[0]
+        terms = [gather(wide, model_in(slot, pool)) for slot in race.live]
+
+        assert 1 < sum(terms) <= max_terms
+        assert (race.terms[race.live] >= terms).all()
+        assert len(terms) > 1
+
+
+def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
+    crossed, plain = VWConfiguration((("a", "e"),), 1.0), VWConfiguration((), 8.0)
+    algorithm = OnlineAutoML(b=3, tune="interactions+learning-rate")
+
+    def oracle(champion, namespaces, random):
+        return [plain] if champion == crossed else [crossed]
+
+    stream = stream_of(*planes(1500))
+    race = algorithm.race(stream_schema(stream), 0, "regression", oracle)
+    events = list(race.open())
+    while race.at < 1500:
+        learn(race, stream)
+        events += race.decide()
+    number = race.configurations.index(plain)
+    (granted,) = [
+        e for e in events if isinstance(e, LeaseGranted) and e.fresh and e.configuration == number
+    ]
+
+    assert race.configurations[race.champion] == crossed
+    assert granted.at > 0
+    assert granted.source is None
+
+
+def classes_of(make, n):
+    x, y = make(n)
+    return stream_of(x, np.where(y > np.median(y), 1.0, -1.0), "classification")
+
+
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_classes_lose_few_nats_more_than_what_people_try_first(engine):
+    stream = classes_of(planes, 1500)
+    environment = StreamEnvironment(stream)
+    for _ in play("x", OnlineAutoML(b=4, engine=engine), environment, seed=0):
+        pass
+    metrics, margins = environment.score().metrics, environment.predictions
+    ridge, _ = predictions_of(registry.build("online-ridge"), stream)
+    own, others = (np.cumsum(np.logaddexp(0, -m * stream.labels)) for m in (margins, ridge))
+
+    assert 0 < metrics["nats_over_best"] <= regret_bound(N_EXPERTS)
+    assert (own <= others + regret_bound(N_EXPERTS) + 0.5).all()  # what float32 and clips add
+    assert 0 < metrics["share_of_bound"] <= 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
+        ({"min_lease": 100}, "^unknown setting of online-automl 'min_lease': "),
+        ({"scheduling": "aggressive"}, "'scheduling': take the algorithm 'chacha-aggressive'$"),
+        ({"memory": 1}, "memory"),
+        ({"delta": 1}, "delta"),
+    ],
+)
+def test_settings_that_do_not_belong_are_refused(wrong, rule):
+    with pytest.raises(UsageError, match=rule):
+        registry.build("online-automl", wrong)

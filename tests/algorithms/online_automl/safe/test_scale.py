@@ -1,0 +1,187 @@
+"""Range, mean and deviation of labels by hand, and what few strange labels can do: nothing."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.online_automl.safe.scale import (
+    COUNT,
+    HIGH,
+    LOW,
+    MARGIN,
+    MEAN,
+    MOST_STRAYS,
+    NEAR,
+    SHOWN,
+    STABLE_FROM,
+    STEADY,
+    admit,
+    clipped,
+    deviation,
+    new_scale,
+)
+
+LABELS = st.lists(st.floats(-1e9, 1e9, width=32), min_size=2, max_size=60)
+
+
+def scale_of(labels):
+    scale = new_scale()
+    for label in labels:
+        admit(float(label), scale)
+    return scale
+
+
+def test_of_three_labels_no_one_can_say_which_one_is_strange():
+    scale = scale_of([5.0])
+
+    assert scale[[COUNT, LOW, HIGH, MEAN]].tolist() == [1.0, 5.0, 5.0, 5.0]
+    assert deviation(scale) == 0.0
+    assert clipped(9.0, scale) == clipped(9.0, scale_of([5.0, 4.0])) == 9.0
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_an_outlier_among_the_first_four_is_found_by_the_fourth(place):
+    labels = [1.0, 2.0, 3.0]
+    labels.insert(place, 1e6)
+    scale = scale_of(labels)
+
+    assert scale[[LOW, HIGH]].tolist() == [2 - MARGIN, 3 + MARGIN]
+    shown = [1.0, 2.0, 3.0, 6.0]
+    assert (scale[MEAN], deviation(scale)) == (np.mean(shown), np.std(shown))
+
+
+@pytest.mark.parametrize(("apart", "extends"), [(1, True), (NEAR, True), (NEAR + 1, False)])
+def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
+    labels = [1.0, 2.0, 3.0, 2.0] * 10
+    strays = [*labels, 1e6] * MOST_STRAYS
+    scale = scale_of([*strays, *labels, 1e6, *labels[: apart - 1], 9e5])
+
+    assert (scale[HIGH] > 1e6) == extends
+
+
+def test_equal_labels_have_no_width_until_another_comes_twice():
+    scale = scale_of([3.0, 3.0, 3.0, 5.0])
+    assert scale[[LOW, HIGH]].tolist() == [3.0, 3.0]
+    assert deviation(scale) == 0.0
+
+    admit(5.0, scale)
+    assert clipped(5.0, scale) == 3.0
+    admit(5.0, scale)
+    assert scale[[LOW, HIGH]].tolist() == [3 - MARGIN * 2, 5 + MARGIN * 2]
+
+
+@given(LABELS)
+def test_mean_and_deviation_are_those_of_the_labels_shown(labels):
+    scale, shown = new_scale(), []
+    for label in labels:
+        shown.append(clipped(label, scale))
+        admit(label, scale)
+        if len(shown) == STABLE_FROM:
+            shown = [min(max(one, scale[LOW]), scale[HIGH]) for one in labels[:STABLE_FROM]]
+    size = max(map(abs, shown))
+
+    assert scale[MEAN] == pytest.approx(np.mean(shown), rel=1e-9, abs=1e-9 * size)
+    assert deviation(scale) == pytest.approx(np.std(shown), rel=1e-6, abs=1e-6 * size)
+
+
+@given(LABELS)
+def test_the_range_never_shrinks_from_the_fourth_label_on(labels):
+    scale, low, high = new_scale(), math.inf, -math.inf
+    for n, label in enumerate(labels, start=1):
+        admit(label, scale)
+        if n >= STABLE_FROM:
+            assert scale[LOW] <= low
+            assert scale[HIGH] >= high
+            low, high = scale[LOW], scale[HIGH]
+
+
+@given(LABELS, st.integers(-20, 20))
+def test_the_scale_follows_the_unit(labels, power):
+    factor = 2.0**power
+    once, scaled = scale_of(labels), scale_of([factor * label for label in labels])
+
+    assert scaled[[LOW, HIGH, MEAN]].tolist() == (factor * once[[LOW, HIGH, MEAN]]).tolist()
+    assert deviation(scaled) == pytest.approx(factor * deviation(once), abs=1e-300)
+
+
+ORDINARY = np.random.default_rng(0).normal(size=400).cumsum()
+"""A walk: its range is hundreds of residuals wide."""
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(STEADY, len(ORDINARY)),
+            st.floats(3.0, 37.0).map(lambda power: 10.0**power),
+            st.sampled_from([-1.0, 1.0]),
+        ),
+        min_size=1,
+        max_size=MOST_STRAYS,
+    )
+)
+def test_absurd_labels_are_shown_as_the_label_before_wherever_they_are(strays):
+    labels = [(float(label), False) for label in ORDINARY]
+    for at, size, sign in sorted(strays, reverse=True):
+        labels.insert(at, (sign * size, True))
+    scale, clean = new_scale(), new_scale()
+    for label, absurd in labels:
+        if absurd:
+            assert clipped(label, scale) == scale[SHOWN] == clean[SHOWN]
+        else:
+            assert clipped(label, scale) == clipped(label, clean)
+            admit(label, clean)
+        admit(label, scale)
+
+    assert scale[LOW : HIGH + 1].tolist() == clean[LOW : HIGH + 1].tolist()
+    assert deviation(scale) == pytest.approx(deviation(clean), rel=0.02)
+
+
+@pytest.mark.parametrize("at", [STEADY - 1, STEADY])
+def test_a_label_is_a_stray_from_the_tenth_on(at):
+    scale = scale_of(ORDINARY[:at])
+    expected = ORDINARY[at - 1] if at >= STEADY else scale[HIGH]
+    assert clipped(1e6, scale) == expected
+
+
+@pytest.mark.parametrize("side", [LOW, HIGH])
+def test_a_label_is_a_stray_just_beyond_the_range_and_not_on_it(side):
+    scale = scale_of(ORDINARY)
+    beyond = math.nextafter(scale[side], math.copysign(math.inf, scale[side]))
+    assert clipped(scale[side], scale) == scale[side]
+    assert clipped(beyond, scale) == ORDINARY[-1]
+
+
+@pytest.mark.parametrize("level", [1e3, -1e6])
+def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
+    scale, shown = scale_of(ORDINARY), []
+    for label in ORDINARY[:7] + level:
+        shown.append(clipped(label, scale))
+        admit(label, scale)
+
+    assert shown[:MOST_STRAYS] == [ORDINARY[-1]] * MOST_STRAYS
+    assert shown[MOST_STRAYS:] == (ORDINARY[:7] + level)[MOST_STRAYS:].tolist()
+
+    for label in ORDINARY[7 : 7 + STEADY] + level:
+        admit(label, scale)
+    assert clipped(-1e3 * level, scale) == scale[SHOWN]  # a stray again
+
+
+@pytest.mark.parametrize(("apart", "strays"), [(200, 3), (500, 8)])
+def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
+    scale, found = scale_of(ORDINARY), []
+    for _ in range(8):
+        found.append(clipped(1e6, scale) != scale[HIGH])
+        admit(1e6, scale)
+        for label in np.resize(ORDINARY, apart - 1):
+            admit(label, scale)
+
+    assert found == [True] * strays + [False] * (8 - strays)
+
+
+def test_a_label_that_its_features_explain_is_clipped():
+    scale = scale_of(ORDINARY)
+    assert clipped(1e6, scale, explained=True) == scale[HIGH]
+    assert clipped(1e6, scale) == ORDINARY[-1]

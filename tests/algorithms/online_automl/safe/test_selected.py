@@ -1,0 +1,195 @@
+"""The default on streams of many features: no cliff where they begin to be selected."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.online_automl.safe.expansion import (
+    NARROW,
+    RIDGE_ON_PAST,
+    FeatureExpansion,
+    simple_of,
+)
+from leaseboard.algorithms.online_automl.safe.selected import EMPTY, EVERY, remembered
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+from leaseboard.algorithms.reference.ridge import OnlineRidge
+
+
+def fried(n, d, seed=0):
+    """Return five useful features, and noise."""
+    rng = np.random.default_rng(seed)
+    x = np.c_[rng.random((n, 5)), rng.normal(size=(n, d - 5))]
+    y = 10 * np.sin(np.pi * x[:, 0] * x[:, 1]) + 20 * (x[:, 2] - 0.5) ** 2
+    y += 10 * x[:, 3] + 5 * x[:, 4] + rng.normal(size=n)
+    return x.astype(np.float32), y.astype(np.float32)
+
+
+def loss(x, y):
+    model = OnlineAutoMLRegressor()
+    found = float(((model.predict_then_learn_many(x, y) - y) ** 2).mean() / y.var())
+    assert model._race.notes()["share_of_bound"] <= 1
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_one_feature_more_than_all_are_seen_is_not_a_cliff(seed):
+    x, y = fried(3000, 65, seed)
+
+    assert loss(x, y) <= 1.05 * loss(x[:, :64], y)
+
+
+@pytest.mark.parametrize("d", [65, 221, 521])
+def test_the_default_is_better_than_ridge_among_columns_of_noise(d):
+    x, y = fried(3000, d)
+    ridge = OnlineRidge().predictor(d, "regression").learn_many(x, y)
+
+    assert loss(x, y) <= 0.9 * ((ridge - y) ** 2).mean() / y.var()
+
+
+def test_twenty_of_two_thousand_columns_are_found():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 2000)).astype(np.float32)
+    weights = np.zeros(2000)
+    weights[rng.choice(2000, 20, replace=False)] = rng.uniform(0.5, 1.5, 20)
+
+    assert loss(x, (x @ weights + rng.normal(size=2000)).astype(np.float32)) < 0.22
+
+
+def test_what_is_linear_in_all_of_many_columns_is_as_good_as_ridge():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2000, 150)).astype(np.float32)
+    y = (x @ rng.normal(size=150) + rng.normal(size=2000)).astype(np.float32)
+    ridge = OnlineRidge().predictor(150, "regression").learn_many(x, y)
+
+    assert loss(x, y) <= 1.1 * ((ridge - y) ** 2).mean() / y.var()
+
+
+def test_classes_among_columns_of_noise_do_not_form_a_cliff_either():
+    x, y = fried(2000, 65)
+    losses = []
+    for d in (64, 65):
+        model, wrong = OnlineAutoMLClassifier(), 0
+        for t, row in enumerate(x[:, :d]):
+            wrong += t >= 500 and model.predict_one(dict(enumerate(row.tolist()))) != (y[t] > 14)
+            model.learn_one(dict(enumerate(row.tolist())), bool(y[t] > 14))
+        losses.append(wrong)
+
+    assert losses[1] <= 1.05 * losses[0]
+
+
+D = 300
+
+
+def learned(x, y, expansion=None):
+    expansion = expansion or FeatureExpansion(x.shape[1])
+    found = simple_of(expansion, x.astype(np.float32), y.astype(np.float32))
+    return expansion, found[:, RIDGE_ON_PAST]
+
+
+def held(expansion):
+    return sorted(expansion.known.slots[expansion.known.slots != EMPTY].tolist())
+
+
+NOISE = {
+    "normal": lambda rng, n: rng.normal(size=(n, D)),
+    "heavy tails": lambda rng, n: rng.standard_t(2, size=(n, D)),
+    "one-hot": lambda rng, n: np.eye(D)[rng.integers(0, D, n)],
+    "sparse": lambda rng, n: rng.poisson(0.02, size=(n, D)),
+    "walks": lambda rng, n: np.sign(rng.normal(size=(n, D))),
+}
+
+
+@pytest.mark.parametrize("labels", ["normal", "heavy tails"])
+@pytest.mark.parametrize("kind", NOISE)
+def test_of_noise_few_features_join(kind, labels):
+    joined = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        x = NOISE[kind](rng, 1000)
+        y = rng.normal(size=1000) if labels == "normal" else rng.standard_t(1.5, size=1000)
+        joined += len(held(learned(x, y)[0]))
+
+    assert joined <= 6  # of 900, at ten times
+
+
+def test_weak_features_join_once_the_strong_ones_have():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(1000, D))
+    weights = np.zeros(D)
+    weights[[3, 50, 299]] = 5, -3, 0.6
+    expansion, found = learned(x, y := x @ weights + rng.normal(size=1000))
+
+    assert {3, 50, 299} <= {*held(expansion)}
+    assert ((found - y)[500:] ** 2).mean() < 1.3
+
+
+def test_of_copies_one_joins():
+    rng = np.random.default_rng(2)
+    x = np.tile(rng.normal(size=(800, 30)), (1, 10))
+    expansion, _ = learned(x, 2 * x[:, 0] - x[:, 7] + 0.3 * rng.normal(size=800))
+
+    assert len({column % 30 for column in held(expansion)} & {0, 7}) == 2
+    assert len(held(expansion)) <= 4
+
+
+def test_a_feature_that_matters_takes_the_slot_of_one_that_does_not():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(1500, NARROW))
+    expansion = FeatureExpansion(NARROW)
+    learned(x[:300], x[:300, 0] + 0.3 * rng.normal(size=300), expansion)
+    expansion.grow(NARROW + 30)
+    x = np.c_[x, rng.normal(size=(1500, 30))]
+    expansion, found = learned(x[300:], y := x[300:, 0] + 2 * x[300:, NARROW + 5], expansion)
+
+    assert {0, NARROW + 5} <= {*held(expansion)}
+    assert len(held(expansion)) == NARROW
+    assert ((found - y)[-500:] ** 2).mean() < 0.2 * y.var()
+
+
+@pytest.mark.parametrize("classes", [False, True])
+def test_parts_and_the_whole_select_the_same(classes):
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(3 * EVERY, D)).astype(np.float32)
+    y = x[:, 1] - x[:, 2]
+    y = np.where(y > 0, 1, -1) if classes else y
+    whole, parts = FeatureExpansion(D, classes), FeatureExpansion(D, classes)
+    _, found = learned(x, y, whole)
+    reported = []
+    for start, stop in ((0, 1), (1, 99), (99, 101), (101, 300)):
+        reported += learned(x[start:stop], y[start:stop], parts)[1].tolist()
+        restored = FeatureExpansion(D, classes)
+        restored.fill(parts.state())
+        parts = restored
+
+    assert reported == found.tolist()
+    assert held(parts) == held(whole) == [1, 2]
+
+
+def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():
+    sizes = [remembered(d) * (d + 6) * 4 for d in (65, 2_000, 10_000, 1_000_000)]
+    assert max(sizes) < 17e6
+    rng = np.random.default_rng(5)
+    expansion = FeatureExpansion(3000)
+    x = rng.normal(size=(1500, 3000)).astype(np.float32)
+    learned(x, np.arange(1500), expansion)
+    before = len(expansion.known.memory)
+    expansion.grow(4000)
+    n = len(expansion.known.memory)
+    times = expansion.known.memory[np.arange(1500 - n, 1500) % n, -2]
+
+    assert n < before < 1500
+    assert times.tolist() == list(range(1500 - n, 1500))
+    assert (expansion.known.memory[:, -1] == 1).all()
+
+
+@pytest.mark.parametrize("slots", [[D], [-2], [5, 5]])
+def test_slots_that_no_front_has_are_refused(slots):
+    state = FeatureExpansion(D).state()
+    state["known"]["slots"][: len(slots)] = slots
+
+    with pytest.raises(ValueError, match="selected features"):
+        FeatureExpansion(D).fill(state)

@@ -1,0 +1,66 @@
+"""Paired tests keep their guarantee."""
+
+import numpy as np
+
+from leaseboard.algorithms.online_automl.safe.windows import (
+    BELOW,
+    ENDED,
+    WORSE,
+    critical_value,
+    judge,
+)
+
+
+def proved(advantages, squares, z):
+    """Return the challenger, from 1 on, that is proved best against champion 0; or -1."""
+    n = 1 + len(advantages)
+    sums, numbers = np.zeros((n, 4)), np.arange(n)
+    sums[1:, 0], sums[1:, 1] = advantages, squares
+    no = np.zeros(n, dtype=np.int64)
+    return judge(sums, no, no + 9, numbers, 0, 4, np.full(n, float(z)), 0, no.copy())
+
+
+def test_few_equal_challengers_are_taken_for_better():
+    """200 champions' times of 10 challengers and 30 looks, heavy tails: at most delta of them."""
+    rng = np.random.default_rng(0)
+    false_proofs, rounds, challengers = 0, 30, 10
+    looks = np.arange(1, rounds + 1)
+    z = [critical_value(challengers, look, 0.1) for look in looks]
+    for _ in range(200):
+        differences = rng.standard_t(2, (challengers, rounds * 64))
+        at_looks = slice(63, None, 64)
+        sums = differences.cumsum(axis=1)[:, at_looks]
+        squares = (differences**2).cumsum(axis=1)[:, at_looks]
+        false_proofs += any(
+            proved(sums[:, look], squares[:, look], z[look]) > 0 for look in range(rounds)
+        )
+
+    assert false_proofs <= 20
+
+
+def test_a_small_steady_advantage_is_proved():
+    rng = np.random.default_rng(0)
+    differences = rng.normal(0.2, 1, 2000)
+    z = critical_value(50, 32, 0.1)
+
+    assert proved([differences.sum()], [(differences**2).sum()], z) == 1
+
+
+def test_the_tests_change_their_answer_at_their_edge():
+    assert proved([6.0 + 1e-9], [9.0], 2.0) == 1
+    assert proved([6.0 - 1e-9], [9.0], 2.0) == -1
+    assert proved([6.1, 6.2, 6.2], [9.0] * 3, 2.0) == 2  # the first of the best
+
+
+def test_verdicts_are_of_what_may_lose_its_slot():
+    """Slots 1 to 5 are challengers, slot 6 is the champion; two may be found worse."""
+    sums, verdicts = np.zeros((7, 4)), np.zeros(7, dtype=np.int64)
+    sums[:, 0], sums[:, 1] = (-9.0, -7.0, 1.0, -7.0, -8.0, 3.0, 0.0), 9.0
+    leases = np.array([4, 9, 4, 9, 9, 9, 4])
+    best = judge(
+        sums, np.zeros(7, np.int64), leases, np.arange(7), 6, 4, np.full(7, 2.0), 2, verdicts
+    )
+
+    assert best == -1
+    # The third that is worse stays and is below the median of the gains -2, .25 and .75.
+    assert verdicts.tolist() == [ENDED, WORSE, ENDED, WORSE, BELOW, 0, ENDED]

@@ -1,0 +1,225 @@
+"""The classifier with any number of classes: names, failures half-way, files, inspection."""
+
+import datetime as dt
+import functools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.one_vs_rest import FIRST
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLClassifier
+
+NAMES = ("red", "green", "blue")
+
+
+def sample(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    places = np.digitize(x[:, 0], [-0.5, 0.5])
+    return x, [NAMES[place] for place in places]
+
+
+def learned(n=300, **settings):
+    model, (x, y) = OnlineAutoMLClassifier(b=3, **settings), sample(n)
+    model.learn_many(x, y)
+    return model, x, y
+
+
+@pytest.mark.slow
+def test_a_block_is_its_examples_one_by_one():
+    model, x, y = learned()
+    other = OnlineAutoMLClassifier(b=3)
+    for row, label in zip(x.tolist(), y, strict=True):
+        other.learn_one(dict(enumerate(row)), label)
+
+    assert other.predict_proba_one({0: 1.0, 1: 0.0}) == model.predict_proba_one({0: 1.0, 1: 0.0})
+    assert list(map(repr, other.history)) == list(map(repr, model.history))
+    times = [event.at for event in model.history]
+    assert times == sorted(times)
+
+
+def test_what_it_reports_of_three_classes():
+    model, *_ = learned()
+    first, *others = model.classes
+
+    assert sum(model.predict_proba_one({0: 1.0, 1: 0.0}).values()) == pytest.approx(1)
+    assert [*model.champion] == model.classes
+    assert model.champion[model.classes[0]] == FIRST
+    assert {row["class"] for row in model.live} == {*others}
+    with pytest.raises(UsageError, match="3 classes have 2 champions"):
+        model.export("nowhere")
+    assert first == sample()[1][0]
+
+
+def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
+    model, _, y = learned()
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLClassifier.load(tmp_path / "model")
+    late_x, late_y = sample(200, seed=1)
+    late_y[100] = "grey"
+    for one in (model, double):
+        one.learn_many(late_x, late_y)
+        one.learn_one({0: 1.0, 1: 0.0, "new": 1.0}, "grey")
+
+    asked = {0: 0.3, 1: 0.0, "new": 1.0}
+    assert double.predict_proba_one(asked) == model.predict_proba_one(asked)
+    assert double.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
+    model, x, _ = learned()
+    real, calls = model._race.races[0].learn, [] if many else [1]
+
+    def interrupted(*block):
+        calls.append(1)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return real(*block)
+
+    monkeypatch.setattr(model._race.races[0], "learn", interrupted)
+    if many:
+        interruption = functools.partial(model.learn_many, x[:4], ["grey", "pink", "pink", "grey"])
+    else:
+        interruption = functools.partial(model.learn_one, {0: 0.0}, "grey")
+    with pytest.raises(KeyboardInterrupt):
+        interruption()
+    monkeypatch.undo()
+
+    assert len(model.classes) == model._race.n_classes
+    for use in (model.predict_proba_one, functools.partial(model.learn_one, y="lilac")):
+        with pytest.raises(UsageError, match="in the middle of learning"):
+            use({0: 1.0})
+    assert len(model.classes) == model._race.n_classes
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", float("nan")],
+        ["a", None, "b"],
+        [1, pd.NA, 2],
+        pd.Series(["a", pd.NA, "b"], dtype="string"),
+        pd.Series([True, pd.NA, False], dtype="boolean"),
+        pd.Series(pd.to_datetime([None, None, None])),
+    ],
+    ids=repr,
+)
+def test_a_missing_label_is_not_a_class(labels):
+    model = OnlineAutoMLClassifier(b=3)
+    with pytest.raises(ValueError, match="is not a class"):
+        model.learn_many(np.zeros((3, 1)), labels)
+
+    assert (model.examples, model.classes) == (0, [])
+
+
+def test_labels_are_taken_unchanged():
+    model = OnlineAutoMLClassifier(b=3)
+    model.learn_many(np.zeros((6, 1)), [1, "a", "1", (1, 2), 2**53, 2**53 + 1])
+
+    assert model.classes == [1, "a", "1", (1, 2), 2**53, 2**53 + 1]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["u", "v"]),
+        np.array([b"u", b"v"]),
+        np.array([3, 4]),
+        np.array([0.1, 0.2], dtype=np.float32),
+        np.array([True, False]),
+        np.array(["u", "v"], dtype=object),
+    ],
+    ids=repr,
+)
+def test_labels_of_an_array_are_pythons_and_saved(labels, tmp_path):
+    one, many = OnlineAutoMLClassifier(b=3), OnlineAutoMLClassifier(b=3)
+    for label in labels:
+        one.learn_one({0: 0.0}, label)
+    many.learn_many(np.zeros((2, 1)), labels)
+    one.save(tmp_path / "x.model")
+
+    assert one.classes == many.classes == labels.tolist()
+    types = list(map(type, labels.tolist()))
+    assert list(map(type, one.classes)) == list(map(type, many.classes)) == types
+    assert OnlineAutoMLClassifier.load(tmp_path / "x.model").classes == labels.tolist()
+
+
+@pytest.mark.parametrize(
+    "label",
+    [pd.Timestamp("2024"), dt.date(2024, 1, 1), np.datetime64("2024-01-01", "ns"), Fraction(1, 3),
+     np.timedelta64(1, "ns"), Decimal("1.5"), Decimal("NaN"), 1j, np.longdouble(1), len,
+     ("a", np.str_("b"))],
+    ids=repr,
+)  # fmt: skip
+def test_labels_that_could_not_be_saved_are_refused(label):
+    model = OnlineAutoMLClassifier(b=3)
+    several = np.empty(1, dtype=object)
+    several[0] = label
+    model.predict_one({0: 0.0}, id="id")
+    for learn in (
+        lambda: model.learn_one({0: 0.0}, label),
+        lambda: model.learn_many(np.zeros((1, 1)), several),
+        lambda: model.learn_many(np.zeros((1, 1)), [label]),
+        lambda: model.learn_label("id", label),
+    ):
+        with pytest.raises(UsageError, match=r"is not a class that can be saved: take a text"):
+            learn()
+
+    assert (model.examples, model.classes, model.n_pending) == (0, [], 1)
+
+
+def test_an_array_of_dates_is_refused_as_its_dates_are():
+    with pytest.raises(UsageError, match="is not a class that can be saved"):
+        OnlineAutoMLClassifier(b=3).learn_many(
+            np.zeros((1, 1)), np.array(["2024"], "datetime64[ns]")
+        )
+
+
+def test_numbers_for_labels_are_refused():
+    model, x = OnlineAutoMLClassifier(b=3), np.zeros((1200, 1))
+    with pytest.raises(ValueError, match="1200 classes are more than 1000, with a race each"):
+        model.learn_many(x, np.arange(1200) / 7)
+
+    assert model.examples == 0
+
+
+def test_importance_0_brings_no_class():
+    model, x, _ = learned()
+    before = model.predict_proba_one({0: 0.1, 1: 0.2})
+    model.learn_one({0: 0.0, 1: 0.0}, "grey", w=0)
+    model.learn_many(x[:3], ["grey"] * 3, [0, 0, 0])
+
+    assert model.predict_proba_one({0: 0.1, 1: 0.2}) == before
+
+
+def test_declared_classes_are_predicted_from_the_first_example_on_and_more_may_come():
+    model = OnlineAutoMLClassifier(b=3)
+    model.declare("no", "yes")
+    assert model.predict_proba_one({"a": 1.0}) == {"no": 0.5, "yes": 0.5}
+    model.learn_one({"a": 1.0}, "yes", w=0)
+    assert model.classes == ["no", "yes"]
+    for a in (1.0, -1.0) * 20:
+        model.learn_one({"a": a}, "yes" if a > 0 else "no")
+    assert model.predict_one({"a": 1.0}) == "yes"
+    model.learn_one({"a": 0.0}, "maybe")
+    assert model.classes == ["no", "yes", "maybe"]
+    assert sum(model.predict_proba_one({"a": 0.0}).values()) == pytest.approx(1)
+    with pytest.raises(UsageError, match="before the first example"):
+        model.declare("a", "b")
+
+
+def test_a_model_of_declared_classes_goes_on_from_its_file(tmp_path):
+    model = OnlineAutoMLClassifier(b=3)
+    model.declare("no", "yes")
+    for name, n in (("new", 0), ("begun", 5)):
+        for _ in range(n):
+            model.learn_one({"a": 1.0}, "yes")
+        model.save(tmp_path / name)
+        again = OnlineAutoMLClassifier.load(tmp_path / name)
+        assert again.classes == ["no", "yes"]
+        assert again.predict_proba_one({"a": 2.0}) == model.predict_proba_one({"a": 2.0})

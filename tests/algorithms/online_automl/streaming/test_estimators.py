@@ -1,0 +1,376 @@
+"""The classes for people's own streams."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from vowpalwabbit import Workspace
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ChampionChanged
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+
+EVAL = {"algorithm": "chacha", "b": 3}
+
+
+def product(n=400, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.choice([-1.0, 0.5, 1.0], (n, d)).astype(np.float32)
+    y = (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
+    return x, y
+
+
+def as_dicts(x):
+    return [{str(i): float(v) for i, v in enumerate(row)} for row in x]
+
+
+def as_stream(x, y):
+    names = tuple("abcd"[: x.shape[1]])
+    spaces = tuple(Namespace(name, i, i + 1) for i, name in enumerate(names))
+    return Stream(x, y, spaces, names)
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL, {"algorithm": "chacha-literal"}], ids=str)
+def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
+    x, y = product()
+    one = OnlineAutoMLRegressor(seed=7, **settings)
+    singly = []
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        singly.append(one.predict_one(example))
+        one.learn_one(example, label)
+    blocks = OnlineAutoMLRegressor(seed=7, **settings)
+    blockwise = [
+        blocks.predict_then_learn_many(x[:150], y[:150]),
+        blocks.predict_then_learn_many(x[150:], y[150:]),
+    ]
+    environment = StreamEnvironment(as_stream(x, y))
+    name, own = settings.get("algorithm", "online-automl"), settings.keys() - {"algorithm"}
+    built = registry.build(name, {key: settings[key] for key in own})
+    list(play(name, built, environment, seed=7))
+
+    assert singly == np.concatenate(blockwise).tolist()
+    assert singly == environment.predictions.tolist()
+    assert one.champion == blocks.champion
+
+
+@pytest.mark.parametrize("settings", [{}, {**EVAL, "engine": "vw"}], ids=str)
+def test_a_pickled_copy_goes_on_exactly(settings):
+    x, y = product()
+    model = OnlineAutoMLRegressor(**settings)
+    model.learn_many(x[:200], y[:200])
+    double = pickle.loads(pickle.dumps(model))
+
+    assert np.array_equal(
+        model.predict_then_learn_many(x[200:], y[200:]),
+        double.predict_then_learn_many(x[200:], y[200:]),
+    )
+    assert model.history == double.history
+
+
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
+    x, y = product(1500)
+    model = OnlineAutoMLRegressor(algorithm="chacha", b=7, engine=engine)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        model.learn_one(example, label)
+    command = model.export(tmp_path / "champion.vw")
+
+    assert model.champion != VWConfiguration().parameters()
+    assert "--interactions" in command
+    workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(tmp_path / "champion.vw")])
+    learner = model._race.champion_learner()
+    for row in x[:20]:
+        line = " ".join(f"|{'abcd'[i]} {i}:{v}" for i, v in enumerate(row))
+        assert workspace.predict(line) == pytest.approx(learner.predict(row), abs=1e-6)
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_name():
+    with pytest.raises(UsageError, match="'memroy': did you mean 'memory'"):
+        OnlineAutoMLRegressor(memroy=500)
+
+
+def test_nothing_learned_is_nothing_to_export(tmp_path):
+    with pytest.raises(UsageError, match="nothing to export"):
+        OnlineAutoMLRegressor().export(tmp_path / "model.vw")
+
+
+def snapshot(model):
+    return pickle.dumps(model)
+
+
+BAD = [
+    ({"a": math.inf}, 1.0, 1.0, ValueError, "finite"),
+    ({"a": 1e39}, 1.0, 1.0, ValueError, "finite"),
+    ({"a": [1]}, 1.0, 1.0, TypeError, "a number, a text, a date,"),
+    ({"a": np.timedelta64(1, "M")}, 1.0, 1.0, TypeError, "a number, a text, a date,"),
+    ({"a": 1.0, "b": "x", "b=x": 1.0}, 1.0, 1.0, ValueError, "'b=x' comes twice"),
+    ([1.0], 1.0, 1.0, TypeError, "mapping"),
+    ({"a": 1.0, "new": 1.0}, math.nan, 1.0, ValueError, "finite"),
+    ({"a": 1.0, "new": 1.0}, "high", 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, True, 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, None, 1.0, TypeError, "numbers"),
+    ({"a": 1.0, "new": 1.0}, 1.0, -1.0, ValueError, "importance"),
+    ({"a": 1.0, "new": 1.0}, 1.0, math.nan, ValueError, "importance"),
+    ({"space": {"a": -math.inf}}, 1.0, 1.0, ValueError, "finite"),
+]
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
+@pytest.mark.parametrize(("x", "y", "w", "error", "message"), BAD)
+def test_a_failed_call_changes_nothing(settings, x, y, w, error, message):
+    model = OnlineAutoMLRegressor(**settings)
+    for example, label in zip(*map(list, product(60)), strict=True):
+        model.learn_one(dict(zip("abcd", example.tolist(), strict=True)), float(label))
+    before = snapshot(model)
+
+    with pytest.raises(error, match=message):
+        model.learn_one(x, y, w)
+    assert snapshot(model) == before
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
+def test_predicting_changes_nothing(settings):
+    x, y = product(300)
+    asked, unasked = OnlineAutoMLRegressor(**settings), OnlineAutoMLRegressor(**settings)
+    for model in (asked, unasked):
+        model.learn_many(x[:200], y[:200])
+    asked.predict_one({"0": 2.0, "unheard": {"of": 1.0}})
+    asked.predict_many(x)
+
+    assert np.array_equal(
+        asked.predict_then_learn_many(x[200:], y[200:]),
+        unasked.predict_then_learn_many(x[200:], y[200:]),
+    )
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL, {**EVAL, "engine": "vw"}], ids=str)
+def test_new_features_and_namespaces_join(settings):
+    model = OnlineAutoMLRegressor(**settings)
+    for t in range(200):
+        example = {"user": {"age": t % 7 - 3.0}, "item": {"price": t % 5 - 2.0}}
+        if t >= 100:
+            example["item"]["size"] = t % 3 - 1.0
+            example["place"] = {"height": t % 4 - 1.5}
+        model.learn_one(example, example["user"]["age"] * example["item"]["price"])
+
+    parameters = [getattr(event, "parameters", {}) for event in model.history]
+    crossed = {cross for one in parameters for cross in one.get("interactions", [])}
+    assert {"item|place", "item × place"} & crossed
+
+
+def test_a_feature_that_is_not_named_counts_zero():
+    with_zero, without = OnlineAutoMLRegressor(**EVAL), OnlineAutoMLRegressor(**EVAL)
+    for t in range(120):
+        value = float(t % 3)
+        with_zero.learn_one({"a": 1.0, "b": value}, value)
+        without.learn_one({"a": 1.0, "b": value} if value or not t else {"a": 1.0}, value)
+
+    assert with_zero.predict_one({"a": 1.0, "b": 2.0}) == without.predict_one({"a": 1.0, "b": 2.0})
+
+
+def test_a_text_is_a_nominal_value():
+    model = OnlineAutoMLRegressor(algorithm="chacha", b=1)
+    for t in range(300):
+        model.learn_one({"colour": "red" if t % 2 else "green"}, 5.0 if t % 2 else -5.0)
+
+    assert model.predict_one({"colour": "red"}) > 4
+    assert model.predict_one({"colour": "green"}) < -4
+
+
+def test_a_clash_of_first_letters_is_refused_by_workspaces_only():
+    refusing = OnlineAutoMLRegressor(algorithm="chacha", b=2, engine="vw")
+    accepting = OnlineAutoMLRegressor(algorithm="chacha", b=2)
+    for model in (refusing, accepting):
+        model.learn_one({"price": {"x": 1.0}, "user": {"y": 1.0}}, 1.0)
+    accepting.learn_one({"people": {"x": 1.0}}, 1.0)
+    with pytest.raises(ValueError, match="rename"):
+        refusing.learn_one({"people": {"x": 1.0}}, 1.0)
+    refusing.learn_one({"price": {"x": 1.0}}, 1.0)
+
+    assert refusing.examples == accepting.examples == 2
+
+
+def test_importance_is_as_if_seen_more_often():
+    model = OnlineAutoMLRegressor(algorithm="chacha", b=1)
+    model.learn_one({"a": 1.0}, 10.0, w=5.0)
+    light = OnlineAutoMLRegressor(algorithm="chacha", b=1)
+    light.learn_one({"a": 1.0}, 10.0)
+
+    assert model.predict_one({"a": 1.0}) > light.predict_one({"a": 1.0})
+
+
+def test_data_frames_keep_their_names():
+    x, y = product(100)
+    frame = pd.DataFrame(x, columns=["w", "x", "y", "z"])
+    model, other = OnlineAutoMLRegressor(**EVAL), OnlineAutoMLRegressor(**EVAL)
+    model.learn_many(frame, pd.Series(y))
+    for record, label in zip(frame.to_dict("records"), y.tolist(), strict=True):
+        other.learn_one(record, label)
+    shuffled = frame[["z", "x", "w", "y"]]
+
+    assert np.array_equal(model.predict_many(frame), model.predict_many(shuffled))
+    assert model.predict_many(frame).tolist() == [
+        other.predict_one(r) for r in frame.to_dict("records")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "w", "message"),
+    [
+        (np.ones((3, 2)), np.ones(2), None, "2 labels for 3 examples"),
+        (np.ones(3), np.ones(3), None, "n_examples, n_features"),
+        (np.full((3, 2), np.inf), np.ones(3), None, "column 0 that is infinite"),
+        (
+            np.array([[1.0, 2.0], [3.0, 1e39]]),
+            np.ones(2),
+            None,
+            "example 1 .* column 1 that is inf",
+        ),
+        (np.ones((3, 2)), np.full(3, np.inf), None, "label inf must be finite"),
+        (np.ones((3, 2)), np.ones(3), -np.ones(3), "importance -1.0"),
+        (np.ones((3, 2)), np.ones(3), np.ones(2), "importances of shape"),
+    ],
+)
+def test_bad_blocks_are_refused_whole(x, y, w, message):
+    model = OnlineAutoMLRegressor(**EVAL)
+    with pytest.raises(ValueError, match=message):
+        model.learn_many(x, y, w)
+
+    assert model.examples == 0
+
+
+def test_a_missing_column_of_a_frame_counts_zero_and_an_array_has_all():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [0.5, 1.5], "c": [1.0, 0.0]}, index=[7, 3])
+    model = OnlineAutoMLRegressor(**EVAL)
+    model.learn_many(frame, np.ones(2))
+
+    found = model.predict_many(frame[["c"]])
+    assert found.index.tolist() == [7, 3]
+    assert found.tolist() == pytest.approx([model.predict_one({"c": c}) for c in (1.0, 0.0)])
+    with pytest.raises(UsageError, match="columns 'a', 'b', 'c' were learned and are not in the"):
+        model.predict_many(frame[["a"]].to_numpy())
+
+
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
+def test_the_order_of_a_mapping_means_nothing(settings):
+    x, y = product(300, d=12)
+    reported, shuffled = OnlineAutoMLRegressor(**settings), OnlineAutoMLRegressor(**settings)
+    random = np.random.default_rng(1)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        turned = {name: example[name] for name in random.permutation(list(example)).tolist()}
+        assert reported.predict_one(example) == shuffled.predict_one(turned)
+        reported.learn_one(example, label)
+        shuffled.learn_one(turned, label)
+
+    assert reported.champion == shuffled.champion
+
+
+def test_the_history_reports_champions():
+    x, y = product(1500)
+    model = OnlineAutoMLRegressor(algorithm="chacha", b=7)
+    model.learn_many(x, y)
+    champions = [event for event in model.history if isinstance(event, ChampionChanged)]
+
+    assert len(champions) > 1
+    assert sum(row["champion"] for row in model.live) == 1
+    assert all(row["lower"] <= row["loss"] <= row["upper"] for row in model.live)
+
+
+def test_an_own_oracle_is_asked():
+    asked = []
+
+    def oracle(champion, namespaces, random):
+        asked.append((champion, namespaces))
+        return [VWConfiguration((("a", "b"),))]
+
+    model = OnlineAutoMLRegressor(oracle=oracle, algorithm="chacha-literal", b=2)
+    model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
+
+    assert asked == [(VWConfiguration(), ("a", "b"))]
+    assert [row["interactions"] for row in model.live] == [[], ["f × g"]]
+
+
+def test_classes_are_learned_and_other_labels_are_refused():
+    model = OnlineAutoMLClassifier(algorithm="chacha", b=2)
+    assert model.predict_one({"a": 1.0}) is None
+    for t in range(100):
+        model.learn_one({"a": t % 3 - 1.0}, "yes" if t % 3 == 2 else "no")
+    probabilities = model.predict_proba_one({"a": 1.0})
+
+    assert model.predict_one({"a": 1.0}) == "yes"
+    assert probabilities["yes"] > 0.8
+    assert sum(probabilities.values()) == pytest.approx(1)
+    odd = [math.nan, math.inf, -math.inf, np.float32("inf"), ("a", math.nan), None]
+    for label, error in [*((each, ValueError) for each in odd), ([], TypeError)]:
+        with pytest.raises(error):
+            model.learn_one({"a": 1.0}, label)
+    assert (model.examples, model.classes) == (100, ["no", "yes"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"namespaces": 3}, r"namespaces 3 must map names to lists of features: as in \{"),
+        ({"namespaces": {"a": 3}}, "namespace 'a': 3 is not a list of names"),
+        ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is not a list of names"),
+        ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
+        ({"b": 0}, "online-automl: setting b=0 must be at least 1"),
+        (
+            {"engine": "krenel"},
+            "online-automl: setting engine: unknown value 'krenel': did you mean 'kernel'",
+        ),
+        (
+            {"preset": "paper"},
+            "unknown setting of online-automl 'preset': take the algorithm 'chacha-p",
+        ),
+        ({"algorithm": "chacha-papr"}, "unknown algorithm 'chacha-papr': did you mean 'chacha-p"),
+        (
+            {"algorithm": "apple"},
+            "algorithm 'apple' is not a race of models on a stream, .*chacha-literal",
+        ),
+        ({"algorithm": "mine.py:Mine"}, "algorithm 'mine.py:Mine' is not a race of models"),
+        ({"bb": 1}, "unknown setting of online-automl 'bb': did you mean 'b'"),
+    ],
+)
+def test_a_bad_setting_is_reported_in_one_line(settings, words):
+    with pytest.raises(UsageError, match=f"^{words}") as caught:
+        OnlineAutoMLRegressor(**settings)
+
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("write", ["export", "save"])
+def test_what_cannot_be_written_is_reported_and_leaves_nothing(write, tmp_path):
+    model = OnlineAutoMLRegressor(**EVAL)
+    model.learn_many(*product(20))
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    for path in ("missing/model", "file/model", "folder"):
+        with pytest.raises(UsageError, match=f"{path}' cannot be written .*: name a file in a"):
+            getattr(model, write)(tmp_path / path)
+
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
+
+
+def test_an_example_that_was_changed_after_its_prediction_is_learned_changed():
+    x, y = product(60)
+    kept, changed = OnlineAutoMLRegressor(**EVAL), OnlineAutoMLRegressor(**EVAL)
+    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
+        changed.predict_one(example)
+        example["0"] = 2.0
+        changed.learn_one(example, label)
+        kept.learn_one(dict(example), label)
+
+    probe = {"0": 1.0, "1": 0.5, "2": -1.0, "3": 1.0}
+    assert changed.predict_one(probe) == kept.predict_one(probe)

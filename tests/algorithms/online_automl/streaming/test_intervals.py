@@ -1,0 +1,103 @@
+"""Intervals from the regressor: one, many, saved, and refused."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+
+
+def noisy(n, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3)).astype(np.float32)
+    return x, (x[:, 0] + rng.normal(size=n)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def model():
+    found = OnlineAutoMLRegressor(b=4)
+    found.learn_many(*noisy(3000))
+    return found
+
+
+def named(row):
+    return {str(i): float(value) for i, value in enumerate(row)}
+
+
+def test_intervals_hold_as_many_labels_as_their_level_says(model):
+    x, y = noisy(4000, seed=1)
+    for level in (0.5, 0.8, 0.9, 0.95, 0.99):
+        low, high = model.predict_interval_many(x, level=level).T
+
+        assert np.mean((low <= y) & (y <= high)) == pytest.approx(level, abs=0.1)
+
+
+def test_one_is_many_and_nothing_is_learned(model):
+    x, _ = noisy(5, seed=2)
+    many = model.predict_interval_many(x)
+
+    assert [model.predict_interval_one(named(row)) for row in x] == list(map(tuple, many))
+    middles = many.mean(axis=1)
+    assert middles == pytest.approx(model.predict_many(x))
+    assert model.examples == 3000
+    frame = pd.DataFrame(x, columns=["0", "1", "2"], index=range(5, 10))
+    assert model.predict_interval_many(frame).equals(
+        pd.DataFrame(many, columns=["low", "high"], index=range(5, 10))
+    )
+
+
+def test_none_are_made_up_before_there_is_evidence():
+    model = OnlineAutoMLRegressor()
+
+    assert model.predict_interval_one({"a": 1.0}, level=0.5) == (-math.inf, math.inf)
+    for t in range(8):
+        model.learn_one({"a": float(t)}, float(t * t))
+    assert model.predict_interval_one({"a": 1.0}) == (-math.inf, math.inf)
+    assert (
+        OnlineAutoMLRegressor().predict_interval_many(np.zeros((2, 1))).tolist()
+        == [[-math.inf, math.inf]] * 2
+    )
+
+
+def test_the_user_names_levels(model):
+    own = OnlineAutoMLRegressor(b=4, levels=(0.7,))
+    own.learn_many(*noisy(1000))
+
+    assert own.predict_interval_one({"0": 1.0}, level=0.7)[0] > -math.inf
+    assert own.predict_interval_one({"0": 1.0})[0] > -math.inf
+    with pytest.raises(UsageError, match=r"level 0.8 is not one of 0.7, 0.9, .* levels=\(0.8,\)"):
+        own.predict_interval_one({"0": 1.0}, level=0.8)
+    with pytest.raises(UsageError, match="level 90 is not one of"):
+        OnlineAutoMLRegressor().predict_interval_one({"0": 1.0}, level=90)
+    with pytest.raises(UsageError, match=r"levels=0.9999 must be at most"):
+        OnlineAutoMLRegressor(levels=(0.9999,))
+
+
+def test_published_races_have_none():
+    with pytest.raises(UsageError, match="'chacha-literal' keeps no prediction intervals"):
+        OnlineAutoMLRegressor(algorithm="chacha-literal").predict_interval_one({"a": 1.0})
+
+
+def test_they_are_saved(model, tmp_path):
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLRegressor.load(tmp_path / "model")
+    x, y = noisy(300, seed=3)
+    for one in (model, double):
+        one.learn_many(x, y)
+
+    assert np.array_equal(model.predict_interval_many(x), double.predict_interval_many(x))
+
+
+def test_labels_that_float32_does_not_have_are_held():
+    model = OnlineAutoMLRegressor(b=2)
+    held = []
+    for t in range(900):
+        label = 0.4 if t % 50 == 0 else 0.3
+        low, high = model.predict_interval_one({"a": float(t % 7)})
+        held.append(low <= label <= high)
+        model.learn_one({"a": float(t % 7)}, label)
+
+    assert np.mean(held[400:]) > 0.9

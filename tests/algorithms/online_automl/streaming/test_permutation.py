@@ -1,0 +1,111 @@
+"""Importances of columns: of what users named, deterministic, and nothing is learned by them."""
+
+import pickle
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+
+KINDS = pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+
+
+def mixed(n=300):
+    """Return rows of numbers with gaps, words, dates, a namespace and a constant; and labels."""
+    random, begin, found = np.random.default_rng(0), datetime(2024, 1, 1), []
+    for t in range(n):
+        word, a = str(random.choice(["u", "v", "w"])), float(random.normal())
+        x = {"word": word, "day": begin + timedelta(hours=7 * t), "same": 3.0,
+             "gap": None if t % 5 == 1 else float(random.normal()),
+             "shop": {"price": a}}  # fmt: skip
+        found.append((x, 3.0 * a + 2.0 * (word == "u") + 0.01 * float(random.normal())))
+    return found
+
+
+@KINDS
+def test_they_are_of_the_columns_that_users_named_and_ask_without_learning(kind, tmp_path):
+    asked, other = kind(b=5), kind(b=5)
+    for t, (x, y) in enumerate(mixed()):
+        label = y if kind is OnlineAutoMLRegressor else ("low", "high")[y > 0]
+        for model in (asked, other):
+            model.predict_one(x)
+            model.learn_one(x, label)
+        if t in (0, 1, 100, 101):
+            assert {*asked.feature_importances_} == {"word", "day", "same", "gap", "shop: price"}
+            _ = asked.members
+            assert asked.dump() == other.dump()
+    found = asked.feature_importances_
+    assert list(found.values()) == sorted(found.values(), reverse=True)
+    assert [*found][:2] == ["shop: price", "word"]
+    assert found["same"] == 0.0
+    assert max(map(abs, (found["gap"], found["day"]))) < 0.2 * found["word"]
+    asked.save(tmp_path / "model")
+    again = kind.load(tmp_path / "model"), pickle.loads(pickle.dumps(asked)), other
+    assert all(each.feature_importances_ == found for each in again)
+    assert all(each.members == asked.members for each in again)
+
+
+@KINDS
+def test_one_example_one_column_and_none(kind):
+    model = kind(b=2)
+    with pytest.raises(UsageError, match="learn one first"):
+        _ = model.feature_importances_
+    assert model.members == []
+    model.learn_one({}, 1.0)
+    assert model.feature_importances_ == {}
+    model.learn_one({"a": 2.0}, 0.0)
+    assert [*model.feature_importances_] == ["a"]
+
+
+def test_a_new_column_an_importance_and_a_block_count():
+    random = np.random.default_rng(1)
+    x = random.normal(size=(600, 2)).astype(np.float32)
+    y = np.where(np.arange(600) % 2, 5.0 * x[:, 0], 5.0 * x[:, 1])
+    weights = np.arange(600) % 2 * 1.0
+    some, all_of_them = OnlineAutoMLRegressor(b=5), OnlineAutoMLRegressor(b=5)
+    some.learn_many(x[1::2], y[1::2])
+    all_of_them.learn_many(x, y, weights)
+    assert some.feature_importances_ == all_of_them.feature_importances_
+    assert [*some.feature_importances_] == ["0", "1"]
+    for t in range(300):
+        some.learn_one({"0": float(x[t, 0]), "1": 0.0, "new": float(x[t, 1])}, 9.0 * x[t, 1])
+    assert next(iter(some.feature_importances_)) == "new"
+
+
+@pytest.mark.parametrize("algorithm", ["online-automl", "chacha-literal"])
+def test_of_many_columns_fewer_examples_are_permuted(algorithm):
+    random = np.random.default_rng(2)
+    x = random.normal(size=(200, 100)).astype(np.float32)
+    model = OnlineAutoMLRegressor(algorithm=algorithm, b=2)
+    model.learn_many(x, x[:, 7])
+    assert next(iter(model.feature_importances_)) == "7"
+
+
+def test_classes_are_found_by_what_divides_them():
+    random = np.random.default_rng(3)
+    x = random.normal(size=(500, 3)).astype(np.float32)
+    model = OnlineAutoMLClassifier(b=4)
+    model.learn_many(x, np.digitize(x[:, 1], [-0.5, 0.5]))
+    assert next(iter(model.feature_importances_)) == "1"
+    assert model.feature_importances_["1"] > 0.5
+
+
+@pytest.mark.parametrize("kind", [StreamRegressor, StreamClassifier])
+def test_scikit_has_them_in_the_order_of_its_columns(kind):
+    import pandas as pd
+    from sklearn.exceptions import NotFittedError
+
+    random = np.random.default_rng(4)
+    frame = pd.DataFrame(random.normal(size=(300, 12)), columns=[f"c{9 - i}" for i in range(12)])
+    with pytest.raises(NotFittedError):
+        _ = kind().feature_importances_
+    for X in (frame, frame.to_numpy()):
+        model = kind(settings={"b": 4}).fit(X, (frame["c4"] > 0).astype(float))
+        assert model.feature_importances_.shape == (12,)
+        assert model.feature_importances_.argmax() == 5

@@ -1,0 +1,217 @@
+"""The models as River's estimators: its own checks, and its tools around them."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import types
+
+import numpy as np
+import pandas as pd
+import pytest
+from river import base, checks, datasets, ensemble, evaluate, metrics, model_selection, utils
+from river.preprocessing import StandardScaler
+
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+
+FEW = {"algorithm": "chacha", "b": 2}
+
+
+def mae(model, rows=300, **options):
+    return evaluate.progressive_val_score(
+        datasets.TrumpApproval().take(rows), model, metrics.MAE(), **options
+    ).get()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_rivers_own_checks_pass_whole(kind):
+    assert kind()._unit_test_skips() == set()
+    checks.check_estimator(kind())
+
+
+@pytest.mark.parametrize("algorithm", ["online-automl", "chacha"])
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_the_measured_memory_is_of_the_model_alone(kind, algorithm):
+    model = kind(algorithm=algorithm)
+    for i in range(100):
+        model.learn_one({"a": i % 7, "b": None if i % 5 == 0 else i % 3}, i % 2)
+        model.predict_one({"a": i % 7, "b": i % 3})
+
+    reached = {type(value).__module__ for value in reachable(model)}
+    assert not {name for name in reached if name.split(".")[0] in ("numba", "llvmlite", "pandas")}
+    assert model._raw_memory_usage < 3_200_000
+
+
+def reachable(start):
+    """Yield what `start` refers to, as far as River's measure of memory follows it."""
+    seen, waiting = set(), [start]
+    while waiting:
+        value = waiting.pop()
+        if id(value) in seen or isinstance(value, type | types.ModuleType | types.FunctionType):
+            continue
+        seen.add(id(value))
+        yield value
+        waiting += gc.get_referents(value)
+
+
+def test_river_takes_the_models_for_its_own():
+    assert isinstance(OnlineAutoMLRegressor(), base.MiniBatchRegressor)
+    assert isinstance(OnlineAutoMLClassifier(), base.MiniBatchClassifier)
+    assert not isinstance(OnlineAutoMLClassifier(), base.Regressor)
+    accuracy = evaluate.progressive_val_score(
+        datasets.Bananas().take(200), OnlineAutoMLClassifier(**FEW), metrics.Accuracy()
+    )
+
+    assert mae(OnlineAutoMLRegressor()) < 1
+    assert accuracy.get() > 0.4
+
+
+def test_a_clone_has_the_settings_and_nothing_else():
+    class Counting:
+        def __init__(self):
+            self.calls = 0
+
+        def __call__(self, champion, namespaces, random):
+            self.calls += 1
+            return []
+
+    model = OnlineAutoMLRegressor({"n": ["ordinal_date"]}, Counting(), 3, **FEW)
+    mae(model, 50)
+    double = model.clone({"b": 4})
+
+    assert (double.examples, double.oracle.calls) == (0, 0)
+    assert (double.namespaces, double.seed, double.settings) == (
+        {"n": ["ordinal_date"]},
+        3,
+        {"b": 4},
+    )
+    assert model.settings == {"b": 2}
+
+
+def test_a_loaded_model_is_cloned_with_its_namespaces(tmp_path):
+    model = OnlineAutoMLRegressor({"poll": ["gallup", "ipsos"]}, **FEW)
+    mae(model, 20)
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLRegressor.load(tmp_path / "model").clone()
+
+    assert double.namespaces == {"poll": ["gallup", "ipsos"]}
+    assert mae(double, 20) == mae(model.clone(), 20)
+
+
+def test_pipelines_and_bags_hold_the_models():
+    bag = ensemble.BaggingRegressor(
+        StandardScaler() | OnlineAutoMLRegressor(**FEW), n_models=3, seed=1
+    )
+
+    assert mae(StandardScaler() | OnlineAutoMLRegressor()) < 1
+    assert mae(bag, 100) < 40
+    assert [model["OnlineAutoMLRegressor"].examples > 50 for model in bag] == [True] * 3
+
+
+def test_the_best_of_several_settings_is_selected():
+    models = utils.expand_param_grid(OnlineAutoMLRegressor(**FEW), {"b": [1, 3]})
+    selected = model_selection.GreedyRegressor(models, metrics.MAE())
+    mae(selected, 100)
+
+    assert [model.settings["b"] for model in selected.models] == [1, 3]
+    assert all(model.examples == 100 for model in selected.models)
+
+
+def test_labels_may_be_delayed():
+    assert mae(OnlineAutoMLRegressor(), delay=10) < 5
+
+
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(kind):
+    random = np.random.default_rng(0)
+    batches, singles = kind(**FEW), kind(**FEW)
+    for names in (["a", "b"], ["b", "c", "d"], ["d"], ["d", "a", "c", "b"]):
+        frame = pd.DataFrame(random.normal(size=(20, len(names))), columns=names)
+        labels = pd.Series(random.normal(size=20))
+        labels = labels > 0 if kind is OnlineAutoMLClassifier else labels
+        batches.learn_many(frame, labels)
+        for x, y in zip(frame.to_dict("records"), labels.tolist(), strict=True):
+            singles.learn_one(x, y)
+    many = batches.predict_many(frame)
+
+    assert many.index.equals(frame.index)
+    assert many.tolist() == [singles.predict_one(x) for x in frame.to_dict("records")]
+    if kind is OnlineAutoMLClassifier:
+        shares = batches.predict_proba_many(frame)
+        assert shares.to_dict("records") == [
+            singles.predict_proba_one(x) for x in frame.to_dict("records")
+        ]
+
+
+CODE = """
+import os, sys
+import numpy
+from numba.core.registry import cpu_target  # what takes longest asks no one for River
+cpu_target.typing_context.refresh()
+cpu_target.target_context.refresh()
+for first in {firsts}:
+    if (fork := os.fork()) == 0:
+        exec(first)
+        from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+        model = OnlineAutoMLRegressor(algorithm="chacha", b=2)
+        for t in range({rows}):
+            model.learn_one({{"a": t % 3 - 1.0, "b": t % 5}}, t % 3)
+        predicted = model.predict_one({{"a": 1.0, "b": 2.0}})
+        print(predicted, hasattr(model, "clone"), "river" in sys.modules, flush=True)
+        os._exit(0)
+    os.waitpid(fork, 0)
+"""
+
+
+def reported_after(*firsts, rows=0):
+    """Return a model's prediction in new processes, whether it is River's, and River there."""
+    code = CODE.format(firsts=firsts, rows=rows)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return [line.split() for line in done.stdout.splitlines()]
+
+
+HIDE = """
+import importlib.metadata as m
+found = m.distribution
+def without_river(name):
+    if name == "river":
+        raise m.PackageNotFoundError(name)
+    return found(name)
+m.distribution = without_river
+"""
+
+
+def test_without_river_the_models_work_the_same():
+    with_river, without = reported_after("", HIDE, rows=50)
+
+    assert with_river[0] == without[0]
+    assert [with_river[1:], without[1:]] == [["True", "True"], ["False", "False"]]
+
+
+@pytest.mark.slow
+def test_a_module_of_ones_own_called_river_is_left_alone(tmp_path):
+    firsts, right = [], []
+    for name in ("river.py", "river/__init__.py", "river/base.py"):
+        own = tmp_path / str(len(firsts)) / name
+        own.parent.mkdir(parents=True)
+        own.write_text("raise SystemExit('run')")
+        before = f"sys.path.insert(0, {str(tmp_path / str(len(firsts)))!r})"
+        firsts += [before, HIDE + before]
+        is_river = str(name == "river/base.py")  # no package without __init__.py
+        right += [[is_river, is_river], ["False", "False"]]
+
+    assert [reported[1:] for reported in reported_after(*firsts)] == right
+
+
+def test_river_is_taken_from_a_source_tree_where_its_developers_installed_it(tmp_path):
+    about = tmp_path / "river-99.0.dist-info" / "METADATA"
+    about.parent.mkdir()
+    about.write_text("Metadata-Version: 2.1\nName: river\nVersion: 99.0\n")
+    (reported,) = reported_after(f"sys.path.insert(0, {str(tmp_path)!r})")
+
+    assert reported[1:] == ["True", "True"]

@@ -1,0 +1,366 @@
+"""A saved model continues exactly; any other content of a file is refused and never executed."""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+
+EVAL = {"algorithm": "chacha", "b": 3}
+UNFIT = "is not a model of the format leaseboard-model 3, or a damaged one: learn"
+
+
+def product(n=400, d=4):
+    rng = np.random.default_rng(0)
+    x = rng.choice([-1.0, 0.5, 1.0], (n, d)).astype(np.float32)
+    return x, (3 + x[:, 0] + 4 * x[:, 1] * x[:, 2] + 0.1 * rng.normal(size=n)).astype(np.float32)
+
+
+def trained(settings=EVAL, n=200, **more):
+    model = OnlineAutoMLRegressor(**settings, **more)
+    model.learn_many(*product(n))
+    return model
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({}, {"b": 1}, EVAL, {**EVAL, "engine": "vw"}, {"engine": "vw", "b": 3}),
+        {"algorithm": "chacha-literal", "tune": "interactions+learning-rate"},
+        {"algorithm": "chacha-flaml", "keep": "none", "keep_champion": False},
+    ],
+    ids=str,
+)
+def test_a_saved_model_goes_on_exactly(settings, tmp_path):
+    x, y = product(1200)
+    model = OnlineAutoMLRegressor(seed=3, **settings)
+    model.learn_many(x[:500], y[:500])
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLRegressor.load(tmp_path / "model")
+    double.save(tmp_path / "again")
+
+    assert (tmp_path / "model").read_bytes() == (tmp_path / "again").read_bytes()
+    assert np.array_equal(
+        model.predict_then_learn_many(x[500:], y[500:]),
+        double.predict_then_learn_many(x[500:], y[500:]),
+    )
+    assert repr(model.history) == repr(double.history)
+    assert model.live == double.live
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["again", "model"]
+
+
+@pytest.mark.parametrize("settings", [{}, {"algorithm": "chacha-literal"}], ids=str)
+def test_a_saved_model_grows_as_the_one_it_was_saved_from(settings, tmp_path):
+    x, y = product()
+    model = OnlineAutoMLRegressor({"pair": ["p", "q"]}, **settings)
+    for row, label in zip(x.tolist(), y.tolist(), strict=True):
+        model.learn_one({"p": row[0], "q": row[1], "other": {"r": row[2]}, "text": "red"}, label)
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLRegressor.load(tmp_path / "model")
+    for one in (model, double):
+        for row, label in zip(x.tolist(), y.tolist(), strict=True):
+            one.learn_one({"p": row[0], "new": row[3], "place": {"s": row[2]}}, label)
+
+    assert repr(model.history) == repr(double.history)
+    assert model.live == double.live
+
+
+def test_a_model_that_has_learned_nothing_is_saved(tmp_path):
+    OnlineAutoMLRegressor(seed=5, **EVAL).save(tmp_path / "model")
+    double = OnlineAutoMLRegressor.load(tmp_path / "model")
+
+    assert np.array_equal(trained(seed=5).predict_many(product()[0]), _after(double))
+
+
+def _after(model):
+    model.learn_many(*product(200))
+    return model.predict_many(product()[0])
+
+
+@pytest.mark.parametrize(
+    "classes", [("no", "yes"), (0, 1), (False, True), (3, 7), ((1, 2), None), (b"n", b"y")]
+)
+def test_classes_are_saved_unchanged(classes, tmp_path):
+    model = OnlineAutoMLClassifier(**EVAL)
+    known = [one for one in classes if one is not None]
+    for t in range(30):
+        model.learn_one({"a": t % 3 - 1.0}, known[t % len(known)])
+    model.save(tmp_path / "model")
+    double = OnlineAutoMLClassifier.load(tmp_path / "model")
+
+    assert [(type(one), one) for one in double.classes] == [(type(one), one) for one in known]
+    assert model.predict_proba_one({"a": 1.0}) == double.predict_proba_one({"a": 1.0})
+
+
+def test_a_class_that_is_not_a_plain_value_is_reported(tmp_path):
+    model = OnlineAutoMLClassifier(**EVAL)
+    with pytest.raises(UsageError, match="is not a class that can be saved: take a text"):
+        model.learn_one({"a": 1.0}, io.StringIO)
+    model.save(tmp_path / "model")
+
+    assert OnlineAutoMLClassifier.load(tmp_path / "model").examples == 0
+
+
+# An oracle of the user's own
+
+OWN = """
+from leaseboard.algorithms.online_automl.oracle import LearningRateOracle
+from leaseboard.algorithms.online.configuration import VWConfiguration
+
+class Bold:
+    def __init__(self):
+        self.asked, self.inner = 0, LearningRateOracle()
+
+    def __call__(self, champion, namespaces, random):
+        self.asked += 1
+        self.inner(champion, namespaces, random)
+        return [VWConfiguration(champion.interactions, 4.0 + self.asked)]
+"""
+
+LOAD = """
+import sys
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+model = OnlineAutoMLRegressor.load(sys.argv[1], oracle=sys.argv[2])
+oracle = model._race.oracle
+print(model.champion, oracle.asked, vars(oracle.inner))
+"""
+
+
+def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    tune = f"{tmp_path / 'mine.py'}:Bold"
+    model = OnlineAutoMLRegressor(tune=tune, algorithm="chacha-literal", b=2)
+    model.learn_many(*product(100))
+    model.save(tmp_path / "model")
+    loaded = subprocess.run(
+        [sys.executable, "-c", LOAD, tmp_path / "model", tune],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    oracle = model._race.oracle
+
+    assert loaded.stdout.strip() == f"{model.champion} {oracle.asked} {vars(oracle.inner)}"
+    assert oracle.asked > 0
+
+
+def test_code_of_an_oracle_runs_only_if_it_is_handed_over(tmp_path):
+    (tmp_path / "mine.py").write_text(OWN)
+    tune = f"{tmp_path / 'mine.py'}:Bold"
+    trained({"tune": tune, "algorithm": "chacha-literal", "b": 2}).save(tmp_path / "model")
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'touched')!r}, 'w')")
+    with pytest.raises(UsageError, match=r"needs your oracle .*mine.py:Bold, whose code"):
+        OnlineAutoMLRegressor.load(tmp_path / "model")
+
+    assert not (tmp_path / "touched").exists()
+
+
+def test_a_file_that_hides_its_oracle_runs_none(tmp_path):
+    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'touched')!r}, 'w')")
+    trained().save(tmp_path / "model")
+
+    def hide(value, arrays):
+        value["settings"]["tune"] = f"{tmp_path / 'mine.py'}:Bold"
+
+    forged(tmp_path / "model", hide)
+    with pytest.raises(UsageError, match=r"needs your oracle .*mine.py:Bold, whose code"):
+        OnlineAutoMLRegressor.load(tmp_path / "model")
+
+    assert not (tmp_path / "touched").exists()
+
+
+def test_an_oracle_that_keeps_more_than_plain_values_is_reported(tmp_path):
+    class Greedy:
+        def __init__(self):
+            self.files = [io.StringIO()]
+
+        def __call__(self, champion, namespaces, random):
+            return []
+
+    with pytest.raises(UsageError, match="is a StringIO, which is not saved: keep numbers"):
+        trained(oracle=Greedy()).save(tmp_path / "model")
+
+
+# Files that hold something else
+
+
+class Touch:
+    """Object of a hostile pickle."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def hostile_files(touched):
+    evil = pickle.dumps(Touch(touched))
+    array = io.BytesIO()
+    np.save(array, np.array([Touch(touched)], dtype=object), allow_pickle=True)
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("values.npy", array.getvalue())
+    return {
+        "pickle": evil,
+        "former": b"leaseboard-chacha-2\n" + pickle.dumps(None) + evil,
+        "array": array.getvalue(),
+        "archive": archive.getvalue(),
+    }
+
+
+@pytest.mark.parametrize("kind", ["pickle", "former", "array", "archive"])
+def test_a_pickle_is_refused_and_not_executed(kind, tmp_path):
+    touched = tmp_path / "touched"
+    path = tmp_path / "model"
+    path.write_bytes(hostile_files(touched)[kind])
+    with pytest.raises(UsageError, match=UNFIT) as caught:
+        OnlineAutoMLRegressor.load(path)
+
+    assert "\n" not in str(caught.value)
+    assert not touched.exists()
+    pickle.loads(pickle.dumps(Touch(touched))).close()
+    assert touched.exists(), "the pickle was harmless: the test shows nothing"
+
+
+@pytest.mark.parametrize("engine", ["kernel", "vw"])
+def test_a_file_that_was_cut_or_damaged_is_refused(engine, tmp_path):
+    path = tmp_path / "model"
+    trained({**EVAL, "engine": engine}).save(path)
+    content = path.read_bytes()
+    for length in range(0, len(content), len(content) // 23):
+        path.write_bytes(content[:length])
+        with pytest.raises(UsageError, match=UNFIT):
+            OnlineAutoMLRegressor.load(path)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        data = archive.getinfo("values.npy").header_offset + 300
+    path.write_bytes(content[:data] + bytes([content[data] ^ 1]) + content[data + 1 :])
+    with pytest.raises(UsageError, match=UNFIT):
+        OnlineAutoMLRegressor.load(path)
+
+
+def test_what_cannot_be_read_or_is_another_class_is_reported(tmp_path):
+    with pytest.raises(UsageError, match=r"missing' cannot be read .*: name the file of"):
+        OnlineAutoMLRegressor.load(tmp_path / "missing")
+    OnlineAutoMLRegressor().save(tmp_path / "regressor")
+    with pytest.raises(UsageError, match="holds OnlineAutoMLRegressor state: load it as such"):
+        OnlineAutoMLClassifier.load(tmp_path / "regressor")
+
+
+def forged(path, change):
+    """Rewrite a saved model after `change` of its values and arrays."""
+    with np.load(path) as stored:
+        arrays = {name: stored[name] for name in stored}
+    content = json.loads(arrays.pop("values").tobytes())
+    change(content["value"], arrays)
+    text = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+    with path.open("wb") as file:
+        np.savez(file, values=text, **arrays)
+
+
+def array_of(place, *names):
+    for name in names:
+        place = place[name]
+    return place["$array"]
+
+
+def nothing(value, arrays):
+    pass
+
+
+def short_table(value, arrays):
+    name = array_of(value["race"]["models"], 0, "table")
+    arrays[name] = arrays[name][:1]
+
+
+def other_type(value, arrays):
+    name = array_of(value["race"]["models"], 0, "sums")
+    arrays[name] = arrays[name].astype(np.float32)
+
+
+def champion_of_nothing(value, arrays):
+    value["race"]["race"]["champion"] = 10**6
+
+
+def holder_of_nothing(value, arrays):
+    arrays[array_of(value["race"]["race"], "holders")][1] = 10**6
+
+
+def word_beyond_the_generator(value, arrays):
+    value["race"]["random"]["state"]["pos"] = 10**6
+
+
+def feature_of_no_column(value, arrays):
+    value["features"]["columns"].pop()
+
+
+def setting_of_nothing(value, arrays):
+    value["settings"]["memory"] = "high"
+
+
+def model_written_to_a_file(value, arrays):
+    value["settings"] |= {"engine": "vw", "vw_options": "-f stolen"}
+
+
+def configuration_that_stands_twice(value, arrays):
+    configurations = value["race"]["configurations"]
+    configurations.append(configurations[0])
+
+
+def algorithm_of_a_file(value, arrays):
+    value["algorithm"] = "mine.py:Mine"
+
+
+FORGERIES = [
+    *(short_table, other_type, champion_of_nothing, holder_of_nothing),
+    *(word_beyond_the_generator, feature_of_no_column, setting_of_nothing),
+    *(model_written_to_a_file, configuration_that_stands_twice, algorithm_of_a_file),
+]
+
+
+@pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
+def test_a_state_that_no_race_has_is_refused(change, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    trained({"b": 3}).save(tmp_path / "model")
+    forged(tmp_path / "model", nothing)
+    OnlineAutoMLRegressor.load(tmp_path / "model")
+    forged(tmp_path / "model", change)
+    with pytest.raises(UsageError, match=UNFIT):
+        OnlineAutoMLRegressor.load(tmp_path / "model")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_a_vw_model_that_would_write_a_file_is_refused(tmp_path, monkeypatch):
+    """VW obeys the options that it finds in a model file, so they must be ours."""
+    monkeypatch.chdir(tmp_path)
+    trained({"b": 2, "engine": "vw"}).save(tmp_path / "model")
+
+    def add_option(value, arrays):
+        name = value["race"]["models"][0]["model"]["$bytes"]
+        content = arrays[name].tobytes()
+        at = content.index(b"m", content.index(b"9.")) + 1 + 8 + 4 + 12
+        size = int.from_bytes(content[at : at + 4], "little")
+        options = b" --final_regressor stolen\0"
+        content = (
+            content[:at] + len(options).to_bytes(4, "little") + options + content[at + 4 + size :]
+        )
+        arrays[name] = np.frombuffer(content, dtype=np.uint8)
+
+    forged(tmp_path / "model", add_option)
+    with pytest.raises(UsageError, match=UNFIT):
+        OnlineAutoMLRegressor.load(tmp_path / "model")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]

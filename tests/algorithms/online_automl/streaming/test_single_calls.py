@@ -1,0 +1,205 @@
+"""The quick way of single calls changes nothing: not a prediction, not an event, not the state."""
+
+import datetime as dt
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+    learn_streams,
+)
+from leaseboard.algorithms.tables.features import FeatureMap
+
+SLOW = pytest.mark.slow
+KINDS = {"chacha": {"b": 5}, "online-automl": {"b": 6}}
+NAMES = [f"x{k}" for k in range(5)]
+
+
+def changed_in_place(x, _):
+    x["x0"] += 1.0
+    return x
+
+
+OTHERS = {
+    "the same dict, changed": changed_in_place,
+    "another order": lambda x, _: dict(reversed(x.items())),
+    "a new key": lambda x, _: x | {"new": 1.5},
+    "a missing key": lambda x, _: {name: x[name] for name in NAMES[1:]},
+    "NaN": lambda x, _: x | {"x1": math.nan},
+    "None": lambda x, _: x | {"x1": None},
+    "an integer": lambda x, t: x | {"x1": t % 3},
+    "a boolean": lambda x, t: x | {"x1": t % 2 == 0},
+    "a numpy scalar": lambda x, t: x | {"x1": np.float32(x["x1"]), "x2": np.int8(t % 5)},
+    "a string": lambda x, t: x | {"x1": "red" if t % 2 else "2.0"},
+    "a date": lambda x, t: x | {"x1": dt.date(2024, 2, 1 + t % 20)},
+    "a duration": lambda x, t: x | {"x1": np.timedelta64(t, "s")},
+    "a namespace": lambda x, _: x | {"x1": {"y": 1.0}},
+}
+REFUSED = {
+    "infinite": (math.inf, ValueError),
+    "too large": (1e39, ValueError),
+    "a list": ([1.0], TypeError),
+    "a complex number": (1 + 2j, TypeError),
+}
+
+
+def examples(n=160):
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(n, len(NAMES))).tolist()
+    return [(dict(zip(NAMES, row, strict=True)), row[0] * row[1] + row[2]) for row in rows]
+
+
+def run(algorithm, change):
+    """Return predictions, and the final state; every seventh example is `change`d."""
+    model, reported = OnlineAutoMLRegressor(algorithm=algorithm, **KINDS[algorithm]), []
+    for t, (given, y) in enumerate(examples()):
+        reported.append(model.predict_one(given))
+        x = change(given, t) if t % 7 == 5 else given
+        reported.append(model.predict_one(x))
+        model.learn_one(x, y)
+    return reported, repr(model.history), repr(model.state())
+
+
+@pytest.mark.parametrize("algorithm", ["chacha", pytest.param("online-automl", marks=SLOW)])
+@pytest.mark.parametrize("what", OTHERS)
+def test_all_is_as_if_every_example_were_looked_at_closely(monkeypatch, algorithm, what):
+    with np.printoptions(threshold=10**6, precision=17):
+        quick = run(algorithm, OTHERS[what])
+        monkeypatch.setattr(FeatureMap, "read_quickly", lambda *_: False)
+
+        assert run(algorithm, OTHERS[what]) == quick
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_changes_nothing(algorithm, what):
+    value, error = REFUSED[what]
+    untouched, model = (
+        OnlineAutoMLRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "ab"
+    )
+    for x, y in examples(40):
+        for one in (untouched, model):
+            one.predict_one(x)
+            one.learn_one(x, y)
+        for call in (model.predict_one, lambda wrong: model.learn_one(wrong, 1.0)):
+            with pytest.raises(error, match="feature 'x1' is"):
+                call(x | {"x1": value})
+        assert model.predict_one(x) == untouched.predict_one(x)
+    assert repr(model.state()) == repr(untouched.state())
+
+
+REFUSED_CALLS = {
+    "a list": ([1.0] * len(NAMES), 1.0, 1.0, TypeError, "mapping of features, not list"),
+    "an array": (np.ones(len(NAMES)), 1.0, 1.0, TypeError, "mapping of features, not ndarray"),
+    "a text for an example": ("x0", 1.0, 1.0, TypeError, "mapping of features, not str"),
+    "a label that is a text": (None, "1.0", 1.0, TypeError, "label '1.0' is a str"),
+    "a missing label": (None, None, 1.0, TypeError, "label None is a NoneType"),
+    "a boolean label": (None, True, 1.0, TypeError, "label True is a bool"),
+    "a label that is NaN": (None, math.nan, 1.0, ValueError, "label nan must be finite"),
+    "a label too large": (None, 1e39, 1.0, ValueError, r"label 1e\+39 must be finite"),
+    "a negative importance": (None, 1.0, -1.0, ValueError, "importance -1.0 must be"),
+    "an importance that is NaN": (None, 1.0, math.nan, ValueError, "importance nan must be"),
+    "an importance that is a text": (None, 1.0, "2", ValueError, "importance '2' must be"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED_CALLS)
+def test_a_call_that_is_refused_changes_nothing(what):
+    """Also right after the same example was predicted, which `learn_one` does not read again."""
+    wrong, label, importance, error, message = REFUSED_CALLS[what]
+    untouched, model = (OnlineAutoMLRegressor(algorithm="chacha", b=5) for _ in "ab")
+    for x, y in examples(10):
+        for one in (untouched, model):
+            one.predict_one(x)
+            one.learn_one(x, y)
+        model.predict_one(x)
+        with pytest.raises(error, match=message):
+            model.learn_one(x if wrong is None else wrong, label, importance)
+        if wrong is not None:
+            with pytest.raises(error, match=message):
+                model.predict_one(wrong)
+    with np.printoptions(threshold=10**6, precision=17):
+        assert repr(model.state()) == repr(untouched.state())
+
+
+@pytest.mark.parametrize("algorithm", KINDS)
+def test_one_at_a_time_is_a_block(algorithm):
+    given = examples()
+    X, y = np.array([[*x.values()] for x, _ in given], np.float32), [label for _, label in given]
+    block, single, named = (
+        OnlineAutoMLRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "abc"
+    )
+    reported = block.predict_then_learn_many(X, y).tolist()
+
+    alone = []
+    for row, label in zip(X, y, strict=True):
+        x = dict(zip(map(str, range(X.shape[1])), row.tolist(), strict=True))
+        alone.append((named.predict_one(x), float(single.predict_many(row[None])[0])))
+        named.learn_one(x, label)
+        single.learn_many(row[None], [label])
+
+    assert alone == [(prediction, prediction) for prediction in reported]
+    with np.printoptions(threshold=10**6, precision=17):
+        assert repr(single.state()) == repr(block.state()) == repr(named.state())
+
+
+def stream(kind, classes, d):
+    """Return rows and labels, numbers or so many classes that come one after the other."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, d)).astype(np.float32)
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X))
+    if kind is OnlineAutoMLRegressor:
+        return X, y
+    return X, np.minimum(np.digitize(y, np.linspace(-0.5, 0.5, classes - 1)), np.arange(400) // 9)
+
+
+@pytest.mark.parametrize(
+    "looks", [pytest.param(0.0, marks=SLOW), 0.7, pytest.param(1.0, marks=SLOW)]
+)
+@pytest.mark.parametrize(
+    ("kind", "classes", "d"),
+    [
+        (OnlineAutoMLRegressor, 0, 5),
+        (OnlineAutoMLRegressor, 0, 70),  # of which features are selected
+        (OnlineAutoMLClassifier, 2, 5),
+        pytest.param(OnlineAutoMLClassifier, 3, 5, marks=SLOW),
+    ],
+)
+def test_one_call_at_a_time_blocks_and_many_streams_learn_the_same(kind, classes, d, looks):
+    X, y = stream(kind, classes, d)
+    one, blocks, streamed = (kind(b=8) for _ in range(3))
+    said = np.full(len(y), np.nan)
+    for t, (row, label) in enumerate(zip(X.tolist(), y.tolist(), strict=True)):
+        x = dict(enumerate(row))
+        if (t * 0.618) % 1 < looks:
+            said[t] = one.predict_one(x) if kind is OnlineAutoMLRegressor else np.nan
+        if t % 50 == 7:  # which must leave no trace in what is learned next
+            one.predict_one(dict.fromkeys(x, 1.0))
+        one.learn_one(x, label)
+    for part in np.array_split(np.arange(len(y)), [1, 30, 31, 200, 333]):
+        blocks.learn_many(X[part], y[part].tolist())
+    predictions = learn_streams([streamed], [(X, y.tolist())])[0]
+    with np.printoptions(threshold=10**6, precision=17):
+        states = [repr((model.state(), model.history)) for model in (one, blocks, streamed)]
+    assert states[0] == states[1] == states[2]
+    if kind is OnlineAutoMLRegressor:
+        seen = ~np.isnan(said)
+        assert said[seen].astype(np.float32).tolist() == predictions[seen].tolist()
+
+
+@pytest.mark.parametrize(
+    "value", [2 + 0j, np.array(2.0), np.array([2.0]), 3.4028234663852886e38 * (1 + 1e-9)], ids=repr
+)
+def test_a_block_refuses_what_equals_an_example_that_it_takes(value):
+    model, good = OnlineAutoMLRegressor(), {"a": 1.0, "b": 2.0}
+    model.learn_many(pd.DataFrame([good] * 3), [1.0, 2.0, 3.0])
+    for block in ([good, good | {"b": value}], [good | {"b": value}]):
+        with pytest.raises((TypeError, ValueError)):
+            model.learn_many(pd.DataFrame(block, dtype=object), [1.0] * len(block))
+
+    assert model.examples == 3
+    assert model.predict_one(good) == model.predict_one(dict(good))

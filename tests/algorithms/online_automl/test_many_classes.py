@@ -1,0 +1,120 @@
+"""ChaCha over an environment's stream of classes: as the classifier, and reported as one run."""
+
+import hashlib
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.events import (
+    ChampionChanged,
+    ClassChampionChanged,
+    ConfigurationAdmitted,
+    ConfigurationScored,
+    LeaseGranted,
+    of,
+)
+from leaseboard.algorithms.online_automl.one_vs_rest import FIRST
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLClassifier
+from leaseboard.algorithms.testing import Tiny, tiny_environment
+from leaseboard.tasks.fetch.loading import load
+from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
+
+GOLDEN = "8ee66977b35390b7605c3d72aa67a3f2920039f5918267d4ffb617ce6ae45a2a"
+"""Of what was decided on the tiny stream, and of its predictions."""
+
+
+def run(environment, **settings):
+    algorithm = registry.build("online-automl", settings)
+    log = list(play("online-automl", algorithm, environment, 0))
+    return log, environment
+
+
+def tiny():
+    return tiny_environment("stream", Tiny(classes=3))
+
+
+def test_the_error_is_that_of_the_classifier_which_predicts_then_learns():
+    stream = as_stream(load("synthetic:waveform?rows=700&seed=0"), StreamOptions(max_rows=700))
+    _, environment = run(StreamEnvironment(stream, budget=600), b=6)
+    spaces = {s.name: list(stream.names[s.start : s.stop]) for s in stream.namespaces}
+    model, said = OnlineAutoMLClassifier(spaces, b=6), []
+    for row, number in zip(stream.features[:600].tolist(), stream.labels.tolist(), strict=False):
+        x = dict(zip(stream.names, row, strict=True))
+        said.append(model.predict_one(x))
+        model.learn_one(x, stream.classes[int(number)])
+    names = [
+        None if number < 0 else stream.classes[int(number)] for number in environment.predictions
+    ]
+
+    # On the first example of a class the environment counts no prediction.
+    assert all(one == other for one, other in zip(names, said, strict=True) if one is not None)
+    truth = [stream.classes[int(number)] for number in stream.labels[:600]]
+    assert environment.score().value == np.mean(
+        [one != y for one, y in zip(said, truth, strict=True)]
+    )
+    assert environment.score().value < 0.3
+
+
+def test_all_races_are_reported_as_one_run():
+    log, environment = run(tiny(), b=4)
+    auditor = Auditor()
+    for event in log:
+        auditor(event)
+    admitted, champions = of(log, ConfigurationAdmitted), of(log, ClassChampionChanged)
+    first_late = int(np.argmax(environment.stream.labels == 2))
+    late = [e for e in admitted if e.parameters.get("class") == environment.stream.classes[2]]
+
+    assert auditor.close().score == environment.score().value
+    assert auditor.started.capacity == 2 * 4
+    assert {e.label for e in champions if e.previous is None} == {*environment.stream.classes[1:]}
+    assert late[0].at == first_late + 1
+    assert {e.slot for e in of(log, LeaseGranted)} <= {*range(8)}
+    assert not any(e.at <= first_late for e in log if getattr(e, "configuration", 0) in
+                   {e.configuration for e in late})  # fmt: skip
+
+
+def test_the_champion_is_the_whole_with_one_of_each_class():
+    log, environment = run(tiny(), b=4)
+    (champion,) = of(log, ChampionChanged)
+    (scored,) = of(log, ConfigurationScored)
+    whole = of(log, ConfigurationAdmitted)[-1]
+    first, *others = environment.stream.classes
+
+    assert champion.configuration == scored.configuration == whole.configuration
+    assert scored.value == environment.score().value
+    assert [*whole.parameters] == [first, *others]
+    assert whole.parameters[first] == FIRST
+    last = {e.label: e.configuration for e in of(log, ClassChampionChanged)}
+    known = {e.configuration: dict(e.parameters) for e in of(log, ConfigurationAdmitted)}
+    for label in others:
+        assert {"class": label, **whole.parameters[label]} == known[last[label]]
+
+
+@pytest.mark.parametrize("labels", [[0] * 80, [0] * 40 + [1] * 40])
+def test_fewer_classes_may_come_than_there_are(labels):
+    environment = tiny()
+    stream = environment.stream
+    few = type(stream)(
+        stream.features[:80], np.float32(labels), stream.namespaces, stream.names,
+        "classification", classes=tuple("AB"[: len({*labels})]),
+    )  # fmt: skip
+    _, environment = run(StreamEnvironment(few), b=3)
+
+    assert environment.score().value < 0.2
+    assert environment.at == 80
+
+
+def test_the_decisions_on_a_stream_of_classes_stay_the_same():
+    log, environment = run(tiny())
+    reported = [
+        (e.at, type(e).__name__, getattr(e, "configuration", None), getattr(e, "slot", None),
+         getattr(e, "previous", None), getattr(e, "source", None), getattr(e, "parent", None))
+        for e in log
+    ]  # fmt: skip
+    text = repr((reported, environment.predictions.tolist()))
+
+    assert hashlib.sha256(text.encode()).hexdigest() == GOLDEN

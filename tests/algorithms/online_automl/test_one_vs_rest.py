@@ -1,0 +1,251 @@
+"""Many classes: against simple predictions, in any blocks, with classes that come late."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms.chacha import one_vs_rest
+from leaseboard.algorithms.events import (
+    ConfigurationAdmitted,
+)
+from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
+from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, REMEMBERED, OneVsRest
+from leaseboard.algorithms.online_automl.race_file import racing_of
+from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
+from leaseboard.algorithms.reference.ridge import OnlineRidge
+
+D = 3
+SCHEMA = Schema(("a", "b", "c"), ((0,), (1,), (2,)), ("x", "y", "z"))
+
+
+def fresh(algorithm="online-automl", **settings):
+    racing = racing_of(algorithm, {"b": 4} | settings)
+    races = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), SCHEMA)
+    return races, list(races.open())
+
+
+def sample(n, k=4, seed=0):
+    """Return classes by the largest of linear scores, renamed in the order in which they come."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, D)).astype(np.float32)
+    scores = x @ rng.normal(size=(D, k)) + 0.3 * rng.gumbel(size=(n, k))
+    return x, in_order(scores.argmax(axis=1))
+
+
+def in_order(classes):
+    names = {}
+    return np.array([names.setdefault(one, len(names)) for one in classes.tolist()])
+
+
+def learned(races, x, classes):
+    return races.learn(x, classes, np.ones(len(classes), np.float32))
+
+
+def log_losses(probabilities, classes):
+    """Return log losses of all examples except those of a class that had not come before."""
+    given = probabilities[np.arange(len(classes)), classes]
+    return -np.log(given[given > 0])
+
+
+@pytest.mark.parametrize("k", [4, 10])
+def test_blocks_of_any_size_give_the_same(k):
+    x, classes = sample(BLOCK + 100, k)
+    weights = np.where(np.arange(len(x)) % 5 == 4, np.float32(0.5), np.float32(1))
+    whole, parts, single = fresh()[0], fresh()[0], fresh()[0]
+    expected = whole.learn(x, classes, weights)
+    pieces = np.array_split(np.arange(len(x)), 7)
+    found = [parts.learn(x[c], classes[c], weights[c]) for c in pieces]
+    example = np.empty(x.shape[1], np.float32)
+    predict, learn = single.single_calls(example)
+    for row, number, weight in zip(x, classes.tolist(), weights.tolist(), strict=True):
+        example[:] = row
+        before = predict()
+        n = len(before)
+        assert before.tolist() == expected[single.at, :n].tolist()
+        assert not expected[single.at, n:].any()
+        if single.at == BLOCK // 2:
+            repr(single.state())  # for which models leave their lanes
+        learn(number, weight)
+
+    assert np.array_equal(
+        expected, np.concatenate([np.pad(f, ((0, 0), (0, k - f.shape[1]))) for f in found])
+    )
+    reported = list(whole.decide())
+    for other in (parts, single):
+        assert other.predict(x[0]).tolist() == whole.predict(x[0]).tolist()
+        assert [*map(repr, other.decide())] == [*map(repr, reported)]
+
+
+@pytest.mark.parametrize("algorithm", ["online-automl", "chacha"])
+def test_frequencies_are_never_better_by_more_than_the_bound(algorithm):
+    """Thirty classes, a new one after 50 examples; from the third on."""
+    rng = np.random.default_rng(2)
+    known = np.repeat(np.arange(30), 50)
+    classes = in_order(rng.integers(0, known + 1))
+    x = rng.normal(size=(len(classes), D)).astype(np.float32)
+    races, _ = fresh(algorithm, b=2)
+    probabilities = learned(races, x, classes)
+    counts, own, frequency, worst = np.zeros(30), 0.0, 0.0, 0.0
+    for probability, number in zip(probabilities, classes.tolist(), strict=True):
+        n_classes = int((counts > 0).sum())
+        if counts[number] and n_classes > 2:
+            own -= np.log(probability[number])
+            share = (counts[number] + 0.5) / (counts.sum() + 0.5 * n_classes)
+            frequency -= np.log(share)
+            worst = max(worst, own - frequency)
+        counts[number] += 1
+
+    assert worst <= regret_bound(N_EXPERTS)
+
+
+def test_a_class_that_comes_late_is_rare_at_once():
+    x, classes = sample(1001, k=2)
+    classes[-1] = 2
+    races, _ = fresh()
+    learned(races, x, classes)
+
+    assert races.races[1].at == REMEMBERED + 1
+    assert races.predict(x[0])[2] < 0.2  # it was the last one
+    learned(races, x[:100], classes[:100])
+    assert np.mean([races.predict(row)[2] for row in x[:20]]) < 0.02
+
+
+def test_a_class_that_comes_late_is_learned():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(3000, D)).astype(np.float32)
+    classes = (x[:, 0] > 0).astype(int)
+    classes[1500:][x[1500:, 1] > 0.7] = 2
+    classes = in_order(classes)
+    races, _ = fresh()
+    probabilities = learned(races, x, classes)
+
+    assert not probabilities[:1500, 2].any()
+    assert (probabilities[2000:].argmax(axis=1) != classes[2000:]).mean() < 0.13
+
+
+def test_a_state_goes_on_exactly():
+    x, classes = sample(600)
+    whole, _ = fresh()
+    learned(whole, x[:300], classes[:300])
+    other, _ = fresh()
+    other = OneVsRest(other.new_race, SCHEMA)
+    other.fill(copy.deepcopy(whole.state()))
+
+    expected, found = (learned(one, x[300:], classes[300:]) for one in (whole, other))
+    assert expected.tolist() == found.tolist()
+    for one in (whole, other):
+        assert [race.ensemble.expansion.shares for race in one.races] == [1, 4, 5]
+    with pytest.raises(ValueError, match="races of 4 classes"):
+        OneVsRest(other.new_race, SCHEMA).fill(whole.state() | {"races": []})
+
+
+def test_more_features_reach_every_race():
+    x, classes = sample(300)
+    races, _ = fresh()
+    learned(races, x, classes)
+    wide = Schema(("a", "b", "c"), ((0,), (1,), (2, 3)), ("x", "y", "z", "u"))
+    before = races.predict(x[0]).tolist()
+
+    list(races.decide())
+    assert not list(races.grow(wide))
+    assert races.predict(np.append(x[0], np.float32(0))).tolist() == before
+    wider = Schema(("a", "b", "c", "d"), ((0,), (1,), (2, 3), (4,)), ("x", "y", "z", "u", "v"))
+    assert any(isinstance(event, ConfigurationAdmitted) for event in races.grow(wider))
+    assert {race.schema.n_features for race in races.races} == {5}
+    learned(races, np.pad(x, ((0, 0), (0, 2))), classes)
+
+
+def no_memory(schema):
+    raise MemoryError(schema)
+
+
+def test_what_a_race_cannot_begin_with_changes_nothing(monkeypatch):
+    x, classes = sample(200, k=2)
+    races, _ = fresh()
+    learned(races, x, classes)
+    before = copy.deepcopy(races.state())
+    monkeypatch.setattr(races, "new_race", no_memory)
+    with pytest.raises(MemoryError):
+        learned(races, x[:1], np.array([2]))
+
+    assert repr(races.state()) == repr(before)
+    assert races.n_classes == 2
+
+
+def test_a_class_that_is_not_a_next_one_or_one_too_many_is_refused(monkeypatch):
+    x, classes = sample(20, k=2)
+    races, _ = fresh()
+    learned(races, x, classes)
+    with pytest.raises(ValueError, match="class 3 after 2 others"):
+        learned(races, x[:1], np.array([3]))
+    monkeypatch.setattr(one_vs_rest, "MOST_CLASSES", 2)
+    with pytest.raises(ValueError, match="at most 2 are learned"):
+        learned(races, x[:1], np.array([2]))
+
+
+def test_examples_of_importance_0_teach_nothing():
+    x, classes = sample(300)
+    weights = np.ones(300, np.float32)
+    weights[50::3] = 0
+    some, all_of_them = fresh()[0], fresh()[0]
+    kept = weights > 0
+    expected = learned(some, x[kept], classes[kept])
+    found = all_of_them.learn(x, classes, weights)
+
+    assert np.array_equal(found[kept], expected)
+    assert repr(all_of_them.state()) == repr(some.state())
+    all_of_them.learn(x[:1], np.array([7]), np.zeros(1, np.float32))
+    assert all_of_them.n_classes == some.n_classes
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"at": -5},
+        {"at": 10**30},
+        {"arrived": [0, 7.9, 3]},
+        {"arrived": ["01"]},
+        {"last": {"labels": np.full(REMEMBERED, 9, np.float32)}},
+        {"mixture": {"bayes": np.zeros(1 + N_EXPERTS)}},
+        {"mixture": {"bayes": np.array([-2.0, *[1 / N_EXPERTS] * N_EXPERTS])}},
+        {"mixture": {"bayes": np.full(1 + N_EXPERTS, np.nan)}},
+        {"mixture": {"last": 9}},
+        {"mixture": {"counts": np.full((5, 4), -1.0)}},
+        {"mixture": {"pool": {"weights": np.ones(3), "curvature": -np.eye(3)}}},
+        {"mixture": {"regressions": []}},
+    ],
+    ids=repr,
+)
+def test_a_damaged_state_is_refused(damage):
+    x, classes = sample(200)
+    races, _ = fresh()
+    learned(races, x, classes)
+    state = copy.deepcopy(races.state())
+    inner = {name: state[name] | damage.get(name, {}) for name in ("mixture", "last")}
+    with pytest.raises((ValueError, TypeError)):
+        OneVsRest(races.new_race, SCHEMA).fill(state | damage | inner)
+
+
+@pytest.mark.parametrize(
+    ("classes", "features"),
+    [(3, 64), (3, 65), (3, 1024), (3, 1025), (15, 1024), (16, 992), (16, 993), (16, 994),
+     (20, 893), (20, 894), (100, 407), (100, 408)],
+)  # fmt: skip
+def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, features):
+    names = tuple(map(str, range(features)))
+    schema = Schema(("a",), (tuple(range(features)),), names)
+    racing = racing_of("online-automl", {"b": 1})
+    whole = OneVsRest(lambda schema: racing.race(schema, 0, "classification"), schema, classes)
+    expansion = whole.races[0].ensemble.expansion
+    ridge = OnlineRidge().predictor(features, "classification", classes).rest
+
+    on_all = len(expansion.known.ridge.weights) == 1 + features
+    assert on_all == hasattr(ridge, "triangle")
+    assert on_all == (features <= min(1024, math.isqrt(2**24 // (classes + 1))))
+    if not on_all:
+        assert expansion.known.memory.shape == ridge.expansion.known.memory.shape
+    assert (classes + 1) * expansion.known.ridge.triangle.nbytes <= 2**27 + 2**20
+    assert (classes + 1) * expansion.known.memory.nbytes <= 2**24 + 2**21

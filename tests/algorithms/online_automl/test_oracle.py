@@ -1,0 +1,108 @@
+"""ConfigOracle: interactions, learning rates, both, and a user's own."""
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.base import play
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.events import ConfigurationAdmitted
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online_automl.oracle import (
+    InteractionOracle,
+    JointOracle,
+    LearningRateOracle,
+    crossed,
+    make_oracle,
+)
+from leaseboard.algorithms.testing import tiny_environment
+
+LETTERS = tuple("abcdefghij")
+
+
+DEFAULT = VWConfiguration()
+
+
+def ask(oracle, champion=DEFAULT, namespaces=LETTERS, seed=0):
+    return oracle(champion, namespaces, np.random.RandomState(seed))
+
+
+def test_the_first_frontier_holds_every_pair_once():
+    proposals = ask(InteractionOracle())
+
+    assert len(proposals) == len(set(proposals)) == 45
+    assert all(len(p.interactions) == 1 and len(p.interactions[0]) == 2 for p in proposals)
+
+
+def test_a_champions_frontier_crosses_its_interactions_too():
+    champion = VWConfiguration((("a", "b"),))
+    proposals = ask(InteractionOracle(), champion)
+
+    # 45 pairs, one of them the champion's own, and ab with each of the eight others
+    assert len(proposals) == 53
+    assert champion in proposals
+    assert VWConfiguration((("a", "b"), ("a", "b", "c"))) in proposals
+
+
+def test_the_order_is_the_authors_and_follows_the_seed():
+    crosses = sorted(crossed(tuple((name,) for name in LETTERS), 10))
+    np.random.RandomState(2345).shuffle(crosses)
+
+    assert [p.interactions[0] for p in ask(InteractionOracle(), seed=2345)] == crosses
+
+
+def rates(oracle, rate):
+    return [one.learning_rate for one in ask(oracle, VWConfiguration(learning_rate=rate))]
+
+
+def test_the_step_shrinks_when_the_rate_did_not_win_and_stays_when_it_won():
+    oracle = LearningRateOracle()
+    first, again = rates(oracle, 0.1), rates(oracle, 0.1)
+    assert again[0] < first[0]
+    assert again[1] > first[1]
+
+    oracle = LearningRateOracle()
+    up, _ = rates(oracle, 0.01)
+    further, back = rates(oracle, up)
+    assert further / up == pytest.approx(up / 0.01)
+    assert back == pytest.approx(0.01)
+
+    oracle = LearningRateOracle(adaptive=False)  # as FLAML's
+    assert rates(oracle, 0.1) == rates(oracle, 0.1)
+
+
+def test_joint_candidates_change_one_or_both():
+    names = tuple("abc")
+    apart = ask(make_oracle("interactions+learning-rate", combined=False), namespaces=names)
+    joined = ask(JointOracle(), namespaces=names)
+
+    assert len(apart) == 3 + 2
+    assert len(joined) == 3 * 2 + 3 + 2
+    assert any(p.interactions and p.learning_rate != 0.5 for p in joined)
+    assert not any(p.interactions and p.learning_rate != 0.5 for p in apart)
+
+
+OWN = """
+from leaseboard.algorithms.online.configuration import VWConfiguration
+
+class Bold:
+    def __call__(self, champion, namespaces, random):
+        return [VWConfiguration(champion.interactions, 4.0)]
+"""
+
+
+@pytest.mark.parametrize("name", ["online-automl", "chacha-literal"])
+def test_a_users_oracle_is_named_on_the_command_line(tmp_path, name):
+    (tmp_path / "mine.py").write_text(OWN)
+    settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"}
+    events = list(play(name, registry.build(name, settings), tiny_environment("stream"), 0))
+    rates = [e.parameters["learning_rate"] for e in events if isinstance(e, ConfigurationAdmitted)]
+
+    assert rates == [0.5, 4.0]
+
+
+@pytest.mark.parametrize("reference", ["absent.py:Bold", "{}:Timid"])
+def test_an_oracle_that_is_not_there_is_named(tmp_path, reference):
+    (tmp_path / "mine.py").write_text(OWN)
+    with pytest.raises(UsageError, match="oracle"):
+        make_oracle(reference.format(tmp_path / "mine.py"))

@@ -1,0 +1,183 @@
+"""The streaming models in scikit-learn's form: its own checks, chunks, names and classes."""
+
+from __future__ import annotations
+
+import pickle
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import TimeSeriesSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+
+ORDERED = {
+    "check_sample_weight_equivalence_on_dense_data": "it shuffles the rows, whose order counts;"
+    " scikit-learn expects the same of its own SGDRegressor and SGDClassifier"
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # some checks warn on purpose
+@pytest.mark.parametrize("estimator", [StreamRegressor(), StreamClassifier()])
+def test_scikit_learns_checks(estimator):
+    reported = check_estimator(
+        estimator, on_skip=None, on_fail=None, expected_failed_checks=ORDERED
+    )
+    # The one of arrays of other kinds is opt-in, by what scipy reads at its import.
+    broken = {
+        each["check_name"]: each["exception"]
+        for each in reported
+        if each["status"] != "passed" and "array_api" not in each["check_name"]
+    }
+
+    assert len(reported) > 50
+    assert broken.keys() == ORDERED.keys()
+
+
+def stream(n=600, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)).astype(np.float32)
+    return pd.DataFrame(X, columns=["c", "a", "b"]), (2 * X[:, 0] + X[:, 1] * X[:, 2]) + 3
+
+
+def test_chunks_are_learned_as_the_whole_and_as_the_model_itself_learns():
+    X, y = stream()
+    whole, chunks, own = StreamRegressor(), StreamRegressor(), OnlineAutoMLRegressor()
+    whole.fit(X, y)
+    for start in range(0, len(X), 170):
+        chunks.partial_fit(X[start : start + 170], y[start : start + 170])
+    own.learn_many(X, y)
+
+    assert np.array_equal(whole.predict(X), chunks.predict(X))
+    assert np.array_equal(whole.predict(X), own.predict_many(X))
+    assert whole.model_.champion == own.champion
+    assert whole.score(X, y) > 0.5
+
+
+def test_fit_forgets_and_a_clone_has_the_parameters_alone():
+    X, y = stream(100)
+    model = StreamRegressor("chacha", settings={"b": 2}, random_state=5).fit(X, y)
+
+    assert model.fit(X, y).model_.examples == 100
+    assert not hasattr(clone(model), "model_")
+    assert clone(model).get_params() == model.get_params()
+    assert model.model_.settings == {"b": 2}
+    assert np.array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+
+
+def test_a_bad_setting_is_reported_when_it_is_used():
+    with pytest.raises(
+        UsageError, match="unknown setting of online-automl 'bb': did you mean 'b'"
+    ):
+        StreamRegressor(settings={"bb": 2}).fit(*stream(10))
+
+
+def test_a_model_that_joblib_maps_into_memory_goes_on(tmp_path):
+    X, y = stream(200)
+    model = StreamRegressor().fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+
+    assert np.array_equal(mapped.predict(X), model.predict(X))
+    assert np.array_equal(mapped.partial_fit(X, y).predict(X), model.partial_fit(X, y).predict(X))
+
+
+def test_scikit_learns_tools_take_them():
+    X, y = stream()
+    scaled = make_pipeline(StandardScaler(), StreamRegressor())
+
+    assert cross_val_score(scaled, X, y, cv=TimeSeriesSplit(3)).shape == (3,)
+
+
+def classes(n=300):
+    X, y = stream(n)
+    return X, np.where(y > 3, "up", "down")
+
+
+def test_classes_that_come_later_are_named_first():
+    X, y = classes()
+    model = StreamClassifier("chacha", settings={"b": 2})
+    model.partial_fit(X[:1], y[:1], classes=["up", "down"])
+    first = model.predict_proba(X[:2])
+    model.partial_fit(X[1:], y[1:])
+
+    assert model.classes_.tolist() == ["down", "up"]
+    assert first.tolist() == [[float(y[0] == "down"), float(y[0] == "up")]] * 2
+    assert model.score(X, y) > 0.8
+    assert model.predict_proba(X).sum(axis=1) == pytest.approx(1)
+    with pytest.raises(ValueError, match="y holds 'left', which is not among the classes"):
+        model.partial_fit(X[:1], ["left"])
+    assert model.model_.examples == 300
+
+
+def test_weights_of_nothing_are_refused():
+    X, y = stream(20)
+
+    with pytest.raises(ValueError, match="all sample weights are zero: weigh"):
+        StreamRegressor().fit(X, y, np.zeros(20))
+    weighed = StreamRegressor().fit(X, y, np.r_[np.ones(10), np.zeros(10)])
+    assert weighed.model_.examples == 10
+
+
+def test_classes_of_later_calls_are_those_of_the_first():
+    X, y = classes(20)
+    model = StreamClassifier("chacha").partial_fit(X, y, ["up", "down"])
+    model.partial_fit(X, y, ["down", "up"])
+
+    for other in (["up", "down", "left"], ["up"], []):
+        with pytest.raises(ValueError, match="differ from those of the first call"):
+            model.partial_fit(X, y, other)
+    with pytest.raises(ValueError, match="two classes are needed, but there is none"):
+        StreamClassifier().partial_fit(X, y, [])
+    assert model.model_.examples == 40
+
+
+DAYS = pd.date_range("2024-01-01", periods=4)
+DIGITS = ["1", "2", "3", "4"]
+TIMES = [
+    pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "t": DAYS.where(DAYS.day > 2)}),
+    pd.DataFrame({"t": DAYS.tz_localize("Asia/Tokyo")}),
+    pd.DataFrame({"t": [day.date() for day in DAYS]}),
+    pd.DataFrame(dict(enumerate([DAYS, DAYS]))).set_axis(["t", "t"], axis=1),
+    DAYS.to_numpy()[:, None],
+    DAYS.to_numpy()[:, None].astype("M8[D]").astype(object),
+    [[day] for day in DAYS],
+]
+TEXTS = [
+    [[1.0], [2.0], [3.0], ["4"]],
+    np.array(DIGITS, dtype="S")[:, None],
+    np.array(DIGITS, dtype=object)[:, None],
+    pd.DataFrame({"x": DIGITS}),
+    pd.DataFrame({"x": pd.Categorical(DIGITS)}),
+]
+
+
+@pytest.mark.parametrize("estimator", [StreamRegressor, StreamClassifier])
+def test_dates_and_digits_as_texts_are_not_bare_numbers(estimator):
+    numbers, labels = np.arange(4.0)[:, None], [1, 2, 1, 2]
+    fitted = estimator("chacha").fit(numbers, labels)
+    dates = "holds dates or durations, and this"
+    texts = "holds texts, and this estimator takes numbers"
+    given = [*((x, dates) for x in TIMES), *((x, texts) for x in TEXTS)]
+    for x, rule in given:
+        for call in (
+            lambda x=x: estimator().fit(x, labels),
+            lambda x=x: estimator().partial_fit(x, labels),
+            lambda x=x: fitted.predict(x),
+        ):
+            with pytest.raises(TypeError, match=rule):
+                call()
+    assert fitted.model_.examples == 4
+
+
+@pytest.mark.parametrize("labels", [DIGITS, np.array(DIGITS, dtype=object), pd.Series(DIGITS)])
+def test_regression_refuses_digits_as_texts_as_labels(labels):
+    with pytest.raises(TypeError, match="label '1' is a str: a regressor learns numbers"):
+        StreamRegressor().fit(np.arange(4.0)[:, None], labels)
