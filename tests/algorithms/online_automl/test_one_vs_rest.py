@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.chacha import one_vs_rest
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
 )
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl import one_vs_rest
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, REMEMBERED, OneVsRest
 from leaseboard.algorithms.online_automl.race_file import racing_of
