@@ -4,6 +4,7 @@
 #                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
 #   make fuzz     mutated files and requests for each reader: CASES=20000; goes on where it stopped
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
+#   make golden   record again what the algorithms decide and predict: see CONTRIBUTING.md
 #   make install  set up the environment, and compile the kernels on all cores
 #   make lint     ruff, the words of the documentation, the contracts of imports, and mypy
 #   make ui       the MLflow UI on the local store
@@ -18,7 +19,7 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test mutants fuzz machines lint ui docs screenshots install lock sbom audit clean
+.PHONY: bench test mutants fuzz machines golden lint ui docs screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
@@ -33,6 +34,9 @@ ORDERS ?= 200x30@0
 machines: $(STAMP)
 	LEASEBOARD_SLOW_TESTS=1 LEASEBOARD_MACHINE=$(ORDERS) $(BIN)/python -m pytest --quiet \
 		tests/tasks/live/test_any_order.py tests/flows/test_any_order.py $(ARGS)
+
+golden: $(STAMP)
+	$(BIN)/python -m tests.golden $(ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
