@@ -381,6 +381,23 @@ def test_metrics_count_what_was_answered_and_refused(asker, row):
     assert "leaseboard_snapshot_age_seconds" in text
 
 
+def test_the_seconds_of_a_request_are_those_of_its_caller(asker, monkeypatch):
+    server, clock = asker(), [10.0]
+    monkeypatch.setattr(serving.time, "perf_counter", lambda: clock[0])
+
+    async def receive():
+        clock[0] += 2  # of a body that comes slowly
+
+    async def send(_):
+        clock[0] += 4
+
+    scope = {"type": "http", "method": "GET", "path": "/ping", "headers": [], "query_string": b"",
+             "client": ("127.0.0.1", 1), "state": {"arrived": 9.0}}  # fmt: skip
+    asyncio.run(server.app(scope, receive, send))
+    found = server.ask("GET", "/metrics")[1]
+    assert 'leaseboard_request_seconds_sum{path="/ping"} 9.0' in found
+
+
 def test_no_traceback_is_a_callers(asker, row, monkeypatch):
     server = asker()
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import socket
+import time
 
 import pytest
 import uvicorn
 
+from leaseboard.flows.commands.live import _listening
 from leaseboard.tasks.serve import app
 from leaseboard.tasks.serve.app import PatientProtocol
 
@@ -64,3 +67,34 @@ def test_anyone_who_asked_once_may_not_stop_in_the_middle_of_the_next(talk):
 
 def test_a_head_that_never_ends_is_refused(talk):
     assert b"400 Bad Request" in talk(ASKED[:-2] + b"a: " + b"x" * 100_000, patience=60)
+
+
+def test_an_answer_is_sent_at_once_and_a_request_knows_when_it_arrived():
+    known = []
+
+    async def app(scope, receive, send):
+        known.append(scope["state"]["arrived"])
+        (connection,) = server.server_state.connections
+        accepted = connection.transport.get_extra_info("socket")
+        known.append(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        await _app(scope, receive, send)
+
+    async def conversation(listener):
+        await server.startup(sockets=[listener])
+        reader, writer = await asyncio.open_connection(*listener.getsockname())
+        for _ in range(2):
+            writer.write(ASKED)
+            await reader.readuntil(b"ok")
+        writer.close()
+        await server.shutdown(sockets=[listener])
+
+    config = uvicorn.Config(app, http=PatientProtocol, lifespan="off", log_level="critical")
+    server = uvicorn.Server(config)
+    config.load()
+    server.lifespan = config.lifespan_class(config)
+    began = time.perf_counter()
+    with _listening("127.0.0.1", 0) as listener:
+        asyncio.run(conversation(listener))
+    first, no_delay, second, still = known
+    assert min(no_delay, still), "the body would wait until the head is acknowledged, 40 ms"
+    assert began < first < second
