@@ -22,7 +22,7 @@ from leaseboard.algorithms.apple.estimator import (
 from leaseboard.algorithms.apple.rows import Targets, targets_of
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.tables.column_types import numbers_alone
+from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
@@ -155,6 +155,8 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         """
         first = not hasattr(self, "learners_")
         X, y = self._checked(X, y, reset=first)
+        kept, weights = importances(sample_weight, X)
+        y = y[kept]
         if self.class_weight == "balanced":
             raise UsageError(
                 "class_weight='balanced' needs all labels at once, which partial_fit does not"
@@ -167,8 +169,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
                 f"classes={np.unique(classes)} are not those of the first call, {self.classes_}:"
                 " name the same"
             )
-        kept, weights = importances(sample_weight, X)
-        rows, codes, weights = self._weighted(rows_of(X)[kept], y[kept], weights)
+        rows, codes, weights = self._weighted(rows_of(X)[kept], y, weights)
         self._say_how_sure(self._partial_fit(rows, self._targets(codes), weights))
         return self
 
@@ -265,7 +266,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         return [(name, sign * weight) for name, weight in self._weights(self.learners_[0])]
 
     def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X = numbers_alone(X)
+        X, y = numbers_alone(X), complete_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=reset)
         check_classification_targets(y)
         return X, y

@@ -31,7 +31,7 @@ from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
-from leaseboard.algorithms.tables.column_types import numbers_alone
+from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.apple.apple import Apple
@@ -335,7 +335,7 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
     def _checked(
         self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool
     ) -> tuple[Rows, Targets, Floats | None]:
-        X = numbers_alone(X)
+        X, y = numbers_alone(X), complete_labels(y)
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True, reset=reset
         )

@@ -14,8 +14,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from leaseboard.algorithms.tables.column_types import numbers_alone
-from leaseboard.algorithms.tables.inputs import codes_of, regression_label
+from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
+from leaseboard.algorithms.tables.inputs import codes_of, importances_of, regression_label
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.online_automl.streaming import (
@@ -45,15 +45,14 @@ class _ScikitStream(BaseEstimator):
         X : array-like or DataFrame of numbers, shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            Importances.
+            Importances; a row of weight 0 is not learned, nor its class.
 
         Returns
         -------
         StreamRegressor or StreamClassifier
             The estimator itself.
         """
-        X, y = self._checked(X, y, reset=True)
-        return self._learn(self._fresh(), X, y, sample_weight)
+        return self._learn(self._fresh(), *self._checked(X, y, sample_weight, reset=True))
 
     def _learn(self, model: Any, X: Any, y: Any, weights: ArrayLike | None) -> Self:
         raise NotImplementedError
@@ -75,9 +74,17 @@ class _ScikitStream(BaseEstimator):
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return np.array([found[str(name)] for name in names])
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        X, y = validate_data(self, numbers_alone(X), y, dtype=np.float32, reset=reset, **how)
-        return self._named(X), y
+    def _checked(
+        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
+    ) -> tuple[Any, Any, Any]:
+        """Return the rows that have a weight, with their labels and weights."""
+        X, y = numbers_alone(X), complete_labels(y)
+        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
+        importances = importances_of(weights, len(y))
+        kept = importances > 0
+        if not kept.any():
+            raise ValueError("all sample weights are zero: weigh at least one row more")
+        return self._named(X[kept]), y[kept], importances[kept]
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
@@ -147,8 +154,8 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         StreamRegressor
         """
         first = not hasattr(self, "model_")
-        X, y = self._checked(X, y, reset=first)
-        return self._learn(self._fresh() if first else self.model_, X, y, sample_weight)
+        checked = self._checked(X, y, sample_weight, reset=first)
+        return self._learn(self._fresh() if first else self.model_, *checked)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the targets of rows.
@@ -164,17 +171,19 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         X = self._seen(X)
         return np.asarray(self.model_.predict_many(X), dtype=np.float64)
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
+    def _checked(
+        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
+    ) -> tuple[Any, Any, Any]:
         given = np.asarray(y)
         for label in given.ravel() if given.dtype.kind == "O" else ():
             if isinstance(label, str | bytes):
                 regression_label(label)  # scikit-learn would make a number of its digits
-        return super()._checked(X, y, reset=reset, y_numeric=True, **how)
+        return super()._checked(X, y, weights, reset=reset, y_numeric=True, **how)
 
     def _learn(
         self, model: OnlineAutoMLRegressor, X: Any, y: Any, weights: ArrayLike | None
     ) -> Self:
-        model.learn_many(X, y, _some(weights))
+        model.learn_many(X, y, weights)
         self.model_ = model
         return self
 
@@ -243,7 +252,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         StreamClassifier
         """
         first = not hasattr(self, "model_")
-        X, y = self._checked(X, y, reset=first)
+        X, y, weights = self._checked(X, y, sample_weight, reset=first)
         known = _classes(y if classes is None else classes) if first else self.classes_
         if classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
             raise ValueError(
@@ -251,7 +260,7 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
                 f" {known.tolist()}: name these, or none"
             )
         model = self._fresh() if first else self.model_
-        return self._learn(model, X, y, sample_weight, known)
+        return self._learn(model, X, y, weights, known)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`.
@@ -283,10 +292,12 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
-    def _checked(self, X: Any, y: Any, *, reset: bool, **how: Any) -> tuple[Any, Any]:
-        X, y = super()._checked(X, y, reset=reset, **how)
-        check_classification_targets(y)
-        return X, y
+    def _checked(
+        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
+    ) -> tuple[Any, Any, Any]:
+        checked = super()._checked(X, y, weights, reset=reset, **how)
+        check_classification_targets(checked[1])
+        return checked
 
     def _learn(
         self,
@@ -297,16 +308,9 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         classes: NDArray[Any] | None = None,
     ) -> Self:
         classes = _classes(y) if classes is None else classes
-        model.learn_many(X, classes[codes_of(y, classes)], _some(weights))
+        model.learn_many(X, classes[codes_of(y, classes)], weights)
         self.classes_, self.model_ = classes, model
         return self
-
-
-def _some(weights: ArrayLike | None) -> ArrayLike | None:
-    """Return `weights`; ValueError if there is nothing to learn by them."""
-    if weights is not None and not np.asarray(weights).any():
-        raise ValueError("all sample weights are zero: weigh at least one row more")
-    return weights
 
 
 def _classes(labels: ArrayLike) -> NDArray[Any]:

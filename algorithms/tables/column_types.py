@@ -159,3 +159,10 @@ def _refused(column: pd.Series, place: int, what: str) -> DataError:
         f"column {str(column.name)!r} holds {what}{shown} in row {place + 1}: a column holds"
         " numbers, texts, dates, durations or times of day: make such columns of it, or drop it"
     )
+
+
+def complete_labels(y: Any) -> Any:
+    """Return `y`; DataError if a label is missing, as None, NaN, NaT and pd.NA are."""
+    if y is not None and np.any(pd.isna(list(y) if isinstance(y, (list, tuple)) else y)):
+        raise DataError("y has missing values (NaN): drop the rows")
+    return y

@@ -16,7 +16,7 @@ from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.metrics import get_scorer
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils.validation import (
     _check_sample_weight,
     assert_all_finite,
@@ -31,7 +31,7 @@ from leaseboard.algorithms.errors import UsageError, short, unknown
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.policies.joint import Framework, JointSpace
-from leaseboard.algorithms.tables.column_types import standard_types
+from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
 from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
@@ -177,7 +177,8 @@ class AutoMLEstimator(BaseEstimator):
             Numbers, booleans, categories and strings; values may be missing.
         y : array-like of shape (n_samples,)
         sample_weight : array-like of shape (n_samples,), optional
-            In fits and in scores; arms that take no weights are left out, with a warning.
+            In fits and in scores; arms that take no weights are left out, with a warning. A row
+            of weight 0 is left out before anything is learned, its category and class too.
         groups : array-like of shape (n_samples,), optional
             Rows of a group are never on both sides of a split.
 
@@ -194,17 +195,19 @@ class AutoMLEstimator(BaseEstimator):
         begin = self._clock()()
         budget, unit = self.check()
         frame, target = self._checked(X, y)
-        labels, targets, classes = self._labels(target)
-        importance = None
+        weight = None
         if sample_weight is not None:
-            importance = _check_sample_weight(sample_weight, frame, dtype=np.float64)
+            weight = _check_sample_weight(sample_weight, frame, dtype=np.float64)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         algorithm = self._policy()
-        weight = importance = self._weight(target, importance)
-        if weight is not None and (weight < 0).any():
-            raise ValueError("a row has a negative weight: give weights from 0 upwards")
-        if weight is not None and classes is not None and len(np.unique(labels[weight > 0])) < 2:
-            raise ValueError("the weights leave rows of one class: nothing to learn")
+        weight = self._weight(target, weight)
+        counted = np.full(len(target), fill_value=True) if weight is None else weight > 0
+        if weight is not None:
+            if (weight < 0).any():
+                raise ValueError("a row has a negative weight: give weights from 0 upwards")
+            frame = frame[counted].reset_index(drop=True)
+            target, weight = target[counted], weight[counted]
+        labels, targets, classes = self._labels(target)
         refuse_wide(frame)  # before the encoder, which may take long
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
         scale: Any = self.scale
@@ -218,7 +221,9 @@ class AutoMLEstimator(BaseEstimator):
             n_classes = 0 if classes is None else len(classes)
             cv = default_cv(len(frame), features.shape[1], n_classes, seconds)
         codes = None if classes is None else labels
-        folds = folds_of(cv, target, codes=codes, groups=groups, X=features, seed=seed)
+        folds = folds_of(
+            cv, target, codes=codes, groups=groups, X=features, seed=seed, counted=counted
+        )
         scoring = FASTEST[self._task] if self.scoring is None else self.scoring
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         limits = None
@@ -233,7 +238,6 @@ class AutoMLEstimator(BaseEstimator):
                 target=targets,
                 classes=classes,
                 weight=weight,
-                importance=importance,
                 kinds=self.encoder_.kinds_,
                 folds=folds,
                 scoring=scoring,
@@ -293,11 +297,16 @@ class AutoMLEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _scored(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64)
+            if not weights.all():  # what is not there cannot be of a class that is not known
+                rows = np.flatnonzero(weights)
+                X, y, weights = (_safe_indexing(each, rows) for each in (X, y, weights))
         scoring = FASTEST[self._task] if self.scoring is None else self.scoring
         if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
-            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            given = {} if weights is None else {"sample_weight": weights}
             return float(scoring(self, X, y, **given))
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
         judge = Judge(scoring, column_or_1d(y), getattr(self, "classes_", None), weights)
         return judge.score(self._predict(X))
 
@@ -326,11 +335,11 @@ class AutoMLEstimator(BaseEstimator):
         raise NotImplementedError
 
     def _weight(
-        self, target: NDArray[Any], importance: NDArray[np.float64] | None
+        self, target: NDArray[Any], weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64] | None:
         """Return the weights of the rows; None: all count the same."""
         del target
-        return importance
+        return weight
 
     def _clock(self) -> Callable[[], float]:
         return time.perf_counter if self.budget_unit == "wall_seconds" else time.process_time
@@ -385,7 +394,7 @@ class AutoMLEstimator(BaseEstimator):
             name = type(self).__name__
             raise ValueError(f"{name} requires y to be passed, but the target y is None")
         frame = self._frame(X, reset=True)
-        target = column_or_1d(y, warn=True)
+        target = column_or_1d(complete_labels(y), warn=True)
         assert_all_finite(target, input_name="y")
         if len(target) != len(frame):
             raise ValueError(f"X has {len(frame)} samples and y has {len(target)}")

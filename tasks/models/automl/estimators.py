@@ -118,12 +118,15 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         return np.asarray(codes, dtype=np.int64), target, self.classes_
 
     def _weight(
-        self, target: NDArray[Any], importance: NDArray[np.float64] | None
+        self, target: NDArray[Any], weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64] | None:
         if self.class_weight is None:
-            return importance
-        weight = compute_sample_weight(self.class_weight, target)
-        return np.asarray(weight if importance is None else weight * importance)
+            return weight
+        if weight is None:
+            return np.asarray(compute_sample_weight(self.class_weight, target))
+        made, counted = weight.copy(), np.flatnonzero(weight)
+        made[counted] *= compute_sample_weight(self.class_weight, target[counted])
+        return made
 
 
 @public

@@ -74,9 +74,7 @@ class Request:
     """The targets as scorers get them."""
     classes: NDArray[Any] | None
     weight: NDArray[np.float64] | None
-    """Of rows, in fits."""
-    importance: NDArray[np.float64] | None
-    """Of rows, in scores."""
+    """Of rows, in fits and in scores."""
     folds: Validation
     scoring: Any
     probabilistic: bool
@@ -230,8 +228,8 @@ def _weighs(estimator: str, values: dict[str, Any]) -> bool:
 
 def _judge(request: Request) -> Judge:
     rows = np.concatenate(request.folds.validation)
-    importance = None if request.importance is None else request.importance[rows]
-    judge = Judge(request.scoring, request.target[rows], request.classes, importance)
+    weight = None if request.weight is None else request.weight[rows]
+    judge = Judge(request.scoring, request.target[rows], request.classes, weight)
     _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
     return judge
 
@@ -255,7 +253,7 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
         request.space,
         TrialData(
             identity={
-                "digest": joblib.hash((X, y, weight, request.importance)) if stored else "",
+                "digest": joblib.hash((X, y, weight)) if stored else "",
                 "folds": joblib.hash(request.folds) if stored else "",
                 "identity": request.identity,
                 "scoring": judge.fingerprint() if stored else [],

@@ -27,6 +27,7 @@ from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import from_json, to_json
+from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
@@ -382,14 +383,12 @@ def checked(search: BaseEstimator, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         raise DataError(f"{name} requires y to be passed, but the target y is None")
     if isinstance(X, (list, tuple)):
         X = np.asarray(X)
-    X, y = indexable(X.tocsr() if sparse.issparse(X) else X, y)
+    X, y = indexable(X.tocsr() if sparse.issparse(X) else X, complete_labels(y))
     labels = column_or_1d(y, warn=True)
     if not len(labels):
         raise DataError("X has 0 sample(s), a minimum of 1 is required: give rows")
     if isinstance(X, np.ndarray):
         X = np.ascontiguousarray(X)
-    if pd.isna(labels).any():
-        raise DataError("y has missing values (NaN): drop the rows")
     if labels.dtype.kind == "f" and np.isinf(labels).any():
         raise DataError("y has infinite values (inf): classes are to be learned, give them names")
     check_classification_targets(labels)

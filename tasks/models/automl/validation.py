@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, check_cv
+from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroupKFold, check_cv
 from sklearn.utils import column_or_1d
 
 from leaseboard.algorithms.seeds import generator
@@ -45,6 +45,7 @@ def folds_of(
     groups: Any,
     X: Any,
     seed: int,
+    counted: NDArray[np.bool_],
 ) -> Validation:
     """Return the folds that `cv` asks for.
 
@@ -52,11 +53,13 @@ def folds_of(
       pairs of row numbers.
     - `target`: as scikit-learn's splitters get it.
     - `codes`: the classes of a classification.
+    - `counted`: which of the rows that were given these are; `groups`, pairs and a
+      `PredefinedSplit` are of all that were given.
 
     Raises ValueError for what cannot be split so.
     """
     if groups is not None:
-        groups = _numbered(groups, len(target))
+        groups = _numbered(groups, len(counted))[counted]
     number = isinstance(cv, (int, np.integer)) and not isinstance(cv, bool)
     if groups is not None and (number or isinstance(cv, float)):
         cv = _of_groups(int(cv) if number else FOLDS, groups, classes=codes is not None, seed=seed)
@@ -67,7 +70,9 @@ def folds_of(
     pairs = list(check_cv(cv, target, classifier=codes is not None).split(X, target, groups))
     if not pairs:
         raise ValueError(f"cv={cv!r} gives no split: give one with at least one")
-    train, validation = zip(*(tuple(_rows(r, len(target)) for r in p) for p in pairs), strict=True)
+    own = hasattr(cv, "split") and not isinstance(cv, PredefinedSplit)
+    named = np.ones_like(target, dtype=bool) if own else counted
+    train, validation = zip(*(tuple(_rows(r, named) for r in p) for p in pairs), strict=True)
     for number, (rows, others) in enumerate(zip(train, validation, strict=True)):
         if not len(rows) or not len(others):
             raise ValueError(f"split {number} of cv={cv!r} has no rows to train or to validate on")
@@ -100,9 +105,9 @@ def _numbered(groups: Any, n_rows: int) -> Rows:
     return pd.factorize(names, use_na_sentinel=False)[0]
 
 
-def _rows(given: Any, n_rows: int) -> Rows:
-    """Return row numbers; they may be given as a mask, or from the end."""
-    rows = np.asarray(given)
+def _rows(given: Any, counted: NDArray[np.bool_]) -> Rows:
+    """Return their numbers among the rows counted; `given` may be a mask, or from the end."""
+    rows, n_rows = np.asarray(given), len(counted)
     mask = rows.dtype == bool
     if len(rows) and not mask and rows.dtype.kind not in "iu":
         raise ValueError(
@@ -112,7 +117,8 @@ def _rows(given: Any, n_rows: int) -> Rows:
         not mask and len(rows) and not -n_rows <= rows.min() <= rows.max() < n_rows
     ):
         raise ValueError(f"cv names rows that X, with {n_rows} samples, does not have")
-    return np.arange(n_rows)[rows if len(rows) else slice(0)]
+    rows = np.arange(n_rows)[rows if len(rows) else slice(0)]
+    return np.cumsum(counted)[rows[counted[rows]]] - 1
 
 
 def _of_groups(n_folds: int, groups: Any, *, classes: bool, seed: int) -> Any:

@@ -6,16 +6,26 @@ import resource
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import is_classifier
 from sklearn.datasets import load_breast_cancer, load_diabetes
 from sklearn.metrics import get_scorer, make_scorer
-from sklearn.model_selection import TimeSeriesSplit
+from sklearn.model_selection import KFold, PredefinedSplit, TimeSeriesSplit
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
+from leaseboard import (
+    PolynomialExpansionClassifier,
+    PolynomialExpansionRegressor,
+    SelectionSearch,
+    StreamClassifier,
+    StreamRegressor,
+)
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
@@ -252,7 +262,7 @@ def test_a_class_that_no_row_validates_is_not_an_obstacle_to_a_scorer(scoring):
         ({"scale": "minmax"}, "unknown scale 'minmax'; known: none, standard"),
         ({"n_jobs": 0}, "n_jobs=0 must be"),
         ({"class_weight": {"yes": -1}}, "negative weight"),
-        ({"class_weight": {"yes": 0}}, "weights leave rows of one class"),
+        ({"class_weight": {"yes": 0}}, "the target has one class, no"),
         ({"scoring": "accuracyy"}, "not a valid scoring value"),
         ({"scoring": "r2"}, "could not convert|not supported|dtype"),
     ],
@@ -330,7 +340,8 @@ def test_what_is_returned_is_what_was_measured():
     search = classifier(optimiser="guided", ensemble=False, cv=4).fit(X, y)
     (member,) = search.model_.members
     features = search.encoder_.transform(pd.DataFrame(X))
-    folds = folds_of(4, y, codes=y, groups=None, X=X, seed=seed_of(0))
+    every = np.ones(len(y), dtype=bool)
+    folds = folds_of(4, y, codes=y, groups=None, X=X, seed=seed_of(0), counted=every)
 
     assert len(member.models) == 4
     hits = [
@@ -434,6 +445,80 @@ def test_weights_of_classes_and_rows():
     assert (
         twice.best_score_ == classifier(arms=["decision_tree"], max_trials=2).fit(X, y).best_score_
     )
+
+
+ROWS = np.random.default_rng(0).normal(size=(120, 2))
+WEIGHTS = np.where(np.arange(120) % 5, 1.0 + np.arange(120) % 3, 0.0)
+COUNTED = WEIGHTS > 0
+GROUPS = np.arange(120) // 6
+PAIRS = [(np.arange(80), np.arange(80, 120)), (np.arange(40, 120), np.arange(40))]
+MASKS = [tuple(np.isin(np.arange(120), rows) for rows in pair) for pair in PAIRS]
+AUTOML = {"arms": ["lightgbm"], "max_trials": 1, "trial_cpu_seconds": None, "random_state": 0}
+
+
+@pytest.mark.parametrize(
+    ("made", "given", "left"),
+    [
+        *(
+            (partial(kind, **AUTOML, cv=cv), {}, {"cv": own})
+            for kind in (AutoMLClassifier, AutoMLRegressor)
+            for cv, own in [
+                (None, None),
+                (3, 3),
+                (0.3, 0.3),
+                (KFold(3), KFold(3)),
+                (PredefinedSplit(GROUPS % 3), PredefinedSplit(GROUPS[COUNTED] % 3)),
+                (PAIRS, [[mask[COUNTED] for mask in pair] for pair in MASKS]),
+                (MASKS, [[mask[COUNTED] for mask in pair] for pair in MASKS]),
+            ]
+        ),
+        (partial(AutoMLClassifier, **AUTOML, cv=3), {"groups": GROUPS}, {}),
+        (partial(AutoMLClassifier, **AUTOML, class_weight="balanced"), {}, {}),
+        (StreamClassifier, {}, {}),
+        (StreamRegressor, {}, {}),
+        (partial(PolynomialExpansionClassifier, random_state=0), {}, {}),
+        (partial(PolynomialExpansionRegressor, random_state=0), {}, {}),
+    ],
+)
+def test_rows_of_weight_0_are_rows_that_are_not_there(made, given, left):
+    X = pd.DataFrame(ROWS, columns=["a", "b"])
+    y = (X["a"] > 0).astype(int) if is_classifier(made()) else 2 * X["a"] + X["b"]
+    odd_X, odd_y = X.copy(), y.where(COUNTED, 1e6 if y.dtype == float else 7)
+    odd_X[~COUNTED] = 1e5
+    if "cv" in made().get_params():  # it takes texts
+        odd_X["c"] = pd.Series(np.where(COUNTED, "known", "odd"))
+    X, y = odd_X[COUNTED], odd_y[COUNTED]
+    groups = {name: value[COUNTED] for name, value in given.items()}
+    weights = WEIGHTS[COUNTED].tolist()
+    for fit in {"fit", "partial_fit"} & set(dir(made())):
+        some = getattr(made(), fit)(odd_X, odd_y, sample_weight=pd.Series(WEIGHTS), **given)
+        own = getattr(made().set_params(**left), fit)(X, y, sample_weight=weights, **groups)
+
+        predict = "predict_proba" if is_classifier(some) else "predict"
+        assert np.array_equal(getattr(some, predict)(X), getattr(own, predict)(X))
+        assert getattr(some, "score_", None) == getattr(own, "score_", None)
+        assert some.score(odd_X, odd_y, WEIGHTS) == pytest.approx(own.score(X, y, weights))
+        if is_classifier(some):
+            assert some.classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        AutoMLClassifier(),
+        AutoMLRegressor(),
+        SelectionSearch(DecisionTreeClassifier()),
+        StreamClassifier(),
+        StreamRegressor(),
+        PolynomialExpansionClassifier(),
+        PolynomialExpansionRegressor(),
+    ],
+)
+def test_missing_labels_are_refused_in_a_line(estimator, missing):
+    for y in ([0, 1, missing] * 40, pd.Series([0, 1, missing] * 40, dtype=object)):
+        with pytest.raises(ValueError, match=r"(missing values|label (nan|None|NaT))[^\n]*$"):
+            estimator.fit(ROWS, y)
 
 
 def test_groups_and_time(recwarn):

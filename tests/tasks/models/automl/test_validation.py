@@ -11,7 +11,8 @@ def made(cv, codes, *, groups=None, classes=True, seed=0):
     codes = np.asarray(codes)
     X = np.zeros((len(codes), 1))
     return folds_of(
-        cv, codes, codes=codes if classes else None, groups=groups, X=X, seed=seed
+        cv, codes, codes=codes if classes else None, groups=groups, X=X, seed=seed,
+        counted=np.ones(len(codes), dtype=bool),
     )  # fmt: skip
 
 
