@@ -20,7 +20,14 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import (
+    RETIRE_AFTER,
+    ArmPolicy,
+    Floats,
+    Ints,
+    Policy,
+    Problem,
+)
 
 
 def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:
@@ -57,11 +64,11 @@ class ErUcbPolicy(Policy):
         return self._largest(self.index())  # line 6
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._add(arm, reward, self.failed, self.pulls[self._runs, arm])
+        self._add(arm, reward, self.pulls[self._runs, arm])
 
-    def _add(self, arm: Ints, reward: Floats, failed: Bools, n: Ints) -> None:
+    def _add(self, arm: Ints, reward: Floats, n: Ints) -> None:
         at = (self._runs, arm)
-        y = np.where(failed, 0.0, reward - self.beta[:, 0])
+        y = reward - self.beta[:, 0]
         self.mu_y[at] += (y - self.mu_y[at]) / n  # line 8
         self.mu_z[at] += (self._z(y) - self.mu_z[at]) / n  # line 9
 
@@ -91,9 +98,9 @@ class ErUcb(ArmPolicy):
     t in equation 15 is the number of the pull about to be made. Nothing is clipped: the
     synthetic feedbacks of the paper exceed 1.
 
-    Departs from the paper: a failed trial, which has no feedback, counts as the threshold, Y = 0
-    and so Z = 0. As a feedback of 0 it would be far below β, which the square takes for far
-    above: at β = 0.5 and θ = 0.01 an arm that always fails would have Ω = 4.5.
+    The paper does not say what a failed trial is: here its feedback is 0. That is far below β,
+    which the square takes for far above: at β = 0.5 and θ = 0.01 an arm that always fails has
+    Ω = 4.5, and gets most trials. `ErUcbAuto` does not have this fault.
     """
 
     theta: Annotated[float, Field(gt=0)] = 0.01
@@ -112,7 +119,7 @@ class AutoBetaPolicy(ErUcbPolicy):
         self._first = settings.first_pulls * problem.n_arms
         self._next_epoch = self._first
         self._mean: Floats = np.zeros(self.best.shape)
-        self._seen: list[tuple[Ints, Floats, Bools]] = []
+        self._seen: list[tuple[Ints, Floats]] = []
 
     def _choose(self) -> Ints:
         if self.t < self._first:
@@ -121,7 +128,7 @@ class AutoBetaPolicy(ErUcbPolicy):
 
     def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
         at = (self._runs, arm)
-        self._seen.append((arm, reward, self.failed))
+        self._seen.append((arm, reward))
         self._mean[at] += (reward - self._mean[at]) / self.pulls[at]
         super()._learn(arm, reward, cost)
         if self.t == self._next_epoch:
@@ -136,9 +143,9 @@ class AutoBetaPolicy(ErUcbPolicy):
         """Compute both moments about the new β, from the feedbacks since the beginning."""
         self.mu_y[:], self.mu_z[:] = 0.0, 0.0
         seen = np.zeros_like(self.pulls)
-        for arm, reward, failed in self._seen:
+        for arm, reward in self._seen:
             seen[self._runs, arm] += 1
-            self._add(arm, reward, failed, seen[self._runs, arm])
+            self._add(arm, reward, seen[self._runs, arm])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,5 +176,7 @@ class ErUcbAuto(ErUcb):
     first_pulls: Annotated[int, Field(ge=1)] = 5
     margin: Annotated[float, Field(ge=0)] = 0.0
     one_sided: bool = True
+
+    retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
 
     state: ClassVar[type[Policy]] = AutoBetaPolicy

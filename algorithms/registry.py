@@ -31,6 +31,8 @@ class Entry:
     unrepeatable : str
         Why two runs with one seed may differ; empty if they do not. Such a score is never called
         a lie because another run has another.
+    environment : dict of str to str
+        Presets of its environment's options, as its paper has them.
     """
 
     name: str
@@ -39,14 +41,16 @@ class Entry:
     source: str
     settings: Mapping[str, str]
     unrepeatable: str
+    environment: Mapping[str, str]
 
 
 def _read() -> Iterator[Entry]:
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            settings = dict(each.split("=") for each in row.pop("settings").split())
+        for row in csv.DictReader(lines, restval=""):
+            presets = {name: dict(each.split("=") for each in row.pop(name).split())
+                       for name in ("settings", "environment")}  # fmt: skip
             target = f"{__package__}.{row.pop('target')}"
-            yield Entry(**row, target=target, settings=settings)
+            yield Entry(**row, target=target, **presets)
 
 
 ENTRIES = tuple(_read())
@@ -89,6 +93,11 @@ def entry(name: str) -> Entry:
 def unrepeatable(name: str) -> str:
     """Return why two runs of `name` with one seed may differ; empty if nothing is known of it."""
     return _BY_NAME[name].unrepeatable if name in _BY_NAME else ""
+
+
+def environment_presets(name: str) -> Mapping[str, str]:
+    """Return the options of its environment that `name` has unless a job says otherwise."""
+    return _BY_NAME[name].environment if name in _BY_NAME else {}
 
 
 def algorithm_class(name: str) -> type[Algorithm]:

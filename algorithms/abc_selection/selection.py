@@ -58,12 +58,13 @@ class ABC(SamplesAlgorithm):
     epsilon : float
         Accuracy that may be lost.
     delta : float
-        Probability with which more may be lost.
+        Probability with which more may be lost: .5 in the paper's experiments.
     scheduler : {"gradient-ci", "ucb", "round-robin"}
         Algorithm 3, or what the paper compares it with.
-    bounds : {"best", "exact", "serfling", "paper"}
+    bounds : {"paper", "serfling", "exact", "best"}
         The kind of interval, see `leaseboard.algorithms.abc_selection.bounds`. With ``paper`` the
-        whole selection is the paper's, but for what the notes name.
+        whole selection is the paper's, but for what the notes name. The name ``abc-tight`` has
+        ``best`` and a `delta` of .1.
     growth : {"double", "measured"}
         Sample sizes double, or grow by 2^(1/alpha) with each configuration's own alpha of
         T(s) = s^alpha, rounded to half doublings.
@@ -117,7 +118,7 @@ class ABC(SamplesAlgorithm):
     >>> from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
     >>> learners = SimulatedLearners([0.7, 0.9, 0.8], train_rows=8000, test_rows=2000, seed=0)
     >>> env = SamplesEnvironment(learners, initial_rows=100)
-    >>> events = list(ABC(epsilon=0.01).run(env, seed=0))
+    >>> events = list(ABC(bounds="best", delta=0.1).run(env, seed=0))
     >>> env.champion, round(env.cost.cpu_seconds, 1)
     (1, 1.1)
     """
@@ -127,7 +128,7 @@ class ABC(SamplesAlgorithm):
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5
     scheduler: Literal["gradient-ci", "ucb", "round-robin"] = "gradient-ci"
-    bounds: Kind = "best"
+    bounds: Kind = "paper"
     growth: Literal["double", "measured"] = "double"
     time_limit: Annotated[float, Field(gt=0)] | None = None
     scenario: Literal["selection", "training"] = "selection"

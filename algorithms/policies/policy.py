@@ -95,7 +95,7 @@ Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
 
 RETIRE_AFTER = 3
-"""Trials of an arm that fail alike in a row, after which it is retired."""
+"""Trials of an arm that fail alike in a row, after which our own policies retire it."""
 
 RETIRED = "failed "
 """Beginning of the reason for which an arm is retired, and of none for which it is eliminated."""
@@ -127,7 +127,7 @@ class Problem:
     unit: Unit = "trials"
     tunable: tuple[bool, ...] = ()
     repeats: int = 1
-    retire_after: int = RETIRE_AFTER
+    retire_after: int = 0
     names: tuple[str, ...] = ()
 
 
@@ -245,13 +245,14 @@ class ArmPolicy(PullsAlgorithm):
     ----------
     retire_after : int
         An arm whose trials failed alike so often in a row, for the same reason but for its
-        numbers, is retired: it gets no trial any more. 0 retires none.
+        numbers, is retired: it gets no trial any more. 0 retires none, as in the papers.
 
     Notes
     -----
-    Departs from all papers: they know no failures, and an arm that always fails would be pulled
-    as one with the reward 0 is. That takes a trial a round from the others, and most of them
-    from policies to which an arm far below the others seems as attractive as one far above.
+    The papers do not say what a failed trial is: here it has the reward 0, and its arm is pulled
+    on. That takes a trial a round from the others, and most of them from policies to which an arm
+    far below the others seems as attractive as one far above; our own policies retire such an arm
+    after `RETIRE_AFTER`.
     """
 
     units: ClassVar[tuple[Unit, ...]] = get_args(Unit)
@@ -260,7 +261,7 @@ class ArmPolicy(PullsAlgorithm):
     may_stop: ClassVar[bool] = True
     """When all its arms are retired, or eliminated."""
 
-    retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
+    retire_after: Annotated[int, Field(ge=0)] = 0
 
     state: ClassVar[type[Policy]]
     """What decides; a policy that is made otherwise overrides `policy`."""

@@ -24,7 +24,14 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.environments.pulls import Unit
-from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import (
+    RETIRE_AFTER,
+    ArmPolicy,
+    Floats,
+    Ints,
+    Policy,
+    Problem,
+)
 
 MU_0, LAMBDA_0, ALPHA_0, BETA_0 = 1.0, 1.0, 1.0, 0.0
 """PS-Max's prior of every arm, on rewards from 0 to 1: normal-inverse-gamma."""
@@ -240,5 +247,6 @@ class PosteriorMax(ArmPolicy):
     scale: Annotated[float, Field(gt=0)] = 0.3
     records: Annotated[float, Field(gt=0)] = 2.0
     first: tuple[str, ...] = ()
+    retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
 
     state: ClassVar[type[Policy]] = _PosteriorMaxPolicy

@@ -400,6 +400,12 @@ def _print(
             f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
         )
+        if {"epsilon", "delta"} <= result.settings.keys():
+            say(
+                f"confidence {1 - result.settings['delta']:.4g}: at most"
+                f" {result.settings['epsilon']:g} below the best, if its learners are as the"
+                f" algorithm assumes"
+            )
         if measured := describe_metrics(result.metrics, found.best):
             say(f"measured: {measured}{', all of the target itself' if found.of_log else ''}")
         if math.isfinite(tested := result.metrics.get(TEST, math.nan)):

@@ -90,7 +90,7 @@ def _against_job(result: Result, job: Job) -> Iterator[str]:
         known = describe(job.algorithm, job.settings)
         asked = {
             "environment": known.environment,
-            "environment_options": environments.check_options(known.environment, job.environment),
+            "environment_options": environments.effective(known.environment, job.environment),
             "oracle_baseline": known.oracle_baseline,
             "baseline": known.baseline,
             "settings": settings_of(registry.build(job.algorithm, job.settings)),

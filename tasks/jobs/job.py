@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import pydantic.dataclasses
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, rule, short
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.machine.addresses import discreet
@@ -91,7 +92,8 @@ class Job:
     budget: float | None = None
     """Units of the environment that the job may consume; None means all."""
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """Options of the environment and of preprocessing, such as ``{"log_target": False}``."""
+    """Options of the environment and of preprocessing, such as ``{"log_target": False}``; the
+    algorithm's presets, such as ``optimiser: random`` of ER-UCB's paper, are added."""
     repetition: int = 0
     """Number of the repetition, from 0."""
     metric: str = ""
@@ -103,6 +105,8 @@ class Job:
                 text_keys(getattr(self, name))
             except ValueError as error:
                 raise UsageError(f"{name} of {self.name or self.algorithm}: {error}") from error
+        presets = registry.environment_presets(self.algorithm)
+        object.__setattr__(self, "environment", {**presets, **self.environment})
 
     def examples(self) -> int | None:
         """Return the budget as a number of examples, None for all; UsageError if it is not one."""
@@ -234,7 +238,7 @@ class Result:
     environment: Annotated[str, _one_of("", *KINDS)] = ""
     """Kind of environment."""
     environment_options: Settings = field(default_factory=dict)
-    """The job's options of the environment and of preprocessing."""
+    """All options of the environment and of preprocessing, as the job had them."""
     events: Name | None = None
     version: Name = ""
     """Version of the algorithm's code."""

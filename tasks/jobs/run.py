@@ -139,7 +139,7 @@ def run_job(
         return prepared_in + (compile_seconds()[1] - compiled if trusted else 0.0)
 
     version, identity = identify(job, algorithm.environment)
-    options = environments.check_options(algorithm.environment, job.environment)
+    options = environments.effective(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
     if isinstance(env, StreamEnvironment):  # its budget counts rows
         rows = min(rows, env.budget)

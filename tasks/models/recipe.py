@@ -1,7 +1,7 @@
 """Recipes of live models: an algorithm with its settings, and how it learns.
 
 A race of streams goes on from row to row. Others are trained again on a window of rows: searched
-by a policy, selected by abc, learned by apple.
+by a policy, selected by abc-tight, learned by apple.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Recipe:
                 return _AppleTrainer(self)
         raise UsageError(
             f"algorithm {self.algorithm!r} cannot be kept: name a race of streams such as"
-            " online-automl, a policy over arms such as rising-bandits-cost, abc, or apple"
+            " online-automl, a policy over arms such as rising-bandits-cost, abc-tight, or apple"
         )
 
 
@@ -149,7 +149,7 @@ class _PolicyTrainer(_Trainer):
 
 
 class _SelectionTrainer(_Trainer):
-    """abc, or another one that selects a configuration; its settings are of `SelectionSearch`.
+    """abc-tight or another that selects a configuration; its settings: see `SelectionSearch`.
 
     The columns are encoded once, for all configurations: the encoder sees no label.
     """

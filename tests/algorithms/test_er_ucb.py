@@ -91,38 +91,37 @@ def test_beta_follows_the_largest_mean_in_doubling_epochs():
     assert set(np.flatnonzero(np.diff(betas)) + 1) <= {3, 7, 15}
 
 
-def test_a_failed_trial_counts_as_the_threshold():
+def test_a_failed_trial_is_a_feedback_of_0():
     """By hand: β = .5, θ = .01; arm 0 fails once and then gives .9, arm 1 always gives .8."""
     policy = ErUcb(beta=0.5, gamma=1.0).policy(Problem(2, 10), RNG)
     for arm, reward, failure in ((0, 0.0, "boom"), (1, 0.8, ""), (0, 0.9, "")):
         failures = np.array([failure], dtype=object)
         policy.update(np.array([arm]), np.array([reward]), np.ones(1), failures)
 
-    assert policy.mu_y[0] == pytest.approx([0.2, 0.3])  # (0 + .4) / 2
-    assert policy.mu_z[0] == pytest.approx([0.08, 0.09])  # (0 + .16) / 2
+    assert policy.mu_y[0] == pytest.approx([-0.05, 0.3])  # (-.5 + .4) / 2
+    assert policy.mu_z[0] == pytest.approx([0.205, 0.09])  # (.25 + .16) / 2
     e = np.sqrt(2 * np.log(4) / np.array([2, 1]))
-    omega = np.array([0.2 + np.sqrt(8), 0.3 + 3])
+    omega = np.array([-0.05 + np.sqrt(20.5), 0.3 + 3])
     assert policy.index()[0] == pytest.approx(omega + e + 10 * np.sqrt(e))
 
 
-def test_beta_without_hindsight_takes_a_failed_trial_for_the_threshold_it_moves_to():
+def test_beta_without_hindsight_takes_a_failed_trial_for_a_feedback_of_0():
     policy = ErUcbAuto(first_pulls=2).policy(Problem(2, 100), RNG)
     for arm, reward, failure in ((0, 0.0, "boom"), (1, 0.8, ""), (0, 0.9, ""), (1, 0.6, "")):
         failures = np.array([failure], dtype=object)
         policy.update(np.array([arm]), np.array([reward]), np.ones(1), failures)
 
     assert policy.beta[0, 0] == pytest.approx(0.7)  # the larger of (0 + .9) / 2 and (.8 + .6) / 2
-    assert policy.mu_y[0] == pytest.approx([0.1, 0.0])  # (0 + .2) / 2 and (.1 - .1) / 2
+    assert policy.mu_y[0] == pytest.approx([-0.25, 0.0])  # (-.7 + .2) / 2 and (.1 - .1) / 2
     assert policy.mu_z[0] == pytest.approx([0.02, 0.005])  # (0 + .04) / 2 and (.01 + 0) / 2
 
 
-@pytest.mark.parametrize("beta", [0.4, 0.5, 0.6, 0.7])
-def test_an_arm_that_always_fails_is_not_attractive(beta):
+def test_without_hindsight_an_arm_that_always_fails_is_not_attractive():
     class Failing(GaussianArms):
         def draw(self, arm, n, rng):
             return np.where(arm == 0, np.nan, super().draw(arm, n, rng))
 
     arms = Failing(means=(0.0, 0.8, 0.75), sds=(0.0, 0.02, 0.02))
-    study = simulate(ErUcb(beta=beta, retire_after=0), arms, 300, 5, 0)
+    study = simulate(ErUcbAuto(retire_after=0), arms, 300, 5, 0)
 
     assert study.exploitation[:, 0].max() < 0.02

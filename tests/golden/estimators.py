@@ -37,7 +37,7 @@ def selection_search() -> dict[str, Run]:
     X, y = load_breast_cancer(return_X_y=True)
     folds = SelectionSearch(OWN, random_state=0).fit(X, y)
     # By seconds, which differ from run to run, neither scheduler nor sample sizes go.
-    steady = registry.build("abc", {"scheduler": "round-robin", "growth": "double"})
+    steady = registry.build("abc-tight", {"delta": 0.5, "scheduler": "round-robin"})
     samples = SelectionSearch(TREES, GRID, algorithm=steady, initial_rows=50, random_state=0)
     samples.fit(X, y)
     return {

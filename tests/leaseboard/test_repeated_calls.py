@@ -24,7 +24,9 @@ def select(folder, number, **given):
 
 
 def select_by_abc(folder, number):
-    select(folder, number, algorithm="abc", initial_rows=20, store=folder / f"{number}.sqlite")
+    select(
+        folder, number, algorithm="abc-tight", initial_rows=20, store=folder / f"{number}.sqlite"
+    )
 
 
 def select_on_folds(folder, number):

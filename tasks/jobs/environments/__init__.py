@@ -61,6 +61,12 @@ def check_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return checked
 
 
+def effective(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all options of an environment: those given, and the defaults of the others."""
+    options: dict[str, Any] = _module(kind).Options(**given).model_dump()
+    return options
+
+
 def identity(kind: str, given: Mapping[str, Any]) -> str:
     """Return what an environment's options denote beyond their values, such as a file's content.
 

@@ -31,6 +31,7 @@ from leaseboard.algorithms.errors import UsageError, short, unknown
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.policies.joint import Framework, JointSpace
+from leaseboard.algorithms.policies.policy import RETIRE_AFTER
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
 from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
@@ -86,8 +87,8 @@ class AutoMLEstimator(BaseEstimator):
         ``rising-bandits-cost``, ``max-ucb``, ``er-ucb-auto``, ``tpe-joint``.
     policy_settings : dict, optional
         None is the policy's defaults, but for ``rising-bandits-cost`` ``{"C": 5, "turns":
-        "seconds"}``: arms share seconds and not trials, and one may be dismissed after six trials
-        and not after eight.
+        "seconds", "retire_after": 3}``: arms share seconds and not trials, one may be dismissed
+        after six trials and not after eight, and one that fails three times alike is retired.
     space : str
         A space of ``conf/spaces`` or a YAML file. If empty, ``tables-classification`` or
         ``tables-regression``.
@@ -347,7 +348,7 @@ class AutoMLEstimator(BaseEstimator):
     def _policy(self) -> Algorithm:
         settings = self.policy_settings
         if settings is None and self.policy == "rising-bandits-cost":
-            settings = {"C": 5, "turns": "seconds"}
+            settings = {"C": 5, "turns": "seconds", "retire_after": RETIRE_AFTER}
         try:
             algorithm = registry.build(self.policy, settings)
         except UsageError as error:

@@ -39,7 +39,7 @@ from leaseboard.tasks.store.recorded import Store
 SMALL = 10_000
 """Rows below which ``auto`` cross-validates. A fifth of so many compares two configurations that
 disagree in a tenth of the rows with a standard error of 0.007; of fewer rows it is soon more than
-the default epsilon, and the guarantee of ``abc`` is of those test rows."""
+the default epsilon, and the guarantee of ``abc-tight`` is of those test rows."""
 
 A_DAY = 86_400.0
 """CPU seconds of a fit that has no limit of its own, but runs in a process."""
@@ -73,8 +73,8 @@ class SelectionSearch(BaseSearchCV):
     delta : float
         Probability with which more may be lost.
     algorithm : str or Algorithm
-        ``auto`` for ``early-stopped-cv`` below `SMALL` rows and ``abc`` from there on; or any
-        registered one that selects configurations, on samples or on folds.
+        ``auto`` for ``early-stopped-cv`` below `SMALL` rows and ``abc-tight`` from there on; or
+        any registered one that selects configurations, on samples or on folds.
     n_iter : int, optional
         How many points of the grid are drawn; all if None, 20 where there is a distribution.
     test_fraction, initial_rows
@@ -84,7 +84,7 @@ class SelectionSearch(BaseSearchCV):
         Of algorithms on folds: into how many parts the rows are divided.
     refit : bool
         Whether the choice is fitted on all rows; without that the search predicts nothing. The
-        fit on the training rows, which `abc` checks the choice by, is made in any case.
+        fit on the training rows, which `abc-tight` checks the choice by, is made in any case.
     scoring : {"accuracy"}, optional
         The guarantees count rows that are right or wrong, so other scores are refused.
     probe_seconds : float, optional
@@ -312,11 +312,11 @@ class SelectionSearch(BaseSearchCV):
     def _algorithm(self, n_rows: int) -> tuple[str, Algorithm]:
         """Return the name of the algorithm, and the algorithm."""
         levels = {"epsilon": self.epsilon, "delta": self.delta}
-        registry.build("abc", levels)  # checks them, also for one that takes neither
+        registry.build("abc-tight", levels)  # checks them, also for one that takes neither
         if isinstance(self.algorithm, Algorithm):
             name, algorithm = type(self.algorithm).__name__, self.algorithm
         else:
-            auto = "early-stopped-cv" if n_rows < SMALL else "abc"
+            auto = "early-stopped-cv" if n_rows < SMALL else "abc-tight"
             name = auto if self.algorithm == "auto" else self.algorithm
             known = setting_names(registry.algorithm_class(name))
             chosen = {key: value for key, value in levels.items() if key in known}
@@ -324,7 +324,7 @@ class SelectionSearch(BaseSearchCV):
         if algorithm.environment not in (SamplesEnvironment.kind, FoldsEnvironment.kind):
             raise UsageError(
                 f"algorithm {name!r} runs on the environment {algorithm.environment}: give one"
-                " that selects configurations, such as 'abc'"
+                " that selects configurations, such as 'abc-tight'"
             )
         return name, algorithm
 

@@ -166,19 +166,19 @@ def _failure(rows: pd.DataFrame) -> str:
 def _differences(scenario: Scenario, row: Any) -> Iterator[tuple[str, Any, Any]]:
     """Yield what makes a result another scenario: its name, what it is, what was accepted.
 
-    A setting that only one of both has does not count: code may gain and lose settings.
+    A setting or option that only one of both has does not count: code may gain and lose them.
     """
     for name in ("metric", "direction", "digest", "algorithm"):
         if getattr(row, name) != getattr(scenario, name):
             yield name, getattr(row, name), getattr(scenario, name)
     settings, options = plain_value(row.settings), plain_value(row.environment_options)
-    for name in sorted(settings.keys() & scenario.settings.keys()):
-        if settings[name] != scenario.settings[name]:
-            yield f"setting {name}", settings[name], scenario.settings[name]
-    for name in sorted(options.keys() | scenario.environment.keys()):
-        both = options.get(name), scenario.environment.get(name)
-        if both[0] != both[1]:
-            yield f"option {name} of the environment", *both
+    for what, now, accepted in (
+        ("setting {}", settings, scenario.settings),
+        ("option {} of the environment", options, scenario.environment),
+    ):
+        for name in sorted(now.keys() & accepted.keys()):
+            if now[name] != accepted[name]:
+                yield what.format(name), now[name], accepted[name]
 
 
 def decide(pairs: Paired, allowed: float, changed: int, accepted: int) -> tuple[str, str, int]:

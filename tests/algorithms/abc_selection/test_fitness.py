@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -29,6 +30,8 @@ from leaseboard.algorithms.events import (
     ProbeFinished,
     of,
 )
+
+tight = partial(ABC, bounds="best")
 
 
 def probe(rows, train, half, test):
@@ -154,7 +157,7 @@ def test_fit_configurations_warn_of_nothing():
     env = SamplesEnvironment(SimulatedLearners((0.6, 0.8, 0.82), 64_000, 16_000, seed=0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        events = list(play("abc", ABC(), env, seed=0))
+        events = list(play("abc", tight(), env, seed=0))
     assert not of(events, MonotonicityViolated)
     assert "unfit_configurations" not in events[-1].metrics
 
@@ -190,13 +193,13 @@ def faded(shape, algorithm, accuracies=(0.85, 0.84, 0.8), seed=0):
 
 def test_one_that_gets_worse_with_rows_does_not_win():
     for shape, seed in itertools.product(SHAPES, range(3)):
-        events, env = faded(shape, ABC(delta=0.05), seed=seed)
+        events, env = faded(shape, tight(delta=0.05), seed=seed)
         assert env.champion != 2, (shape, seed)
         assert events[-1].score > 0.83, (shape, seed)
 
 
 def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
-    events, env = faded("only in full", ABC(delta=0.05))
+    events, env = faded("only in full", tight(delta=0.05))
     (broken,) = of(events, ExploitivenessViolated)
     assert (broken.configuration, broken.rows) == (2, 64_000)
     before = [e for e in of(events, BoundsUpdated) if e.configuration == 2 and e.units < 64_000]
@@ -207,7 +210,10 @@ def test_a_bound_that_full_training_refutes_is_reported_and_drops_no_one():
 
 
 def test_the_papers_form_and_a_time_limit_trust_in_rows():
-    for algorithm in (ABC(bounds="paper", delta=0.05), ABC(time_limit=1e6, delta=0.05)):
+    for algorithm in (
+        ABC(bounds="paper", delta=0.05),
+        tight(time_limit=1e6, delta=0.05),
+    ):
         events, env = faded("only in full", algorithm)
         assert env.champion == 2
         assert not of(events, ExploitivenessViolated)
@@ -218,10 +224,10 @@ def test_the_training_that_confirms_a_choice_is_not_charged_and_one_that_refutes
         return [e.configuration for e in of(events, ProbeFinished) if e.rows == 64_000]
 
     fit = SamplesEnvironment(SimulatedLearners((0.6, 0.7, 0.9), 64_000, 16_000, seed=0))
-    confirmed = list(play("abc", ABC(delta=0.05), fit, seed=0))
+    confirmed = list(play("abc", tight(delta=0.05), fit, seed=0))
     assert full(confirmed) == []
     assert len(of(confirmed, Eliminated)) == 2
-    events, env = faded("only in full", ABC(delta=0.05), accuracies=(0.85, 0.7, 0.8))
+    events, env = faded("only in full", tight(delta=0.05), accuracies=(0.85, 0.7, 0.8))
     assert 2 in full(events)
     assert env.cost.cpu_seconds > 64
 
@@ -242,7 +248,7 @@ def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again
             return super().measure(configuration, rows, test_rows)
 
     env = SamplesEnvironment(Breaking((0.85, 0.7, 0.95), 64_000, 16_000, seed=0))
-    events = list(play("abc", ABC(delta=0.05), env, seed=0))
+    events = list(play("abc", tight(delta=0.05), env, seed=0))
     assert env.champion == 0
     assert [event.configuration for event in of(events, ConfigurationFailed)] == [2]
 
@@ -250,7 +256,7 @@ def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again
 def test_no_one_wins_after_fewer_than_three_samples_unless_trained_in_full():
     for accuracies in ((0.5, 0.5, 0.5, 0.99), (0.99, 0.5, 0.5, 0.5), (0.3, 0.9, 0.6)):
         env = SamplesEnvironment(SimulatedLearners(accuracies, 64_000, 16_000, seed=0))
-        events = list(play("abc", ABC(epsilon=0.1), env, seed=0))
+        events = list(play("abc", tight(epsilon=0.1), env, seed=0))
         sizes = [p.rows for p in of(events, ProbeFinished) if p.configuration == env.champion]
         assert len(sizes) >= 3 or 64_000 in sizes
 
@@ -317,7 +323,7 @@ def test_one_that_has_not_begun_to_learn_is_not_dropped():
     learners = Late((0.85, 0.84, 0.9), 64_000, 16_000, seed=0)
     learners.shape = lambda _: -0.3
     env = SamplesEnvironment(learners, initial_rows=1000)
-    list(play("abc", ABC(delta=0.05), env, seed=0))
+    list(play("abc", tight(delta=0.05), env, seed=0))
     assert env.champion == 2
 
 

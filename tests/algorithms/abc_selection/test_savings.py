@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -20,6 +21,8 @@ from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.environments.selecting import Probe
 from leaseboard.algorithms.events import ProbeFinished, of
 
+tight = partial(ABC, bounds="best")
+
 
 def probed(index, seconds, rows=1000, **others):
     """Return a configuration after one probe of so many seconds of fitting and none of testing."""
@@ -30,7 +33,7 @@ def probed(index, seconds, rows=1000, **others):
 def test_small_data_are_trained_in_full_at_once():
     assert worthwhile([500, 1000, 2000, 3000], 3000) == [3000]
     env = SamplesEnvironment(SimulatedLearners((0.7, 0.9), 3000, 800, seed=0))
-    events = list(play("abc", ABC(), env, seed=0))
+    events = list(play("abc", tight(), env, seed=0))
     assert {probe.rows for probe in of(events, ProbeFinished)} == {3000}
 
 
@@ -160,7 +163,7 @@ class SomeNetworks(SimulatedLearners):
 def test_of_learners_whose_time_does_not_grow_few_take_samples(flat):
     learners = SomeNetworks(flat=flat, seed=0)
     env = SamplesEnvironment(learners)
-    events = list(play("abc", ABC(epsilon=0.05, delta=0.05), env, seed=0))
+    events = list(play("abc", tight(epsilon=0.05, delta=0.05), env, seed=0))
 
     rows = {
         index: [probe.rows for probe in of(events, ProbeFinished) if probe.configuration == index]
@@ -193,14 +196,14 @@ def test_who_is_trained_in_full_is_where_a_second_buys_most_of_what_may_surpass_
 def test_ties_cost_no_more_than_full_run_and_its_share(scheduler, n):
     learners = SimulatedLearners([0.8] * n, 40_000, 10_000, seed=0)
     env = SamplesEnvironment(learners)
-    for _ in play("abc", ABC(epsilon=0.0, scheduler=scheduler), env, seed=0):
+    for _ in play("abc", tight(epsilon=0.0, scheduler=scheduler), env, seed=0):
         pass
     assert env.cost.cpu_seconds <= (1 + SHARE) * n * 40.0
 
 
 def test_under_a_time_limit_none_is_trained_in_full_for_want_of_allowance():
     env = SamplesEnvironment(SimulatedLearners([0.8] * 5, 40_000, 10_000, seed=0))
-    events = list(play("abc", ABC(epsilon=0.0, time_limit=40.0), env, seed=0))
+    events = list(play("abc", tight(epsilon=0.0, time_limit=40.0), env, seed=0))
     assert max(probe.rows for probe in of(events, ProbeFinished)) < 40_000
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from leaseboard.algorithms import registry
@@ -23,6 +25,8 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.log_format import to_json
 from tests.algorithms.played import audited
+
+tight = partial(ABC, bounds="best")
 
 ACCURACIES = (0.6, 0.9, 0.7, 0.88, 0.5)
 FITTED = [
@@ -77,13 +81,13 @@ def test_tighter_bounds_need_fewer_rows():
 
 def test_a_larger_epsilon_needs_fewer_rows():
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
-    rows = [run(ABC(epsilon=epsilon), learners)[0][-1].at for epsilon in (0.1, 0.05, 0.01, 0.0)]
+    rows = [run(tight(epsilon=epsilon), learners)[0][-1].at for epsilon in (0.1, 0.05, 0.01, 0.0)]
     assert rows == sorted(rows)
 
 
 def test_equal_configurations_are_separated_at_full_size():
     learners = SimulatedLearners((0.8, 0.8), 3000, 1000, seed=3)
-    events, _ = run(ABC(epsilon=0.0), learners)
+    events, _ = run(tight(epsilon=0.0), learners)
     assert len(of(events, Eliminated)) == 1
     last = [e for e in of(events, BoundsUpdated) if e.units == 3000]
     assert last
@@ -91,7 +95,7 @@ def test_equal_configurations_are_separated_at_full_size():
 
 
 def test_the_reason_of_a_pruning_names_both_bounds():
-    events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 20_000, 5_000, seed=0))
+    events, _ = run(tight(), SimulatedLearners((0.9, 0.5), 20_000, 5_000, seed=0))
     (pruned,) = of(events, Eliminated)
     assert pruned.configuration == 1
     assert "upper bound 0." in pruned.reason
@@ -99,7 +103,7 @@ def test_the_reason_of_a_pruning_names_both_bounds():
 
 
 def test_one_configuration_needs_no_probe():
-    events, env = run(ABC(), SimulatedLearners((0.7,), 500, 100, seed=0))
+    events, env = run(tight(), SimulatedLearners((0.7,), 500, 100, seed=0))
     assert env.champion == 0
     assert not of(events, ProbeFinished)
 
@@ -107,14 +111,14 @@ def test_one_configuration_needs_no_probe():
 def test_duplicates_are_not_probed_twice():
     learners = SimulatedLearners((0.9, 0.9, 0.5), 20_000, 5_000, seed=0)
     learners.configurations[1] = learners.configurations[0]
-    events, env = run(ABC(), learners)
+    events, env = run(tight(), learners)
     assert env.champion == 0
     assert of(events, Eliminated)[0].reason == "duplicate of configuration 0"
     assert {probe.configuration for probe in of(events, ProbeFinished)} == {0, 2}
 
 
 def test_data_smaller_than_the_first_sample_is_probed_in_full():
-    events, _ = run(ABC(), SimulatedLearners((0.9, 0.5), 60, 20, seed=0), initial_rows=1000)
+    events, _ = run(tight(), SimulatedLearners((0.9, 0.5), 60, 20, seed=0), initial_rows=1000)
     assert {probe.rows for probe in of(events, ProbeFinished)} == {60}
 
 
@@ -127,7 +131,7 @@ def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
         (0.8, 0.9, 0.5), 20_000, 5_000, 0,
         answer=lambda c, probe: crash(probe) if c == 0 and probe.rows >= 100 else None,
     )  # fmt: skip
-    events, env = run(ABC(epsilon=0.0), learners)
+    events, env = run(tight(epsilon=0.0), learners)
     (failed,) = of(events, ConfigurationFailed)
     assert failed.configuration == 0
     assert failed.reason.startswith("crash at 100 rows: boom")
@@ -137,13 +141,13 @@ def test_a_configuration_that_crashes_at_some_size_leaves_with_its_reason():
 def test_when_all_fail_the_error_says_why():
     learners = Overridden((0.8, 0.7), 2000, 500, 0, answer=lambda _, probe: crash(probe))
     with pytest.raises(LeaseboardError, match="cannot be trained on all 2000 rows: crash, boom"):
-        run(ABC(), learners)
+        run(tight(), learners)
 
 
 def test_the_time_limit_returns_the_best_guess():
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
-    full, _ = run(ABC(epsilon=0.0), learners)
-    events, env = run(ABC(epsilon=0.0, time_limit=1.5), learners)
+    full, _ = run(tight(epsilon=0.0), learners)
+    events, env = run(tight(epsilon=0.0, time_limit=1.5), learners)
     assert env.cost.cpu_seconds == pytest.approx(1.5)
     assert 0 < events[-1].at < full[-1].at
     assert env.champion in (1, 3)
@@ -151,7 +155,7 @@ def test_the_time_limit_returns_the_best_guess():
 
 def test_the_budget_in_seconds_stops_the_run():
     learners = SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0)
-    events, _ = run(ABC(epsilon=0.0), learners, unit="seconds", budget=1.5)
+    events, _ = run(tight(epsilon=0.0), learners, unit="seconds", budget=1.5)
     assert events[0].unit == "seconds"
     assert events[-1].at == 1.5
     assert events[-1].reason == "budget spent"
@@ -159,8 +163,8 @@ def test_the_budget_in_seconds_stops_the_run():
 
 def test_scenario_two_pays_for_the_full_training():
     learners = SimulatedLearners((0.6, 0.9, 0.7), 20_000, 5_000, seed=0)
-    _, first = run(ABC(), learners)
-    events, second = run(ABC(scenario="training"), learners)
+    _, first = run(tight(), learners)
+    events, second = run(tight(scenario="training"), learners)
     assert second.cost.cpu_seconds == pytest.approx(first.cost.cpu_seconds + 20.0)
     assert events[-1].metrics["selection_cpu_seconds"] == first.cost.cpu_seconds
 
@@ -172,7 +176,7 @@ def test_the_post_step_keeps_a_sampled_model_that_is_better():
         return Probe(rows=probe.rows, test_rows=probe.test_rows, test_correct=10)
 
     learners = Overridden(ACCURACIES, 20_000, 5_000, 0, answer=worse_in_full)
-    events, env = run(ABC(scenario="training"), learners)
+    events, env = run(tight(scenario="training"), learners)
     assert events[-1].score == 10 / 5_000
     assert events[-1].metrics["final_accuracy"] == learners.real_accuracy(env.champion)
     assert events[-1].metrics["final_rows"] < 20_000
@@ -213,7 +217,7 @@ def test_best_guess_prefers_the_smaller_possible_loss():
 
 def test_the_same_seed_gives_the_same_events():
     logs = [
-        [to_json(e) for e in run(ABC(), SimulatedLearners(ACCURACIES, 5000, 1000, seed=2))[0]]
+        [to_json(e) for e in run(tight(), SimulatedLearners(ACCURACIES, 5000, 1000, seed=2))[0]]
         for _ in range(2)
     ]
     assert logs[0] == logs[1]
@@ -230,7 +234,7 @@ def test_settings_out_of_range_are_refused_by_name(setting, value):
 
 
 def test_finished_reports_what_selection_cost():
-    events, env = run(ABC(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
+    events, env = run(tight(), SimulatedLearners(ACCURACIES, 20_000, 5_000, seed=0))
     (finished,) = of(events, Finished)
     assert finished.metrics["selection_cpu_seconds"] == env.cost.cpu_seconds > 0
     assert finished.metrics["training_cpu_seconds"] == pytest.approx(20.0)
@@ -239,7 +243,7 @@ def test_finished_reports_what_selection_cost():
 
 def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eight_times():
     learners = SimulatedLearners((0.8, 0.83), 100_000, 100_000, seed=0)
-    events, _ = run(ABC(epsilon=0.01), learners, initial_rows=200)
+    events, _ = run(tight(epsilon=0.01), learners, initial_rows=200)
     tested = {probe.rows: probe.test_rows // probe.rows for probe in of(events, ProbeFinished)}
     assert [tested[rows] for rows in (100, 200, 400, 800)] == [2, 2, 2, 8]
 
@@ -247,7 +251,7 @@ def test_the_first_samples_are_tested_on_twice_their_rows_and_larger_ones_on_eig
 @pytest.mark.parametrize("scheduler", ["gradient-ci", "ucb", "round-robin"])
 def test_ties_that_no_sample_can_part_get_the_first_ones_only(scheduler):
     learners = SimulatedLearners([0.8] * 3, 100_000, 25_000, seed=0)
-    events, _ = run(ABC(epsilon=0.0, scheduler=scheduler), learners, initial_rows=1000)
+    events, _ = run(tight(epsilon=0.0, scheduler=scheduler), learners, initial_rows=1000)
     rows = [probe.rows for probe in of(events, ProbeFinished)]
     assert max(each for each in rows if each < 100_000) <= 1000
 
@@ -256,7 +260,7 @@ def test_who_is_dear_waits_for_the_others_and_skips_a_size():
     learners = SimulatedLearners(
         (0.7, 0.9, 0.8), 100_000, 25_000, seed=0, seconds_per_row=[1e-3, 1e-3, 0.1]
     )
-    events, _ = run(ABC(epsilon=0.01), learners, initial_rows=1000)
+    events, _ = run(tight(epsilon=0.01), learners, initial_rows=1000)
     probes = [(probe.configuration, probe.rows) for probe in of(events, ProbeFinished)]
     dear = [rows for configuration, rows in probes if configuration == 2]
     assert dear[:2] == [500, 2000]
@@ -274,7 +278,7 @@ def test_the_union_counts_distinct_configurations_sizes_and_those_in_use(
     )
     learners = SimulatedLearners((0.9, 0.9, 0.5, 0.7), 20_000, 5_000, seed=0)
     learners.configurations[1] = learners.configurations[0]
-    run(ABC(delta=0.05, growth=growth), learners)
+    run(tight(delta=0.05, growth=growth), learners)
     assert given == {
         "kind": "best", "n": 3, "m": sizes, "train_rows": 20_000, "t": 5_000, "delta": 0.05,
         "idle": 2,

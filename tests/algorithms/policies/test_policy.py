@@ -94,24 +94,31 @@ def test_an_arm_is_retired_when_it_has_failed_alike_so_often_and_never_leased_ag
 def test_when_all_arms_are_retired_the_run_ends_and_says_why_where_no_trial_succeeded():
     for name in PATIENT:
         env = PullsEnvironment(Scripted([0.7, "boom"], ["boom"], [0.4, 0.5, "boom"]), 100)
-        end = played(name, env)[-1]
+        end = played(name, env, retire_after=3)[-1]
         assert (env.pulls, end.score, end.reason) == ([4, 3, 5], 0.7, ALGORITHM_STOPPED), name
         assert end.metrics["retired_arms"] == 3
         hopeless = PullsEnvironment(Scripted(["no class 3"], ["no class 4"]), 100)
         with pytest.raises(LeaseboardError, match="all 6 trials failed, 3 of them because 'no c"):
-            played(name, hopeless)
+            played(name, hopeless, retire_after=3)
 
 
-def test_without_a_retirement_an_arm_that_always_fails_is_pulled_on():
-    env = PullsEnvironment(Scripted(["boom"], [0.5]), 40)
-    played("ucb", env, retire_after=0)
+def test_only_our_own_policies_retire_an_arm_unless_they_are_told_to():
+    """The papers know no failures: by their names an arm that always fails is pulled on."""
+    pulls = {}
+    for name in POLICIES:
+        env = PullsEnvironment(Scripted(["boom"], [0.5]), 40)
+        log = played(name, env)
+        pulls[name] = env.pulls[0]
+        reasons = [e.reason for e in of(log, Eliminated) if "in a row" in e.reason]
+        assert bool(reasons) == (name in ("er-ucb-auto", "posterior-max")), name
 
-    assert env.pulls[0] > 5
+    assert pulls["er-ucb"] > 30  # a reward of 0 is far below beta, and its square is large
+    assert pulls["rising-bandits"] == 8  # a plateau of C + 1
 
 
 def test_failures_of_different_kinds_retire_no_arm():
     env = PullsEnvironment(Scripted(["a", "b"] * 20, [0.5]), 40)
-    played("random-arm", env)
+    played("random-arm", env, retire_after=3)
 
     assert env.pulls[0] > 5
 
@@ -126,10 +133,10 @@ def test_the_end_of_the_budget_is_not_a_failure_of_an_arm():
 
 def test_simulations_retire_arms_too_and_who_has_none_left_selects_none():
     for name in POLICIES:
-        found = simulate(registry.build(name), Failing(), 60, 5, 0)
+        found = simulate(registry.build(name, {"retire_after": 3}), Failing(), 60, 5, 0)
         assert found.pulls[:, 0].max() <= 3, name
         assert found.pulls.sum(axis=1).tolist() == [60] * 5
-        policy = registry.build(name).start(Problem(1, 50), 0)
+        policy = registry.build(name, {"retire_after": 3}).start(Problem(1, 50), 0)
         for _ in range(3):
             failure = np.array(["boom"], dtype=object)
             policy.update(policy.select(), np.zeros(1), np.ones(1), failure)
@@ -138,7 +145,7 @@ def test_simulations_retire_arms_too_and_who_has_none_left_selects_none():
 
 
 def test_average_shares_what_a_retired_arm_leaves():
-    policy = Average().start(Problem(4, 40), 0)
+    policy = Average(retire_after=3).start(Problem(4, 40), 0)
     bad = int(policy.select()[0])
     for _ in range(40):
         arm = policy.select()
@@ -153,14 +160,14 @@ def test_average_goes_round_again_when_its_last_arm_is_retired():
     scripts = [[0.5]] * 3
     scripts[order[-1]] = ["boom"]
     env = PullsEnvironment(Scripted(*scripts), 30)
-    played("average", env)
+    played("average", env, retire_after=3)
 
     assert sorted(env.pulls) == [3, 13, 14]
 
 
 def test_an_arm_without_hyperparameters_stays_when_the_others_are_retired():
     problem = Problem(2, 50, tunable=(False, True))
-    policy = UpperConfidenceBound(freeze_constant_arms=True).start(problem, 0)
+    policy = UpperConfidenceBound(freeze_constant_arms=True, retire_after=3).start(problem, 0)
     for _ in range(20):
         arm = policy.select()
         failure = np.array(["boom" if arm[0] else ""], dtype=object)
@@ -182,7 +189,7 @@ def test_runs_side_by_side_count_their_own_failures():
 
 
 def test_the_lease_of_a_retired_arm_comes_before_its_end_and_never_after():
-    log = played("random-arm", PullsEnvironment(Scripted(["boom"], [0.5]), 40))
+    log = played("random-arm", PullsEnvironment(Scripted(["boom"], [0.5]), 40), retire_after=3)
     end = log.index(of(log, Eliminated)[0])
 
     assert sum(e.configuration == 0 for e in of(log[:end], LeaseGranted)) == 3

@@ -12,7 +12,9 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, SkipError, 
 from leaseboard.tasks.evaluate.trials import spaces
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.jobs import environments
+from leaseboard.tasks.jobs.environments import pulls
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
 
 WINE = {"space": "fast", "arms": ["gaussian_nb", "k_nearest_neighbors"]}
 GAUSSIANS = "synthetic:seven-gaussians?rows=5000"
@@ -25,7 +27,7 @@ def job(algorithm="average", data="sklearn:wine", budget=8.0, environment=WINE, 
 def played(job, dataset=None):
     env = environments.make("pulls", dataset or load(job.data), job)
     auditor = Auditor()
-    for event in play(job.algorithm, registry.build(job.algorithm), env, job.seed):
+    for event in play(job.algorithm, registry.build(job.algorithm, job.settings), env, job.seed):
         auditor(event)
     auditor.close()
     return env
@@ -212,16 +214,28 @@ def test_rare_classes_empty_columns_and_unseen_categories_are_supported(tmp_path
 
 def test_an_arm_that_always_fails_is_retired_and_the_others_go_on(tmp_path):
     data = bad_table(tmp_path / "good.csv")
-    env = played(job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN, WORKS)))
+    asked = job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN, WORKS))
+    env = played(replace(asked, settings={"retire_after": 3}))
 
     assert env.pulls == [3, 5]
     assert env.score().metrics["failed_trials"] == 3
     assert env.score().value > 0.8
 
 
+def test_arms_are_tuned_as_in_the_paper_of_a_policy_and_results_have_every_option(tmp_path):
+    def options(name, **given):
+        asked = job(name, GAUSSIANS, 7, environment={"protocol": "table", **given})
+        return run_job(asked, tmp_path)[0].environment_options
+
+    for name in ("er-ucb", "er-ucb-auto", "c-ucb", "epsilon-greedy", "softmax", "random-arm"):
+        assert options(name) == pulls.Options(protocol="table", optimiser="random").model_dump()
+        assert options(name, optimiser="tpe")["optimiser"] == "tpe"
+    assert options("rising-bandits") == pulls.Options(protocol="table").model_dump()
+
+
 def test_where_all_arms_fail_the_job_fails_with_the_commonest_reason(tmp_path):
     data = bad_table(tmp_path / "good.csv")
-    with pytest.raises(LeaseboardError, match=r"all 3 trials failed, 3 of them because .Invalid"):
+    with pytest.raises(LeaseboardError, match=r"all 8 trials failed, 8 of them because .Invalid"):
         played(job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN)))
 
 

@@ -84,8 +84,8 @@ def test_abc_is_within_epsilon_of_full_run(run):
 
 def test_a_replay_is_charged_alike_and_costs_next_to_nothing(run):
     """Seconds decide whom GradientCI probes, and what samples may cost: they are recorded."""
-    first, events = run("abc", initial_rows=100)
-    again, replayed = run("abc", initial_rows=100)
+    first, events = run("abc-tight", initial_rows=100)
+    again, replayed = run("abc-tight", initial_rows=100)
     # Which samples it takes depends on the seconds that the first ones took.
     assert min(event.rows for event in events if isinstance(event, ProbeFinished)) == 50
     assert replayed[:-1] == events[:-1]

@@ -47,7 +47,7 @@ class Fails(GaussianNB):
 
 
 def by_abc():
-    SelectionSearch(OWN, algorithm="abc", initial_rows=20).fit(X, Y)
+    SelectionSearch(OWN, algorithm="abc-tight", initial_rows=20).fit(X, Y)
 
 
 def on_folds():

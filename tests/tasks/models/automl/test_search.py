@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +39,8 @@ from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
 from leaseboard.tasks.processes import forks
 
+tight = partial(ABC, bounds="best")
+
 PIPELINES = {
     "constant": DummyClassifier(),
     "tree": make_pipeline(StandardScaler(), DecisionTreeClassifier(max_depth=2)),
@@ -69,7 +72,7 @@ class Silent(ClassifierMixin, BaseEstimator):
         SelectionSearch(
             DecisionTreeClassifier(random_state=0),
             {"max_depth": [3, 9]},
-            algorithm="abc",
+            algorithm="abc-tight",
             random_state=0,
         ),
     ],
@@ -91,7 +94,7 @@ def test_a_grid_is_searched_and_the_choice_fitted_on_all_rows(data):
     X, y = data
     search = SelectionSearch(
         DecisionTreeClassifier(), {"max_depth": [1, 3], "min_samples_leaf": [1, 2000]},
-        algorithm="abc", initial_rows=200, random_state=0,
+        algorithm="abc-tight", initial_rows=200, random_state=0,
     ).fit(X, y)  # fmt: skip
     assert search.best_params_["min_samples_leaf"] == 1
     assert search.best_score_ > 0.95
@@ -119,7 +122,7 @@ class Counting(GaussianNB):
         return super().fit(X, y)
 
 
-@pytest.mark.parametrize("algorithm", ["abc", "successive-halving", "hyperband", "full-run"])
+@pytest.mark.parametrize("algorithm", ["abc-tight", "successive-halving", "hyperband", "full-run"])
 @pytest.mark.parametrize("n", [1023, 1025, 1050, 999])
 def test_the_last_sample_is_all_training_rows_and_the_first_has_every_class(algorithm, n):
     """Also next to powers of two; one class has two rows."""
@@ -155,7 +158,7 @@ def test_a_frame_with_text_is_handed_on(data):
     one = make_pipeline(make_column_transformer((TfidfVectorizer(), "said")), GaussianNB2())
     other = make_pipeline(make_column_transformer((OneHotEncoder(), ["kind"])), LinearSVC())
     search = SelectionSearch(
-        [one, other, DummyClassifier()], algorithm="abc", initial_rows=100
+        [one, other, DummyClassifier()], algorithm="abc-tight", initial_rows=100
     ).fit(frame, y)
     assert search.score(frame, y) == 1
     assert list(search.feature_names_in_) == ["said", "kind"]
@@ -238,9 +241,9 @@ def test_it_is_part_of_what_scikit_learn_builds_before_it_is_fitted(own, routing
 
 
 def test_it_goes_through_pickle_and_skops(data):
-    search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200, random_state=0).fit(
-        *data
-    )
+    search = SelectionSearch(
+        PIPELINES, algorithm="abc-tight", initial_rows=200, random_state=0
+    ).fit(*data)
     for copy in (pickle.loads(pickle.dumps(search)), load_trusted(dump_trusted(search))):
         assert repr(copy.events_) == repr(search.events_)  # NaN is not NaN
         assert copy.leaderboard_.equals(search.leaderboard_)
@@ -252,7 +255,7 @@ def test_a_store_is_replayed(data, tmp_path):
     X, y = data
     kept = {
         "store": tmp_path / "kept.sqlite",
-        "algorithm": "abc",
+        "algorithm": "abc-tight",
         "initial_rows": 200,
         "random_state": 0,
     }
@@ -299,7 +302,7 @@ def test_what_broke_the_guarantee_is_named():
     X = rng.random((100_000, 2))
     y = (np.sin(15 * X[:, 0]) > 0).astype(int)
     own = {str(n): DecisionTreeClassifier(min_samples_leaf=n) for n in (100, 110)}
-    settings = {"algorithm": "abc", "initial_rows": 500, "epsilon": 0.1, "random_state": 0}
+    settings = {"algorithm": "abc-tight", "initial_rows": 500, "epsilon": 0.1, "random_state": 0}
     with pytest.warns(FitnessWarning, match=r"\((100|110)\) fits"):
         search = SelectionSearch(own, **settings).fit(X, y)
     assert "broken" in search.guarantee_
@@ -316,7 +319,7 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win(seed):
     own = {"bayes": GaussianNB(), "tree": DecisionTreeClassifier(max_depth=1), **PIPELINES}
     search = SelectionSearch(
         {name: own[name] for name in ("bayes", "tree", "constant")},
-        algorithm="abc", epsilon=0.01, delta=0.05, refit=False, random_state=seed,
+        algorithm="abc-tight", epsilon=0.01, delta=0.05, refit=False, random_state=seed,
     ).fit(X, y)  # fmt: skip
     assert search.best_name_ == "tree"
     assert "'tree' reaches 0.8" in search.guarantee_
@@ -354,7 +357,7 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
         return forks.call_here(run)
 
     monkeypatch.setattr(recorded, "call_here", interrupted)
-    search = SelectionSearch(PIPELINES, algorithm="abc", initial_rows=200)
+    search = SelectionSearch(PIPELINES, algorithm="abc-tight", initial_rows=200)
     with pytest.raises(KeyboardInterrupt):
         search.fit(*data)
     assert not [name for name in vars(search) if name.endswith("_")]
@@ -445,7 +448,7 @@ def test_small_tables_are_cross_validated_and_folds_spared(data):
     assert search.best_score_ == pytest.approx(board["test_accuracy"].max(), abs=0.01)
     assert "if the folds of each are alike" in search.guarantee_
     large = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
-    assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc"
+    assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc-tight"
 
 
 def test_folds_run_at_once_choose_alike(data):
@@ -457,7 +460,7 @@ def test_folds_run_at_once_choose_alike(data):
 
 
 def test_nothing_is_guaranteed_under_a_time_limit(data):
-    search = SelectionSearch(PIPELINES, algorithm=ABC(time_limit=60)).fit(*data)
+    search = SelectionSearch(PIPELINES, algorithm=tight(time_limit=60)).fit(*data)
     assert search.guarantee_ == "ABC gives no guarantee under a time limit"
 
 
