@@ -189,6 +189,8 @@ def fill_array(old: np.ndarray[Any, Any], new: Any) -> None:
 def _tagged(value: Any, arrays: Arrays) -> Any:
     if type(value) in _SAME:
         return value
+    if isinstance(value, (np.str_, np.bytes_)):  # equal to Python's, also as a key
+        return _tagged(value.item(), arrays)
     if type(value) in (list, tuple, set, frozenset):
         # most are of such values, for which no call is made
         items = [item if type(item) in _SAME else _tagged(item, arrays) for item in value]

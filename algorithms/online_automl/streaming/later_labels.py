@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError, short
 from leaseboard.algorithms.locks import Exclusive, exclusive
 from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.tables.features import Example
@@ -40,6 +40,13 @@ class Pending:
         self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
         self.made = self.dropped = 0
 
+    def __contains__(self, key: object) -> bool:
+        """Return whether an example of this id waits; UsageError for what cannot be an id."""
+        try:
+            return key in self.waiting
+        except TypeError as error:
+            raise _unfit(key) from error
+
     def add(self, key: Hashable, x: Example | None, prediction: Any, parts: Doubles) -> None:
         """Remember an example until its label comes; its id does not wait yet."""
         self.waiting[key] = None if x is None else _copied(x), prediction, self.made, parts
@@ -56,7 +63,7 @@ class Pending:
         UsageError
             If none of this id waits.
         """
-        if key not in self.waiting:
+        if key not in self:
             causes, fix = ["it was never predicted with it", "its label is learned"], ""
             causes.append("forget_pending() was called since")
             if self.dropped:
@@ -108,17 +115,14 @@ class LaterLabels(Exclusive, ABC):
     @exclusive
     def _predict_pending(self, id: Hashable, x: Example, store_x: bool) -> Any:
         """Predict an example, and remember it until its label comes; see `predict_one`."""
-        if id in self._pending.waiting:
+        if id in self._pending:
             raise UsageError(
                 f"id {id!r} waits for its label already: learn it first, or take another id"
             )
         try:
             plain.check(id)
         except UsageError as error:
-            raise UsageError(
-                f"id {id!r} is of a type that cannot be saved: take a number, a text, or a tuple"
-                " of them, such as str(id)"
-            ) from error
+            raise _unfit(id) from error
         if _holds_nan(id):
             raise UsageError(
                 f"id {id!r} is not equal to itself: no label would find it; take another"
@@ -151,7 +155,7 @@ class LaterLabels(Exclusive, ABC):
         -------
         bool
         """
-        return id in self._pending.waiting
+        return id in self._pending
 
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
         """Return a prediction, and `_n_parts` numbers of which it was made."""
@@ -204,7 +208,8 @@ class LaterLabels(Exclusive, ABC):
             Those to forget; by default all.
         """
         for id in list(self._pending.waiting) if ids is None else ids:
-            self._pending.waiting.pop(id, None)
+            if id in self._pending:
+                del self._pending.waiting[id]
 
     @property
     def n_pending(self) -> int:
@@ -223,6 +228,14 @@ class LaterLabels(Exclusive, ABC):
     @abstractmethod
     def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Learn one example."""
+
+
+def _unfit(id: object) -> UsageError:
+    said = short(" ".join(repr(id).split()), 60)
+    return UsageError(
+        f"id {said} is of a type that cannot be saved: take a number, a text, bytes, or a tuple of"
+        " them, such as str(id)"
+    )
 
 
 def _holds_nan(id: Any) -> bool:
