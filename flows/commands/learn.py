@@ -59,7 +59,7 @@ def learn(
     - `file`: Table: csv, parquet, arff or libsvm.
     - `algorithm`: one that learns streams (default: online-automl).
     - `seed`: by default 0.
-    - `output`: a file for the predictions, .csv or .parquet.
+    - `output`: a file for the table with the predictions, .csv or .parquet.
 
     Example: leaseboard learn sales.model january.csv --target revenue
     """
@@ -129,11 +129,11 @@ def learn(
             f"{str(model)!r} was changed while {str(file)!r} was learned, by another command"
             " perhaps: nothing of this was saved, learn it again"
         )
-    added = [name for name in learned.predictions if name != stream.target]
+    added = learned.predictions.drop(columns=stream.target)
     # The model takes its place last: a command that is killed before has learned nothing, and what
     # it wrote is written again.
     with replacing(model) as new:
-        with nullcontext() if output is None else _writing(learned.predictions, output, added):
+        with nullcontext() if output is None else _writing(file, frame, added, output):
             new.write_bytes(stream.dump())
         reach("learn.before-save")
     reach("learn.after-save")
@@ -161,12 +161,7 @@ def predict(
 
     Example: leaseboard predict sales.model february.csv --output predictions.parquet
     """
-    from leaseboard.tasks.models.table_files import (
-        in_fewest_digits,
-        in_own_types,
-        pass_through,
-        read_rows,
-    )
+    from leaseboard.tasks.models.table_files import in_fewest_digits, pass_through, read_rows
 
     _check_output(output, file, Path(model))
     if model.startswith("models:/"):
@@ -185,15 +180,13 @@ def predict(
         )
         return 3
     added = _predictions(loaded, frame, level, model)
-    found, names = pass_through(file, frame, added), [*added]
-    if output is not None and output.suffix == ".parquet":
-        found = in_own_types(found, frame)
     if output is None:
-        say(in_fewest_digits(found, names).to_csv(index=False).rstrip("\n"))
+        found = in_fewest_digits(pass_through(file, frame, added), added)
+        say(found.to_csv(index=False).rstrip("\n"))
     else:
-        with _writing(found, output, names):
+        with _writing(file, frame, added, output):
             pass
-        say(f"{len(found)} predictions: {output}")
+        say(f"{len(added)} predictions: {output}")
     return 0
 
 
@@ -315,19 +308,20 @@ def _check_output(output: Path | None, *used: Path) -> None:
 
 
 @contextmanager
-def _writing(frame: pd.DataFrame, output: Path, predicted: list[str]) -> Iterator[None]:
-    """Write the table to a temporary file, which becomes `output` if the body succeeds.
+def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path) -> Iterator[None]:
+    """Write a table with its predictions; it becomes `output` if the body succeeds.
 
-    - `predicted`: the columns of predictions.
+    - `frame`: what `read_rows` made of the table in `file`.
     """
     from leaseboard.algorithms.online_automl.streaming.files import replacing
-    from leaseboard.tasks.models.table_files import in_fewest_digits
+    from leaseboard.tasks.models.table_files import in_fewest_digits, in_own_types, pass_through
 
+    found = pass_through(file, frame, added)
     with replacing(output) as partial:
         if output.suffix == ".csv":
-            in_fewest_digits(frame, predicted).to_csv(partial, index=False)
+            in_fewest_digits(found, added).to_csv(partial, index=False)
         else:
-            frame.to_parquet(partial, index=False)
+            in_own_types(found, frame).to_parquet(partial, index=False)
         yield
 
 
@@ -365,6 +359,7 @@ def _print(
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
+    from leaseboard.tasks.models.stream_model import PREDICTION
     from leaseboard.tasks.score.frame import describe_metrics
 
     model, rows = stream.model, len(learned.predictions)
@@ -390,7 +385,7 @@ def _print(
     if learned.new:
         named = (f"{name} ({stream.kinds.get(name, 'empty')})" for name in learned.new)
         say(f"new columns: {', '.join(named)}")
-    last = learned.predictions.tail(SHOWN)
+    last = learned.predictions[[stream.target, PREDICTION]].tail(SHOWN)
     cells = [
         (str(row + 1), *(f"{x:.6g}" if isinstance(x, float) else str(x) for x in values))
         for row, *values in last.itertuples()

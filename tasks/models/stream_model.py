@@ -65,7 +65,7 @@ class LearnedTable:
     """Progressive predictions of a table that was learned, and their measures."""
 
     predictions: pd.DataFrame
-    """The target, and the prediction of each row before its label was learned."""
+    """The target, and what was predicted of each row before its label was learned."""
     measures: dict[str, float]
     """See `leaseboard.algorithms.measures`; ``skill`` is over `best`."""
     best: str
@@ -423,7 +423,9 @@ class StreamModel(TableModel):
             np.array([codes[name] for name in labels]),
             [each.get(name, math.nan) for each, name in zip(shares, labels, strict=True)],
         )
-        return pd.DataFrame({PREDICTION: likeliest}, dtype=object), measures
+        found = pd.DataFrame({PREDICTION: likeliest}, dtype=object)
+        probabilities = pd.DataFrame(shares, columns=classifier.classes)
+        return found.join(probabilities.add_prefix(PROBABILITY)), measures
 
     def _declared(self, target: pd.Series) -> tuple[str, ...]:
         """Return the two classes of a first table in the order of a stream's, if it has two."""

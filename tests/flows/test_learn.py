@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import mlflow
@@ -63,6 +64,24 @@ def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settin
         halves, whole = (table.astype({"prediction": "float32"}) for table in (halves, whole))
     assert halves["prediction"].tolist()[1:] == whole["prediction"].tolist()[1:]
     assert len(whole) == 300
+
+
+@pytest.mark.parametrize("target", ["sold", "shop"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_learn_and_predict_write_the_same_columns(call, target, suffix):
+    frame = sales(60).assign(shop=lambda each: each["shop"].map({"012": "north", "034": "south"}))
+    frame.insert(1, "id", [f"00{row}" for row in range(60)])
+    frame.to_csv("sales.csv", index=False)
+    call("learn", "m", "sales.csv", "--target", target, "--output", f"learned.{suffix}")
+    call("predict", "m", "sales.csv", "--output", f"predicted.{suffix}")
+    read = pd.read_parquet if suffix == "parquet" else partial(pd.read_csv, dtype={"id": str})
+    learned, predicted = read(f"learned.{suffix}"), read(f"predicted.{suffix}")
+    assert list(learned) == list(predicted)
+    assert learned.dtypes.equals(predicted.dtypes)
+    assert learned[list(frame)].equals(predicted[list(frame)])
+    if target == "shop":
+        likeliest = learned.filter(like="probability of ").idxmax(axis=1).str.split().str[-1]
+        assert (likeliest == learned["prediction"]).all()
 
 
 def test_a_first_file_with_one_label_is_reported_with_its_consequence(call):

@@ -57,7 +57,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 600.
-        tune : {"interactions", "learning_rate", "both"} or str, optional
+        tune : {"interactions", "learning-rate", "interactions+learning-rate"} or str, optional
             Search these alone, on raw features; or an oracle of yours, ``path/to/file.py:Class``.
             By default both, and feature encodings.
         budget_us : float, optional
