@@ -45,7 +45,6 @@ from numba.core.types.functions import BaseFunction
 
 from leaseboard.algorithms import hooks
 from leaseboard.algorithms.caches import cache_dir
-from leaseboard.algorithms.errors import UsageError
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -258,11 +257,11 @@ class KernelCache(NullCache):
     def turn(self, kinds: tuple[Any, ...]) -> Iterator[None]:
         """Wait while another process compiles the same."""
         path = self._path(kinds)
-        if path is not None and path.exists():
+        if path.exists():
             yield
             return
-        lock = None if path is None else self._lock(path)
-        if path is None or lock is None:
+        lock = self._lock(path)
+        if lock is None:
             announce()
             yield
             return
@@ -291,14 +290,14 @@ class KernelCache(NullCache):
         # Of what numba imports to compile, kept code needs this, and more if it hashes texts.
         rtsys.initialize(target_context)
         try:
-            content = b"" if path is None else path.read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             _say_no_place(error)
             return None
         digest, reduced = content[:_DIGEST], content[_DIGEST:]
-        if path is None or _digest(path, reduced) != digest:  # damaged, or another kernel's
+        if _digest(path, reduced) != digest:  # damaged, or another kernel's
             return None
         if b"_numba_hashsecret_" in reduced:
             importlib.import_module("numba.cpython.hashing")
@@ -326,7 +325,7 @@ class KernelCache(NullCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a specialisation, unless it holds addresses of this process."""
         path = self._path(sig)
-        if path is None or not path.parent.is_dir() or data.library.has_dynamic_globals:
+        if not path.parent.is_dir() or data.library.has_dynamic_globals:
             return
         # The third part is the kernel's own environment; the last, those of what is within it.
         *parts, environments = data._reduce()  # noqa: SLF001
@@ -339,16 +338,15 @@ class KernelCache(NullCache):
         except OSError as error:
             _say_no_place(error)
 
-    def _path(self, kinds: Any) -> Path | None:
-        """Return the file of a specialisation; None if this user has no place for it."""
+    def _path(self, kinds: Any) -> Path:
+        """Return the file of a specialisation."""
         machine = cpu_target.target_context.codegen().magic_tuple()
         versions = sys.version_info[:2], numba.__version__, llvmlite.__version__, np.__version__
         settings = [getattr(config, name) for name in ("OPT", "LOOP_VECTORIZE")]
         bare = self.owner.targetoptions["no_cpython_wrapper"]
         parts = code_of(self.owner), [*map(str, kinds)], bare, machine, versions, settings, _FORMAT
         digest = hashlib.sha256(repr(parts).encode()).hexdigest()
-        place = folder()
-        return place and place / f"{self.owner.py_func.__name__}-{digest[:32]}.kernel"
+        return folder() / f"{self.owner.py_func.__name__}-{digest[:32]}.kernel"
 
 
 def _digest(path: Path, content: bytes) -> bytes:
@@ -383,13 +381,9 @@ def _environment(module: str, constants: list[Any], name: str) -> Environment:
 
 
 @cache
-def folder() -> Path | None:
-    """Return the folder of kernels, of bounded size; None if this user has none."""
-    try:
-        place = cache_dir() / "kernels"
-    except UsageError as error:
-        _say_no_place(error)
-        return None
+def folder() -> Path:
+    """Return the folder of kernels, of bounded size."""
+    place = cache_dir() / "kernels"
     found = [(each.stat(), each) for each in place.glob("*") if each.is_file()]
     total = sum(status.st_size for status, _ in found)
     for status, each in sorted(found, key=lambda pair: pair[0].st_mtime):
@@ -419,8 +413,7 @@ def _say(line: str, *values: object) -> bool:
 
 def is_kept(name: str) -> bool:
     """Return whether a specialisation of a kernel of this name is kept, of any version."""
-    place = folder()
-    return place is not None and any(place.glob(f"{name}-*.kernel"))
+    return any(folder().glob(f"{name}-*.kernel"))
 
 
 def announce() -> bool:

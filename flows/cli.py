@@ -5,6 +5,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, Any
 
@@ -144,6 +145,7 @@ def _call(arguments: list[str]) -> int:
     try:
         check()
         outcome = app(arguments, standalone_mode=False, prog_name="leaseboard", obj=given)
+        sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
         outcome = SIGINT_EXIT
     except Exception as error:  # noqa: BLE001  (Python's own code for it, 1, means a regression)
@@ -201,7 +203,8 @@ def _complain(message: str, code: int, *, debug: bool = False) -> int:
     """Print one line on standard error, with a traceback only on demand."""
     if debug:
         say(traceback.format_exc(), err=True)
-    say("leaseboard: " + " ".join(message.split()), err=True)
+    with suppress(OSError):  # the code says it, too
+        say("leaseboard: " + " ".join(message.split()), err=True)
     return code
 
 

@@ -13,15 +13,20 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 class _Unbroken(io.FileIO):
-    """Standard stream that goes on where its reader went away, as after ``| head -1``."""
+    """Standard stream that goes on where its reader went away, as after ``| head -1``.
+
+    Any other error, such as a full disk, is raised once, and what follows goes nowhere.
+    """
 
     def write(self, content: Any) -> int:
         try:
             return super().write(content) or 0
-        except BrokenPipeError:
+        except OSError as error:
             null = os.open(os.devnull, os.O_WRONLY)
             os.dup2(null, self.fileno())
             os.close(null)
+            if not isinstance(error, BrokenPipeError):
+                raise
             return len(content)
 
 

@@ -131,7 +131,7 @@ def warm() -> None:
     for _ in counted(compile_ahead(), "kernels", "parts", len(PARTS)):
         pass
     place = compilation.folder()
-    if place is None or not any(place.glob("*")):
+    if not any(place.glob("*")):
         raise UsageError(f"no kernel can be kept in {place}: set LEASEBOARD_CACHE to a folder")
     say(f"kernels are compiled: {place}")
 

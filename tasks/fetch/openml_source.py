@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,9 @@ def is_complete(folder: Path) -> bool:
 
 def _fetch(name: str) -> Catalogued:
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml").expanduser()
+    root = Path(os.environ.get("OPENML_CACHE_DIR") or f"{base}/openml")
+    with suppress(RuntimeError):  # of a user without a home
+        root = root.expanduser()
     own = root / FOLDER / name  # in the package's own cache
     if not is_complete(own) and time.monotonic() < _unreachable.get("until", 0):
         raise _unavailable(name)

@@ -6,6 +6,7 @@ import re
 import runpy
 import subprocess
 import sys
+import tempfile
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
@@ -505,3 +506,15 @@ def test_the_near_column_of_a_wide_table_is_named(leaseboard, tmp_path):
 
     assert "unknown target column 'revenu': did you mean 'revenue'?" in said
     assert said.endswith("c19 and 69 more\n")
+
+
+def test_a_user_needs_no_home(leaseboard, tmp_path, monkeypatch):
+    for name in ("LEASEBOARD_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os.path, "expanduser", str)  # as Python does without a home
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = "".join(f"{i % 7},{i % 7 * 2}\n" for i in range(30))
+    (tmp_path / "d.csv").write_text("a,y\n" + rows)
+    for words in (["learn", str(tmp_path / "m")], ["race", "vanilla"]):
+        assert leaseboard(*words, str(tmp_path / "d.csv")).code == 0
+    assert [*tmp_path.glob(f"leaseboard-{os.getuid()}/*")]

@@ -49,3 +49,18 @@ def test_an_error_keeps_its_code_without_a_reader():
     done = subprocess.run(words, stdout=writer, stderr=writer, check=False)
     os.close(writer)
     assert done.returncode == 64
+
+
+@pytest.mark.parametrize(
+    ("words", "redirection", "code"),
+    [("list", ">", 2), ("list --help", ">", 2), ("nothing", "2>", 64), ("nothing", ">", 64)],
+)
+def test_a_full_disk_is_said_once_and_is_not_a_regression(words, redirection, code):
+    done = subprocess.run(
+        ["sh", "-c", f"'{sys.executable}' -P -m leaseboard -q {words} {redirection} /dev/full"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == code
+    said = (done.stdout + done.stderr).splitlines()
+    assert len(said) == (redirection == ">")
+    assert all(line.startswith("leaseboard: ") for line in said)
