@@ -364,7 +364,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
     with live.state.update_lock():
         what = begun_by_hand(live.state, ROLLED_BACK)
         what = what or roll_back(live.state, now.isoformat(timespec="seconds"))
-        _finish(live, uri, now, f"is champion: {what}")
+        _finish(live, uri, now, run_dir, f"is champion: {what}")
 
 
 def _promote_live(uri: str, name: str, file: Path, run_dir: Path | None, force: bool) -> int:
@@ -379,20 +379,24 @@ def _promote_live(uri: str, name: str, file: Path, run_dir: Path | None, force: 
         if not done:
             done, evidence = promote_by_hand(live.state, alpha, at, anyway=force)
         if done:
-            _finish(live, uri, now, f"is champion now: {evidence}")
+            _finish(live, uri, now, run_dir, f"is champion now: {evidence}")
     if not done:
         say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
     return 0 if done else 1
 
 
-def _finish(live: LiveModel, uri: str, now: datetime, what: str) -> None:
+def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what: str) -> None:
     """Publish and report what a person has just done to a live model; then it is finished."""
     from leaseboard.flows.live_update import announce_news
+    from leaseboard.tasks.live.page import build
     from leaseboard.tasks.live.publication import publish
+    from leaseboard.tasks.live.record import ModelRecord
+    from leaseboard.tasks.live.update import home_of
     from leaseboard.tasks.store.live_tables import Changes
 
     name, at = live.settings.name, now.isoformat(timespec="seconds")
     version = publish(uri, live, now)["champion"]
+    build(ModelRecord(live.settings, live.state, now), home_of(name, run_dir))
     announce_news(live.state, name, at, uri, by_hand=True)
     say(f"{name}: version {version} {what}")
     live.state.commit(Changes(at, lifecycle={"by_hand": None}))

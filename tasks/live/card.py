@@ -64,7 +64,7 @@ def card(live: LiveModel, record: ModelRecord, candidate: ModelCandidate) -> str
         for name, rule in rules.items()
     ]
     parts = [
-        f"# {live.settings.name}: {candidate.role}, candidate {candidate.number}",
+        f"# {live.settings.name}: candidate {candidate.number}",
         f"""\
 `{candidate.name}` predicts `{data.target}`. It was created on {candidate.created[:10]}
 ({candidate.why}) and has learned {candidate.learned:,} rows.

@@ -129,7 +129,6 @@ def _add(
     tags = {
         KEY: f"{candidate.number}-{candidate.model}",
         CANDIDATE: str(candidate.number),
-        "leaseboard.role": candidate.role,
         "leaseboard.algorithm": candidate.name,
         "leaseboard.created": f"{candidate.created}: {candidate.why}",
         "leaseboard.rows": str(candidate.learned),

@@ -71,7 +71,7 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     assert call("live", "update", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
     code, out, _ = call("live", "card", "shop.yaml")
     assert code == 0
-    assert out.startswith("# shop: champion, candidate 1")
+    assert out.startswith("# shop: candidate 1")
     assert "## Limits" in out
     code, out, _ = call("live", "status", "shop.yaml", "--at", at(0))
     assert code == 0
@@ -140,7 +140,9 @@ def test_a_challenger_is_promoted_by_hand_on_evidence_or_anyway(call, tmp_path, 
     assert code
     assert len(err.strip().splitlines()) == 1
     assert client.get_model_version_by_alias("sales", "champion").version == version.version
+    page = tmp_path / "runs" / "live" / "sales" / "report.html"
     assert call("live", "rollback", "sales")[0] == 0
+    assert "in place of 4: by hand" in page.read_text()
     version = client.get_model_version_by_alias("sales", "champion")
     assert version.tags["leaseboard.candidate"] != "4"
 

@@ -27,7 +27,7 @@ def test_it_shows_scores_by_day_weekday_and_category(shop):
         shop.update()
     reported = card_of(shop)
     sections = [line for line in reported.splitlines() if line.startswith("#")]
-    assert sections == ["# sales: champion, candidate 1", "## Data", "## Scores", "## By weekday",
+    assert sections == ["# sales: candidate 1", "## Data", "## Scores", "## By weekday",
                         "## By shop", "## Importance of columns", "## Weights of members",
                         "## Limits", "## Contract"]  # fmt: skip
     table = reported.partition("| Growth of the loss |")[2]

@@ -14,6 +14,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.live import publication
 from leaseboard.tasks.live.promotion import roll_back
 from leaseboard.tasks.live.publication import KEPT, closed_days, log_days, publish
+from leaseboard.tasks.live.record import ROLES
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from leaseboard.tasks.models.registry import listed, live_file, promote
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, in_role
@@ -75,6 +76,9 @@ def test_roles_move_without_new_snapshots(tmp_path, state_place, uri):
     assert reported == "candidate 1 again, in place of 4: by hand"
     assert publish(uri, shop.live, LATER) == {"champion": "4", "previous": "3"}
     assert [each.kind for each in shop.live.state.history()[-2:]] == ["previous", "champion"]
+    for version in open_store(uri).search_model_versions("name='sales'"):
+        texts = [version.description, *version.tags.values(), *version.tags]
+        assert not [each for each in ROLES if each in " ".join(texts)], "aliases say it"
 
 
 def test_the_list_shows_them_and_the_gate_leaves_them_alone(shop, uri):
