@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.measures import Measures, of_test, skill_over
-from leaseboard.tasks.score.inference import paired_mean
+from leaseboard.tasks.score.inference import mean_interval
 
 TASKS = {"regressor": "regression", "classifier": "classification"}
 """The tasks of MLflow's types of models."""
@@ -110,7 +110,7 @@ def measures(task: str, truth: NDArray[Any], predictions: NDArray[Any]) -> Measu
             counts[label] += 1
         naive = [majority[1:] != labels[1:], np.diff(labels) != 0]
         losses = (codes != labels).astype(np.float64)
-    mean = paired_mean(losses)
+    mean = mean_interval(losses)
     found |= {"loss": mean.value, "loss.lower": mean.lower, "loss.upper": mean.upper}
     if len(losses) > 1:
         found["skill"] = skill_over([float(each.mean()) for each in naive], losses[1:].mean())

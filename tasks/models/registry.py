@@ -30,7 +30,7 @@ from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.frame import as_frame, metric_title
 from leaseboard.tasks.score.gate.baseline import Baseline, accept
 from leaseboard.tasks.score.gate.verdict import TOLERANCE, Check, check_scores
-from leaseboard.tasks.score.inference import interval, resampled_means
+from leaseboard.tasks.score.inference import mean_interval
 from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.records import job_record, texts
 from leaseboard.tasks.track.store import experiment, open_store, reported
@@ -287,9 +287,9 @@ def _about(results: Sequence[Result], fitted: Fitted, bounds: Mapping[str, float
     params |= {f"champion.{k}": v for k, v in texts(first.champion or {}).items()}
     metrics = {each.key: each.value for each in job.metrics if each.step == 0} | bounds
     scores = np.array([result.score for result in results], np.float64)
-    metrics |= {"score.mean": float(scores.mean()), "score.repetitions": float(len(scores))}
-    if len(scores) > 1:
-        span = interval(metrics["score.mean"], resampled_means(scores[None, None]))
+    span = mean_interval(scores)
+    metrics |= {"score.mean": span.value, "score.repetitions": float(len(scores))}
+    if np.isfinite(span.lower):
         metrics |= {"score.mean.lower": span.lower, "score.mean.upper": span.upper}
     if fitted.test is not None:
         metrics["test"] = fitted.test

@@ -191,7 +191,7 @@ def intervals(board: Board, names: Names) -> Figure | None:
         across["range"] = [math.log10(low) - margin, math.log10(high) + margin]
     note = f"{lead.rstrip('.')}."
     if any(math.isfinite(found.lower) for _, found in shown):
-        note += " A line is the 95 % bootstrap interval."
+        note += " A line is the 95 % interval."
     note += sentences("relative-loss.dots").join((" ", "")) if dots else ""
     if any(f.value < low or f.value > high or f.lower < low or f.upper > high for f in every):
         note += BEYOND

@@ -18,7 +18,7 @@ from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.machine.terminal import cell
 from leaseboard.tasks.score.frame import finished
-from leaseboard.tasks.score.inference import Interval, paired, paired_mean, paired_ratio
+from leaseboard.tasks.score.inference import Interval, geometric_mean, mean_interval, paired
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.score.summary import METRIC
 
@@ -56,7 +56,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Overall:
-    """One algorithm over all its compared datasets; `change` has Student's interval over them."""
+    """One algorithm over all its compared datasets; `change` has its interval over them."""
 
     algorithm: str
     change: Interval
@@ -93,7 +93,7 @@ def compare(first: pd.DataFrame, second: pd.DataFrame) -> Differences:
         mine = [each for each in found if each.algorithm == label]
         if changes := [each.change.value for each in mine if each.change is not None]:
             counts = dict(Counter(each.verdict for each in mine))
-            overall.append(Overall(label, paired_mean(np.array(changes)), counts, len(changes)))
+            overall.append(Overall(label, mean_interval(np.array(changes)), counts, len(changes)))
     return Differences(tuple(found), tuple(overall))
 
 
@@ -126,7 +126,7 @@ def _difference(label: str, data: str, a: pd.DataFrame, b: pd.DataFrame) -> Diff
         a=scores.old,
         b=scores.new,
         change=scores.gain,
-        cost=paired_ratio(cpu["a"].to_numpy(), cpu["b"].to_numpy()) if len(cpu) else None,
+        cost=geometric_mean((cpu["b"] / cpu["a"]).to_numpy()) if len(cpu) else None,
         on_test=paired(tests["a"].to_numpy(), tests["b"].to_numpy(), direction).gain
         if len(tests)
         else None,
@@ -145,9 +145,9 @@ def percent(found: Interval | None) -> str:
 
 
 NOTE = (
-    "Change is the paired mean improvement over A's mean with Student's 95 % interval; positive is"
-    " better. Better and worse are by the exact signed-rank test over pairs of seeds, at 5 %:"
-    " fewer than six pairs are unclear. CPU seconds are advisory."
+    "Change is the paired mean improvement over A's mean, with its 95 % interval from eight pairs"
+    " on; positive is better. Better and worse are by the exact signed-rank test over pairs of"
+    " seeds, at 5 %: fewer than six pairs are unclear. CPU seconds are advisory."
 )
 OF_POLICIES = (
     " Policies are compared by their validation score; the change on test is of what they chose by"

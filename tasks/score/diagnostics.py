@@ -264,23 +264,12 @@ def natural_ends(values: NDArray[np.float64], *, logarithmic: bool) -> tuple[boo
 
 
 def close_leaders(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB005: yield a note unless the first of the leaderboard is ahead of the second for sure.
-
-    On one dataset, equal scores in all repetitions are one observation.
-    """
+    """LB005: yield a note unless the first of the leaderboard is ahead of the second for sure."""
     board = run.found.board if run.found else None
-    if board is None or board.lead is None or not board.rows[1].n_ok:
-        return
-    first, second = board.rows[0].name, board.rows[1].name
-    rows = run.frame[finished(run.frame) & run.frame["name"].isin([first, second])]
-    scores = rows.pivot_table("score", ["data", "repetition"], "name").dropna().apply(significant)
-    several = len(scores.reset_index("repetition", drop=True).reset_index().drop_duplicates()) > 1
-    if several and board.lead.excludes_zero:
-        return
-    known = several and math.isfinite(board.lead.lower)
-    found: dict[str, Any] = {"algorithm": first, "second": second}
-    found |= {"lower": board.lead.lower, "upper": board.lead.upper} if known else {}
-    yield Diagnostic("LB005", NOTE, "interval" if known else "single", found)
+    if board is not None and len(board.rows) > 1 and board.rows[1].n_ok and board.lead_p > LEVEL:
+        first, second = (row.name for row in board.rows[:2])
+        found = {"algorithm": first, "second": second, "p": board.lead_p}
+        yield Diagnostic("LB005", NOTE, "lead", found)
 
 
 def failures(run: DiagnosedRun) -> Iterator[Diagnostic]:

@@ -1,7 +1,6 @@
-"""Intervals and tests: seeded bootstrap, paired signed ranks, and the tests over datasets.
+"""Intervals and tests: Student's t, paired signed ranks, and the tests over datasets.
 
-Bootstrap intervals are seeded: the same results give the same interval. Pairs of scores of one
-seed in two runs are what the gate, `diff` and promotion judge.
+Pairs of scores of one seed in two runs are what the gate, `diff` and promotion judge.
 
 Theorem. If a change is neutral, that is, if in each pair the old and the new score are
 exchangeable, the signs of the differences are independent fair coins given their sizes, for every
@@ -24,21 +23,21 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.jobs.suites.requirement import ROUNDING
 from leaseboard.tasks.score.table import Floats, ScoreTable, nanmean, significant
 
-N_RESAMPLES = 2000
-"""Bootstrap samples of a leaderboard's intervals."""
 LEVEL = 0.95
 """Confidence level of all intervals."""
+FEWEST = 8
+"""Values that an interval needs: fewer may hide that they are skewed."""
+SKEWNESS = 4.0
+"""Johnson's factor is 1.4 to 1.7; so much keeps the level from `FEWEST` values on."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its percentile interval; `lower` and `upper` are NaN without one."""
+    """An estimate with its interval; `lower` and `upper` are NaN without one."""
 
     value: float
     lower: float
@@ -58,75 +57,48 @@ class Interval:
 NO_INTERVAL = Interval(np.nan, np.nan, np.nan)
 
 
-def paired_mean(differences: Floats, level: float = LEVEL) -> Interval:
-    """Return the mean of paired differences with Student's t interval over the pairs.
+def mean_interval(values: Floats) -> Interval:
+    """Return the mean of independent values with Student's t interval.
 
-    A percentile bootstrap of two or three pairs misses far more often than its level says.
+    Over datasets the values are their means, over one dataset its repetitions or pairs of them.
+    Student's interval of few skewed values misses the mean on the side of the long tail, so it is
+    `SKEWNESS` / sqrt(n) times the skewness wider there: the order of the error is that of
+    Johnson's correction [1]_, the factor is larger, since few values hide their skewness. Normal,
+    uniform, exponential, lognormal (deviation of the logarithm up to 1) and Student's own (three
+    degrees of freedom) values are covered in at least 93 % of all cases.
 
-    - `differences`, shape (n_pairs,): a single pair has no spread: its interval has no ends.
+    - `values`, shape (n,): NaN where one is missing. Fewer than `FEWEST`, equal ones, such as
+      copies of one result, and infinite ones have no interval: its ends are NaN.
+
+    References
+    ----------
+    .. [1] N. Johnson, "Modified t tests and confidence intervals for asymmetrical populations",
+       Journal of the American Statistical Association 73, 1978.
 
     Examples
     --------
-    >>> paired_mean(np.array([1.0, 1.0, 1.0]))
-    Interval(value=1.0, lower=1.0, upper=1.0)
-    >>> paired_mean(np.array([1.0, 2.0])).lower < 0
-    True
+    >>> mean_interval(np.array([1.0, 2.0]))
+    Interval(value=1.5, lower=nan, upper=nan)
+    >>> found = mean_interval(np.arange(9.0))
+    >>> round(found.lower, 2), round(found.upper, 2)
+    (1.89, 6.11)
     """
-    n, mean = len(differences), float(differences.mean())
-    if n == 1:
+    values = values[~np.isnan(values)]
+    n, mean = len(values), float(values.mean()) if len(values) else np.nan
+    if n < FEWEST or not np.isfinite(values).all() or not np.ptp(significant(values)):
         return Interval(mean, np.nan, np.nan)
     from scipy.special import stdtrit
 
-    half = float(stdtrit(n - 1, (1 + level) / 2) * differences.std(ddof=1) / np.sqrt(n))
-    return Interval(mean, mean - half, mean + half)
+    longer = float(SKEWNESS * pd.Series(values).skew() / np.sqrt(n))
+    half = float(stdtrit(n - 1, (1 + LEVEL) / 2) * values.std(ddof=1) / np.sqrt(n))
+    return Interval(mean, mean - half * (1 + max(-longer, 0)), mean + half * (1 + max(longer, 0)))
 
 
-def resampled_means(values: Floats, n_resamples: int = N_RESAMPLES) -> Floats:
-    """Return means over datasets and repetitions of `n_resamples` two-level bootstrap samples.
-
-    A sample draws datasets with replacement, then repetitions of each with replacement, and
-    all algorithms share the draws: differences between rows are paired.
-
-    `values`, shape (n_labels, n_problems, n_repetitions): NaN where a value is missing; each
-    dataset weighs the same.
-
-    Returns
-    -------
-    ndarray, shape (n_resamples, n_labels)
-        NaN where a sample holds no value of an algorithm, and all of an algorithm with a single
-        value, which has no interval.
-    """
-    n_labels, n_problems, n_repetitions = values.shape
-    present = [np.flatnonzero(np.isfinite(values[:, p]).any(axis=0)) for p in range(n_problems)]
-    kept = np.array([p for p in range(n_problems) if present[p].size], dtype=np.int64)
-    total = np.zeros((n_resamples, n_labels))
-    n = np.zeros((n_resamples, n_labels))
-    if kept.size:
-        random = generator("two-level bootstrap", n_problems, n_repetitions)
-        draws = _draw(random, kept, (n_resamples, kept.size))
-        for slot, p in itertools.product(range(kept.size), kept):
-            rows = np.flatnonzero(draws[:, slot] == p)
-            repetitions = _draw(random, present[p], (rows.size, present[p].size))
-            means = nanmean(values[:, p][:, repetitions], axis=2).T
-            total[rows] += np.nan_to_num(means)
-            n[rows] += np.isfinite(means)
-    several = np.isfinite(values).sum(axis=(1, 2)) > 1
-    return np.where((n > 0) & several, total / np.maximum(n, 1), np.nan)
-
-
-def interval(value: float, samples: Floats, level: float = LEVEL) -> Interval:
-    """Return the percentile interval of bootstrap `samples` around an estimate."""
-    finite = samples[np.isfinite(samples)]
-    if not np.isfinite(value) or not finite.size:
-        return Interval(value, np.nan, np.nan)
-    lower, upper = np.quantile(finite, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(value, float(lower), float(upper))
-
-
-def _draw(
-    random: np.random.Generator, items: NDArray[np.int64], size: tuple[int, int]
-) -> NDArray[np.int64]:
-    return items[random.integers(0, len(items), size=size)]
+def geometric_mean(ratios: Floats) -> Interval:
+    """Return the geometric mean of numbers that are not negative, with its interval."""
+    with np.errstate(divide="ignore"):
+        found = mean_interval(np.log(ratios))
+    return Interval(*np.exp([found.value, found.lower, found.upper]).tolist())
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +110,7 @@ class Paired:
     scale: float
     """The size of the old mean, 1 if that is 0."""
     gain: Interval
-    """Mean improvement over `scale` with Student's interval; positive is better, in either
+    """Mean improvement over `scale` with its interval; positive is better, in either
     direction of the score."""
     same: bool
     """No pair differs by more than rounding."""
@@ -174,7 +146,7 @@ def paired(old: Floats, new: Floats, direction: str) -> Paired:
         old=float(old.mean()),
         new=float(new.mean()),
         scale=scale,
-        gain=paired_mean(gains),
+        gain=mean_interval(gains),
         same=not gains.any(),
         n=len(old),
         constant=bool(np.ptp(old) == np.ptp(new) == 0),
@@ -204,12 +176,6 @@ def p_value(differences: Floats) -> float:
     for rank in ranks:
         shares = (np.pad(shares, (0, rank)) + np.pad(shares, (rank, 0))) / 2
     return float(shares[ranks[moved > 0].sum() :].sum())
-
-
-def paired_ratio(old: Floats, new: Floats) -> Interval:
-    """Return the geometric mean of `new` over `old`, pairs of positive numbers."""
-    logs = paired_mean(np.log(new / old))
-    return Interval(*(float(np.exp(end)) for end in (logs.value, logs.lower, logs.upper)))
 
 
 ALPHA = 0.05
@@ -315,7 +281,7 @@ def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
     differences' signs and sizes.
     """
     found = list(itertools.combinations(range(len(labels)), 2))
-    raw = [_wilcoxon(cells[i], cells[j]) for i, j in found]
+    raw = [wilcoxon(cells[i], cells[j]) for i, j in found]
     adjusted = holm(raw)
     return tuple(
         Pair(labels[i], labels[j], p, cells.shape[1], p <= ALPHA)
@@ -350,7 +316,8 @@ def cliques(labels: tuple[str, ...], pairs: tuple[Pair, ...]) -> tuple[tuple[str
     return tuple(runs)
 
 
-def _wilcoxon(first: Floats, second: Floats) -> float:
+def wilcoxon(first: Floats, second: Floats) -> float:
+    """Return the two-sided p-value of the signed-rank test of pairs, see `p_value`."""
     both_without = ~np.isfinite(first) & ~np.isfinite(second)
     with np.errstate(invalid="ignore"):
         differences = np.where(both_without, 0.0, significant(first) - significant(second))

@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.inference import NO_INTERVAL, Interval, interval, resampled_means
+from leaseboard.tasks.score.inference import (
+    NO_INTERVAL,
+    Interval,
+    geometric_mean,
+    mean_interval,
+    wilcoxon,
+)
 from leaseboard.tasks.score.table import (
     EARLY,
     FAILED,
@@ -29,9 +35,6 @@ ONE_SET_RULE = (
 )
 """Statement of a leaderboard of one dataset, in place of places, mean ranks and tests."""
 
-NO_LOSS = -1e300
-"""The logarithm of no loss at all in geometric means, which are 0 with it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -41,7 +44,7 @@ class Row:
     place: int
     """1 for the best mean rank; equal mean ranks share a place, and who has none is last."""
     rank: Interval
-    """Mean rank over datasets, with the bootstrap interval over datasets."""
+    """Mean rank over datasets, with the interval over datasets."""
     score: Interval
     """Mean score on the leaderboard's common scale, more is better."""
     raw: Interval
@@ -91,7 +94,7 @@ class Board:
     scale: str
     values: Floats
     lead: Interval | None = None
-    """Lead of the first row's score over the second's, paired over datasets and
+    """Lead of the first row's score over the second's, paired over datasets, of one over
     repetitions; None for fewer than two algorithms."""
     unscaled: tuple[str, ...] = ()
     """Datasets that the common scale leaves out, because it has no meaning there."""
@@ -108,6 +111,17 @@ class Board:
     def one_set(self) -> bool:
         """True if a single dataset has scores, which claims no rank: see `ONE_SET_RULE`."""
         return self.table.only is not None
+
+    @property
+    def lead_p(self) -> float:
+        """p-value of the signed-rank test of the first two rows, over datasets.
+
+        Of one dataset it is over repetitions, of which copies count once.
+        """
+        only, places = self.table.only, [self.table.labels.index(r.name) for r in self.rows[:2]]
+        means = nanmean(self.values[places], axis=2)
+        pairs = means if only is None else np.unique(self.table.gains[places, only], axis=1)
+        return wilcoxon(*pairs[:, np.isfinite(pairs).all(axis=0)])
 
     @property
     def loss(self) -> str:
@@ -134,17 +148,16 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
     values, ranks = scale.values(table), table.ranks()
     marks = {of: set(frame["name"][frame[of]]) for of in ("oracle_baseline", "baseline")}
     ratios = relative_losses(table, [*marks["baseline"]])
-    with np.errstate(divide="ignore"):  # of no loss at all: finite, for means leave out the rest
-        logs = np.nan_to_num(np.log(nanmean(ratios, axis=2)), nan=np.nan, neginf=NO_LOSS)
-    scores, samples = _estimated(values)
-    rank = _estimated(ranks[:, :, None])
-    relative = _estimated(logs[:, :, None] if only is None else ratios[:, [only]])
-    raw = np.full_like(scores, np.nan), np.full_like(samples, np.nan)
-    if only is not None:
-        raw = _estimated(table.scores[:, [only]])
-    else:
-        relative = np.exp(relative[0]), np.exp(relative[1])
-    standing = np.where(np.isfinite(rank[0]), rank[0], np.inf)
+    # What intervals are over: dataset means, or the repetitions of a single dataset.
+    means, losses = (
+        nanmean(each, axis=2) if only is None else each[:, only] for each in (values, ratios)
+    )
+    score, rank = ([mean_interval(each) for each in of] for of in (means, ranks))
+    relative = [(geometric_mean if only is None else mean_interval)(each) for each in losses]
+    raw = [NO_INTERVAL if only is None else mean_interval(each[only]) for each in table.scores]
+    scores = np.array([each.value for each in score])
+    standing = np.array([each.value for each in rank])
+    standing = np.where(np.isfinite(standing), standing, np.inf)
     wins, ties, losses = pairwise_wins(ranks)
     costs, seconds = _relative_cost(cpu.means), nanmean(cpu.scores.reshape(len(labels), -1), 1)
     # The best mean rank first; equals by score, then the cheaper one first.
@@ -163,10 +176,10 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
         Row(
             name=labels[i],
             place=1 + int((standing < standing[i] - 1e-9).sum()),
-            rank=interval(rank[0][i], rank[1][:, i]),
-            score=interval(scores[i], samples[:, i]),
-            raw=interval(raw[0][i], raw[1][:, i]),
-            relative=interval(relative[0][i], relative[1][:, i]),
+            rank=rank[i],
+            score=score[i],
+            raw=raw[i],
+            relative=relative[i],
             wins=int(wins[i]),
             ties=int(ties[i]),
             losses=int(losses[i]),
@@ -179,10 +192,6 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
         )
         for i in order
     ]
-    lead = None
-    if len(rows) > 1:
-        first, second = order[:2]
-        lead = interval(scores[first] - scores[second], samples[:, first] - samples[:, second])
     no_loss = (table.means[[label in marks["baseline"] for label in labels]] <= 0).any(axis=0)
     no_loss &= table.signs < 0
     problems = np.array(table.problems)
@@ -191,7 +200,7 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
         rows=tuple(rows),
         scale=scale.name,
         values=values,
-        lead=lead,
+        lead=mean_interval(means[order[0]] - means[order[1]]) if len(rows) > 1 else None,
         unscaled=tuple(problems[~np.isfinite(values).any(axis=(0, 2))].tolist()),
         metric=scale.metric,
         meaning=scale.meaning,
@@ -202,11 +211,6 @@ def leaderboard(frame: pd.DataFrame, scale: Scale | None = None) -> Board:
 
 _COUNTS = {"n_ok": OK, "n_failed": FAILED, "n_skipped": SKIPPED, "n_not_done": NOT_DONE,
            "n_early": EARLY}  # fmt: skip
-
-
-def _estimated(values: Floats) -> tuple[Floats, Floats]:
-    """Return means over datasets of means over repetitions, and their bootstrap samples."""
-    return nanmean(nanmean(values, axis=2), axis=1), resampled_means(values)
 
 
 def pairwise_wins(ranks: Floats) -> tuple[Floats, Floats, Floats]:

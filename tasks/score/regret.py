@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.score.inference import Interval, interval, resampled_means
+from leaseboard.tasks.score.inference import mean_interval
 from leaseboard.tasks.score.table import Floats, nanmean, significant
 
 Where = tuple[str, int]
@@ -38,10 +38,9 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        By label: ``runs``; ``regret`` over time, ``times`` that of the first label, and ``rank``
-        among all within a repetition and how much it is ``behind`` the first's, as
-        `Interval`: of a bootstrap of datasets, and of repetitions within; then the regret after
-        `SHARES`.
+        By label: ``runs``; ``regret`` over time, ``rank`` among all within a repetition and how
+        much it is ``behind`` the first's, as `Interval`; ``times`` the regret of the first label;
+        then the regret after `SHARES`.
     """
     labels = list(dict.fromkeys(label for by_label in runs.values() for label in by_label))
     whole = {where: runs[where] for where in runs if runs[where].keys() == set(labels)}
@@ -60,14 +59,17 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     ranks = ranks.reshape(found[0].shape)
     means = nanmean(nanmean(found, axis=3), axis=2)
     first = int(means[0].argmin())
-    regret, rank = (_with_samples(values) for values in (found[0], ranks))
+    # What intervals are over: dataset means, or the repetitions of a single dataset.
+    regret, rank = (
+        nanmean(each, axis=2) if len(data) > 1 else each[:, 0] for each in (found[0], ranks)
+    )
     rows = {
         label: {
             "runs": int(np.isfinite(found[0, row]).sum()),
-            "regret": _interval(*regret, row),
-            "times": _interval(*_ratios(*regret, first), row),
-            "rank": _interval(*rank, row),
-            "behind": interval(rank[0][row] - rank[0][first], rank[1][:, row] - rank[1][:, first]),
+            "regret": mean_interval(regret[row]),
+            "times": means[0, row] / means[0, first] if means[0, first] else 1.0,
+            "rank": mean_interval(rank[row]),
+            "behind": mean_interval(rank[row] - rank[first]),
             **{f"after {share}": means[1 + at, row] for at, share in enumerate(SHARES)},
         }
         for row, label in enumerate(labels)
@@ -75,20 +77,3 @@ def regrets(runs: Mapping[Where, Mapping[str, Floats]]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").loc[
         [labels[row] for row in means[0].argsort(kind="stable")]
     ]
-
-
-def _with_samples(values: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of every label, and those of bootstrap samples."""
-    return nanmean(nanmean(values, axis=2), axis=1), resampled_means(values)
-
-
-def _interval(means: Floats, samples: Floats, row: int) -> Interval:
-    return interval(float(means[row]), samples[:, row])
-
-
-def _ratios(means: Floats, samples: Floats, first: int) -> tuple[Floats, Floats]:
-    """Return how many times the first label's each is; 1 where the first has no regret."""
-    both = np.vstack([means, samples])
-    least = both[:, first : first + 1]
-    ratios: Floats = np.divide(both, least, out=np.ones_like(both), where=least > 0)
-    return ratios[0], ratios[1:]

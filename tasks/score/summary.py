@@ -5,7 +5,6 @@ Computed once, for the terminal, the page and MLflow.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,12 +23,18 @@ from leaseboard.tasks.score.frame import (
     metric_title,
     rows_cut,
 )
-from leaseboard.tasks.score.inference import Comparison, Interval, compare_all
+from leaseboard.tasks.score.inference import (
+    ALPHA,
+    FEWEST,
+    Comparison,
+    Interval,
+    compare_all,
+    mean_interval,
+)
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
 from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.table import (
     UNFINISHED,
-    Floats,
     Scale,
     ScoreTable,
     nanmean,
@@ -49,13 +54,6 @@ def bracket(found: Interval, digits: int | None = None) -> str:
         fixed(end) if digits is None else short(end, digits) for end in (found.lower, found.upper)
     )
     return f"[{low}, {high}]"
-
-
-def _with_interval(value: str, found: Interval, digits: int | None = None) -> str:
-    """Return an estimate and its interval, if it has one, in words where both ends are alike."""
-    inside = bracket(found, digits)
-    lower, _, upper = inside.strip("[]").partition(", ")
-    return f"{value} {'in every repetition' if inside and lower == upper else inside}".rstrip()
 
 
 def listed(names: Sequence[str]) -> str:
@@ -130,7 +128,7 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
         title += f", by {metric}"
     by_score = metric is None and board.metric not in DIRECTIONS  # race puts measures in its place
     tested = on_test(frame, board, scale) if by_score else None
-    missing = [_missing(board), rows_cut(frame, names)]
+    missing = [_missing(board), copies(frame), rows_cut(frame, names)]
     sentences = {
         "metric": describe_scores(measured, names),
         "on_test": tested.verdict if tested else "",
@@ -158,7 +156,7 @@ def summarise(board: Board, tests: Comparison) -> dict[str, str]:
     first = board.rows[0]
     sentences = _of_one_set(board) if board.one_set else _of_several(board, tests)
     if np.isfinite(first.relative.value):
-        value = _with_interval(fixed(first.relative.value), first.relative)
+        value = f"{fixed(first.relative.value)} {bracket(first.relative)}".rstrip()
         text = f"{first.name} has a relative loss of {value}"
         mean = "" if board.one_set else ", in the geometric mean over datasets"
         less = 1 - first.relative.value
@@ -170,8 +168,8 @@ def summarise(board: Board, tests: Comparison) -> dict[str, str]:
         sentences["relative"] = text
     if np.isfinite(first.cpu_seconds):
         cost = first.relative_cost
-        cheapest = min(board.rows, key=lambda row: np.nan_to_num(row.relative_cost, nan=np.inf))
-        times = f", {short(cost, 3)} times {cheapest.name}, the cheapest" if cost >= 1.005 else ""
+        where = "" if board.one_set else " on each dataset (geometric mean)"
+        times = f", {short(cost, 3)} times the cheapest{where}" if cost >= 1.005 else ""
         times = ", the cheapest of all" if cost < 1.005 else times
         sentences["cost"] = f"{first.name} took {short(first.cpu_seconds, 3)} CPU s a job{times}."
     return sentences
@@ -200,18 +198,19 @@ def _of_several(board: Board, tests: Comparison) -> dict[str, str]:
     text = ""
     if np.isfinite(first.score.value):
         whose = "Its" if len(leaders) == 1 else f"{first.name}'s"
-        value = _with_interval(fixed(first.score.value), first.score)
+        value = f"{fixed(first.score.value)} {bracket(first.score)}".rstrip()
         text = f"{whose} {board.scale.partition(':')[0]} is {value}"
-        if lead is not None and np.isfinite(lead.value):
-            gap = f"{fixed(abs(lead.value))} {'ahead of' if lead.value > 0 else 'behind'}"
-            gap = "level with" if abs(lead.value) < 5e-4 else gap
+        ahead = first.score.value - board.rows[1].score.value if lead is not None else np.nan
+        if np.isfinite(ahead):
+            gap = f"{fixed(abs(ahead))} {'ahead of' if ahead > 0 else 'behind'}"
+            gap = "level with" if abs(ahead) < 5e-4 else gap
             text += f", {gap} {board.rows[1].name}, the next by rank"
         text += "."
     sure = []
     if lead is not None:
         both = {first.name, board.rows[1].name}
-        if lead.lower == lead.upper == lead.value == 0:
-            sure.append(f"Nothing separates {first.name} and {board.rows[1].name} in any sample.")
+        if _level(board):
+            sure.append(f"Nothing separates {first.name} and {board.rows[1].name}.")
         elif np.isfinite(lead.lower):
             certain = "excludes zero" if lead.excludes_zero else "includes zero"
             sure.append(
@@ -236,24 +235,27 @@ def _of_one_set(board: Board) -> dict[str, str]:
     leaders = [row.name for row in board.rows if row.place == 1]
     first, lead = board.rows[0], board.lead
     verb = "has" if len(leaders) == 1 else "share"
-    value = _with_interval(short(first.raw.value), first.raw, 4)
+    value = f"{short(first.raw.value)} {bracket(first.raw, 4)}".rstrip()
     text = f"{listed(leaders)} {verb} the best {metric_title(board.metric)}, {value}"
     behind = [row for row in board.rows[len(leaders) :] if np.isfinite(row.raw.value)]
     text += f"; {behind[0].name} has {short(behind[0].raw.value)}." if behind else "."
     sure = ""
     if lead is not None and np.isfinite(lead.value) and board.rows[1].n_ok:
-        certain = "exclude" if lead.excludes_zero else "do not exclude"
+        both = f"{first.name} and {board.rows[1].name}"
+        certain = "exclude" if board.lead_p <= ALPHA else "do not exclude"
         sure = (
-            f"Repetitions {certain} that {first.name} and {board.rows[1].name} are equally good"
-            " here (95 % bootstrap interval of their difference)."
+            f"Repetitions {certain} that {both} are equally good here (exact paired test, copies"
+            f" counted once, p = {short(board.lead_p, 2)})."
         )
-        if lead.lower == lead.upper == 0:
-            sure = (
-                f"{first.name} and {board.rows[1].name} have the same score in every repetition."
-            )
-        if not np.isfinite(lead.lower):
-            sure = "A single repetition has no interval, so it does not show how sure this is."
+        if _level(board):
+            sure = f"{both} have the same score in every repetition."
     return {"best": text, "how_sure": f"{sure} {ONE_SET_RULE}".lstrip()}
+
+
+def _level(board: Board) -> bool:
+    """Return whether the first two rows have equal scores in every repetition."""
+    first, second = (board.values[board.table.labels.index(row.name)] for row in board.rows[:2])
+    return bool(np.array_equal(first, second, equal_nan=True) and np.isfinite(first).any())
 
 
 def _missing(board: Board) -> str:
@@ -263,6 +265,25 @@ def _missing(board: Board) -> str:
     counts = {how: sum(row.unfinished[how] for row in board.rows) for how in UNFINISHED.values()}
     lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
     return f"{ok} of {total} jobs finished ({lost})."
+
+
+def copies(frame: pd.DataFrame) -> str:
+    """Return which algorithms repeated one result, on the same rows; empty where none did."""
+    found: dict[str, int] = {}
+    for (name, _), rows in frame[finished(frame)].groupby(["name", "data"], sort=False):
+        same = [
+            (row.digest, row.score, {k: v for k, v in row.metrics.items() if "seconds" not in k})
+            for row in rows.itertuples()
+        ]
+        if len(same) > 1 and all(each == same[0] for each in same):
+            found[name] = found.get(name, 0) + len(same) - 1
+    if not found:
+        return ""
+    named = [f"{name} {n}" for name, n in found.items()]
+    return (
+        f"{several(sum(found.values()), 'repetition')} repeated another result exactly, as without"
+        f" a seed on the same rows ({', '.join(named)}): they count once in intervals and tests."
+    )
 
 
 def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
@@ -320,9 +341,6 @@ def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:
 
 METRIC = "test"
 """Metric of the results: the test score of a policy's choice by validation."""
-
-BEYOND = 2.0
-"""Standard errors of the mean paired difference, beyond which two algorithms differ on test."""
 
 
 @dataclass(frozen=True)
@@ -386,34 +404,20 @@ def _agreement(board: Board, table: ScoreTable, places: Mapping[str, float]) -> 
             f"{first} is 1st by validation and {ordinal(others + 1)} of {n} by test, where"
             f" {ahead[0]} is 1st"
         )
-    errors = [standard_errors(table, label, first) for label in ahead]
-    apart = [label for label, size in zip(ahead, errors, strict=True) if size > BEYOND]
-    if not np.isfinite(errors).any():
-        sure = "one run each has no standard error to judge by"
+    leads = [_lead_on_test(table, label, first) for label in ahead]
+    apart = [label for label, lead in zip(ahead, leads, strict=True) if lead.excludes_zero]
+    sure = "the 95 % intervals of the differences on test include zero"
+    if not np.isfinite([lead.lower for lead in leads]).any():
+        sure = f"fewer than {FEWEST} differences on test have no interval to judge by"
     elif apart:
-        verb = "is" if len(apart) == 1 else "are"
-        sure = f"{listed(apart)} {verb} ahead by more than two standard errors"
-    else:
-        sure = "the differences on test are within two standard errors"
+        sure = f"the 95 % interval of the lead of {listed(apart)} excludes zero"
     return f"Validation and test disagree: {text}; {sure}."
 
 
-def standard_errors(table: ScoreTable, one: str, other: str) -> float:
-    """Return by how many standard errors `one` is better than `other`.
-
-    Of the differences that are paired over datasets and repetitions; NaN for fewer than two
-    pairs, infinite where all differences are alike and not 0.
-    """
-    over = table.differences_from(other).scores[table.labels.index(one)]
-    differences: Floats = (over * table.signs[:, None]).ravel()
-    differences = differences[np.isfinite(differences)]
-    if len(differences) < 2:
-        return math.nan
-    error = float(differences.std(ddof=1)) / math.sqrt(len(differences))
-    mean = float(differences.mean())
-    if error:
-        return mean / error
-    return math.copysign(math.inf, mean) if mean else 0.0
+def _lead_on_test(table: ScoreTable, one: str, other: str) -> Interval:
+    """Return by how much `one` is better than `other`, paired over datasets or repetitions."""
+    over = table.differences_from(other).scores[table.labels.index(one)] * table.signs[:, None]
+    return mean_interval(nanmean(over, axis=1) if table.only is None else over[table.only])
 
 
 def ordinal(n: int) -> str:

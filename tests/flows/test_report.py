@@ -17,7 +17,7 @@ from leaseboard.tasks.folder.results import assemble, finish
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.report.build import suite_of
 from leaseboard.tasks.report.sections.jobs import race_command
-from leaseboard.tasks.score.inference import compare_all, resampled_means
+from leaseboard.tasks.score.inference import compare_all
 from leaseboard.tasks.score.leaderboard import leaderboard
 from leaseboard.tasks.score.summary import summarise
 from leaseboard.tasks.track.store import TrackingError
@@ -96,7 +96,7 @@ def test_a_report_is_built_again_by_the_command(finished, call, tmp_path):
 @pytest.fixture
 def calls():
     """Count the calls in this process of what a leaderboard costs, by name."""
-    costly = (leaderboard, resampled_means, compare_all, summarise)
+    costly = (leaderboard, compare_all, summarise)
     names = {function.__code__: function.__name__ for function in costly}
     counted = Counter()
 
@@ -111,8 +111,7 @@ def calls():
     threading.setprofile(None)
 
 
-ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1, "resampled_means": 3}
-"""Of several datasets: one bootstrap of the scores, one of the ranks."""
+ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1}
 
 
 def test_a_run_computes_its_leaderboard_once_and_so_does_a_merge(

@@ -93,7 +93,7 @@ def regret(made: Material) -> Section | None:
             "Algorithm": label,
             "Runs": one["runs"],
             "Mean regret": _with_ends(one["regret"].times(100), 3),
-            "Times the first": _with_ends(one["times"], 2),
+            "Times the first": rounded(one["times"], 2),
             "Mean rank": _with_ends(one["rank"], 2),
             "Ranks behind the first": _with_ends(one["behind"], 2),
             **{

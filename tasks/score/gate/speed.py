@@ -31,9 +31,9 @@ from leaseboard.tasks.jobs.programs import files, is_untrusted
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.score.board import literal, markdown_table
-from leaseboard.tasks.score.inference import Interval, paired_ratio
+from leaseboard.tasks.score.inference import Interval, geometric_mean
 
-ROUNDS = 7
+ROUNDS = 8
 TOLERANCE = 0.1
 """Default: a tenth. Five to fifteen per cent is what CPU times of equal code differ by."""
 
@@ -55,7 +55,7 @@ class Speed:
     after: float
     """Median CPU seconds in the other commit and in this tree."""
     ratio: Interval
-    """`after` over `before`, of the medians; the interval is Student's of the geometric mean over
+    """`after` over `before`, of the medians; the interval is that of the geometric mean over
     the pairs of runs."""
     slower: bool
     """The ratio is beyond the tolerance and its interval excludes 1."""
@@ -116,7 +116,7 @@ def compare(
 def judge(job: Job, pairs: np.ndarray, tolerance: float) -> Speed:
     """Return the verdict on CPU seconds of shape (n_turns, 2): the other commit's, this tree's."""
     before, after = (statistics.median(column) for column in pairs.T.tolist())
-    ratio = dataclasses.replace(paired_ratio(pairs[:, 0], pairs[:, 1]), value=after / before)
+    ratio = dataclasses.replace(geometric_mean(pairs[:, 1] / pairs[:, 0]), value=after / before)
     slower = ratio.value > 1 + tolerance and ratio.lower > 1
     return Speed(job.name, job.data, before, after, ratio, slower)
 

@@ -32,12 +32,13 @@ def evaluate(uri, monkeypatch):
 def test_numbers_have_a_loss_with_its_interval_and_a_skill(evaluate):
     rng = np.random.default_rng(0)
     y = rng.normal(size=400)
-    found, logged = evaluate(pd.DataFrame({"x": y, "y": y, "p": y + 0.5}), "regressor")
+    error = np.tile([0.4, 0.6], 200)
+    found, logged = evaluate(pd.DataFrame({"x": y, "y": y, "p": y + error}), "regressor")
 
     assert found == logged
-    assert found["rmse"] == pytest.approx(0.5)
-    assert found["loss"] == pytest.approx(0.25)
-    assert found["loss.lower"] <= found["loss"] <= found["loss.upper"]
+    assert found["rmse"] == pytest.approx(0.26**0.5)
+    assert found["loss"] == pytest.approx(0.26)
+    assert found["loss.lower"] < found["loss"] < found["loss.upper"]
     assert 0.7 < found["skill"] < 0.8  # of a variance of 1
 
 

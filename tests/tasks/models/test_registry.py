@@ -116,11 +116,14 @@ def test_a_store_on_postgresql_keeps_models_too(database, race, monkeypatch):
 def raced(uri, race, tmp_path):
     """Return a function that logs one race and registers its winner, and the result."""
     result, _, fitted = race("online-automl", FRIED)
-    more = dataclasses.replace(result, key="more", repetition=1, score=result.score * 1.1)
+    more = [
+        dataclasses.replace(result, key=f"k{i}", repetition=i, score=result.score * (1 + i / 10))
+        for i in range(1, 8)
+    ]
 
     def add():
         log_race(result, tmp_path / "job" / "events.jsonl.gz", uri)
-        register(uri, "m", fitted, [result, more], group="race", date="2026-11-21", versions={})
+        register(uri, "m", fitted, [result, *more], group="race", date="2026-11-21", versions={})
         return open_store(uri).get_model_version("m", "1")
 
     return add, result

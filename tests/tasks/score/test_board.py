@@ -61,7 +61,7 @@ def test_plain_text_has_the_numbers_and_raw_names():
     assert lines[0] == "A <title> [bold], by progressive_mse"
     head = " ".join(lines[1].split())
     assert head == "algorithm progressive_mse 95 % interval CPU s × cost jobs"
-    assert lines[2].split() == ["exhaustive", "2.05", "[2,", "2.1]", "0.5", "1", "2/2"]
+    assert lines[2].split() == ["exhaustive", "2.05", "–", "0.5", "1", "2/2"]
     assert words(found).count(ONE_SET_RULE) == 1
     assert "All 6 jobs finished." in words(found)
     console = Console(file=io.StringIO(), force_terminal=True, width=120)
@@ -73,7 +73,7 @@ def test_plain_text_has_the_numbers_and_raw_names():
 def test_the_leaderboard_fits_80_columns_without_breaking_a_number():
     lines = board.plain(compared(two_sets()), width=80).splitlines()
     assert max(map(len, lines)) <= 80
-    assert sum("4/0/0" in line and "[1.000, 1.000]" in line for line in lines) == 1
+    assert sum("4/0/0" in line and line.endswith("–") for line in lines) == 1
 
 
 def test_what_did_not_finish_is_counted_with_its_rule():

@@ -58,7 +58,7 @@ def test_few_pairs_are_unclear_and_one_has_no_interval():
 
 def test_cost_is_a_ratio_of_paired_cpu_seconds_and_one_run_alone_is_named():
     cost = found(A, cpu=2.0)["chacha", "x"].cost
-    assert (cost.value, cost.lower, cost.upper) == pytest.approx((2, 2, 2))
+    assert cost.value == pytest.approx(2)
     differences = found({("chacha", "x"): A["chacha", "x"], ("new", "x"): [1.0]})
     assert differences["chacha", "y"].verdict == "only A"
     assert differences["new", "x"].verdict == "only B"
@@ -93,7 +93,7 @@ def test_the_printed_comparison_counts_what_is_the_same_and_lists_the_rest():
     console.print(renderable(compare(frame_of(A), frame_of(changed)), ("a", "[b]")))
     text = console.file.getvalue()
     assert "1 worse, 1 same" in text
-    assert "−10.00 % [−10.00, −10.00]" in text
+    assert "−10.00 %" in text
     assert "<b>[red]" in text
     assert "B: [b]" in text
 
@@ -119,7 +119,7 @@ def test_of_policies_the_change_on_test_is_next_to_that_of_validation():
     console = Console(file=io.StringIO(), width=200)
     console.print(renderable(compare(chosen([0.5, 0.5]), chosen([0.6, 0.6])), ("A", "B")))
     assert "change on test" in console.file.getvalue()
-    assert "+20.00 % [+20.00, +20.00]" in console.file.getvalue()
+    assert "+20.00 %" in console.file.getvalue()
 
 
 def test_what_was_not_tested_has_no_change_on_test():

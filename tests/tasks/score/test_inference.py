@@ -1,4 +1,4 @@
-"""Intervals and tests: bootstrap, pairs of seeds, and tests over datasets."""
+"""Intervals and tests: means over datasets, pairs of seeds, and tests over datasets."""
 
 import dataclasses
 import itertools
@@ -14,70 +14,51 @@ from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import accept
 from leaseboard.tasks.score.gate.verdict import gate
 from leaseboard.tasks.score.inference import (
-    Interval,
+    FEWEST,
     Pair,
     cliques,
     compare_all,
     friedman,
     holm,
-    interval,
+    mean_interval,
     p_value,
     paired,
-    paired_mean,
-    resampled_means,
     wilcoxon_holm,
 )
 from leaseboard.tasks.score.table import score_table
 
+EFFECTS = {
+    "normal": (lambda random, n: random.normal(1.0, 1.0, n), 1.0),
+    "uniform": (lambda random, n: random.random(n), 0.5),
+    "tailed": (lambda random, n: random.standard_t(3, n), 0.0),
+    "exponential": (lambda random, n: random.exponential(size=n), 1.0),
+    "lognormal": (lambda random, n: random.lognormal(size=n), np.exp(0.5)),
+    "best": (lambda random, n: random.beta(5.0, 0.5, n), 5 / 5.5),
+    "ranks": (lambda random, n: random.choice([1.0, 1.0, 1.0, 2.0, 2.0, 3.0, 5.0], n), 15 / 7),
+    "wins": (lambda random, n: np.rint(random.random(n) * 0.6 + 0.4), 5 / 6),
+}
+"""Distributions of the mean score of a dataset, each with its mean."""
 
-def test_coverage_of_the_paired_interval_on_a_known_distribution():
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_an_interval_holds_the_mean_over_datasets_or_is_not_given(effect):
+    draw, mean = EFFECTS[effect]
     random = np.random.default_rng(0)
-    hits = [
-        (found := paired_mean(random.normal(1.0, 1.0, n))).lower <= 1 <= found.upper
-        for n in (2, 3, 30)
-        for _ in range(1000)
-    ]
-    assert 0.94 <= np.mean(hits) <= 0.96
+    for n in (2, 3, 5, FEWEST, 9, 20):
+        found = [mean_interval(draw(random, n)) for _ in range(4000 if n >= FEWEST else 50)]
+        given = [each for each in found if np.isfinite([each.lower, each.upper]).any()]
+        if n < FEWEST:
+            assert not given
+        else:  # with less than a standard error and a half of slack
+            assert np.mean([each.lower <= mean <= each.upper for each in given]) >= 0.925, n
 
 
-def test_equal_values_have_an_interval_of_no_width():
-    samples = resampled_means(np.full((2, 3, 4), 0.7))
-    assert samples == pytest.approx(np.full(samples.shape, 0.7))
-
-
-def test_draws_are_shared_so_that_a_constant_gap_stays_constant():
-    base = np.random.default_rng(1).normal(size=(1, 5, 3))
-    samples = resampled_means(np.concatenate([base, base + 2.0]))
-    assert samples[:, 1] - samples[:, 0] == pytest.approx(np.full(len(samples), 2.0))
-
-
-def test_datasets_weigh_the_same_for_any_repetitions():
-    values = np.full((1, 2, 4), np.nan)
-    values[0, 0, :] = 0.0
-    values[0, 1, 0] = 1.0
-    assert resampled_means(values).mean() == pytest.approx(0.5, abs=0.03)
-
-
-def test_spread_of_two_level_means_is_that_of_the_mean_of_datasets():
-    values = np.random.default_rng(2).normal(size=(1, 40, 1))
-    spread = resampled_means(values).std()
-    assert spread == pytest.approx(values.std() / np.sqrt(40), rel=0.1)
-
-
-def test_fewer_than_two_values_have_no_interval():
-    values = np.full((4, 2, 2), np.nan)
-    values[0, 0, 1] = 0.7  # one repetition of one dataset
-    values[1, 0] = 0.6, 0.8
-    values[2, :, 0] = 0.6, 0.8
-    samples = resampled_means(values)
-    assert np.isnan(samples[:, [0, 3]]).all()
-    assert np.isnan(interval(0.7, samples[:, 0]).lower)
-    assert np.isnan(interval(np.nan, samples[:, 3]).value)
-    for column in (1, 2):
-        found = interval(0.7, samples[:, column])
-        assert (found.lower, found.upper) == pytest.approx((0.6, 0.8))
-    found = interval(50.0, np.arange(101.0), level=0.9)
-    assert (found.value, found.lower, found.upper) == pytest.approx((50.0, 5.0, 95.0))
+def test_copies_missing_and_infinite_values_have_no_interval():
+    for values in ([0.1 + 0.2] * 5 + [0.3] * 5, [*range(7), *[np.nan] * 9], [np.inf, *range(9)]):
+        found = mean_interval(np.array(values, dtype=float))
+        assert np.isnan([found.lower, found.upper]).all()
+        assert not found.excludes_zero
+    assert np.isnan(mean_interval(np.full(9, np.nan)).value)
 
 
 OLD = np.array([2.0, 4.0, 6.0])
@@ -88,9 +69,11 @@ def test_the_gain_is_the_mean_over_pairs_of_what_is_better_over_the_old_mean():
 
     assert (found.old, found.new, found.scale, found.n) == (4.0, 3.0, 4.0, 3)
     assert found.gain.value == pytest.approx(0.25)  # (1 + 0 + 2) / 3 / 4
-    # Student's t of two degrees of freedom is 4.303; the deviation of 1/4, 0, 1/2 is 1/4.
-    half = 4.302653 * 0.25 / np.sqrt(3)
-    assert (found.gain.lower, found.gain.upper) == pytest.approx((0.25 - half, 0.25 + half))
+    assert np.isnan(found.gain.lower)  # of three pairs
+    # Student's t of eight degrees of freedom is 2.306; the deviation of 0 to 8 is 2.739.
+    half = 2.306004 * 2.738613 / 3
+    gain = paired(np.ones(9), np.arange(1.0, 10.0), "max").gain
+    assert (gain.lower, gain.upper) == pytest.approx((4 - half, 4 + half))
     assert not found.same
     assert (found.p_value_of_gain, found.p_value_of_drop) == (0.25, 1.0)  # of two pairs that moved
 
@@ -107,7 +90,7 @@ def test_the_direction_changes_the_sign_and_nothing_else():
 def test_what_rounding_explains_is_the_same_and_around_zero_the_scale_is_one():
     for relative, same in ((0.0, True), (0.9e-9, True), (1.1e-9, False)):
         assert paired(OLD, OLD + np.array([0, 0, relative * 4.0]), "min").same is same
-    assert paired(np.zeros(2), np.array([0.5, 0.5]), "max").gain == Interval(0.5, 0.5, 0.5)
+    assert paired(np.zeros(2), np.array([0.5, 0.5]), "max").gain.value == 0.5
 
 
 def test_the_chance_is_that_of_all_choices_of_signs_and_scipys_without_ties():
@@ -154,7 +137,7 @@ def test_the_gate_and_compare_say_the_same_of_the_same_scores():
         (difference,) = compare(first, second).differences
         assert (check.accepted, check.measured) == (difference.a, difference.b)
         assert dataclasses.astuple(check.drop) == pytest.approx(
-            dataclasses.astuple(difference.change.times(-1))
+            dataclasses.astuple(difference.change.times(-1)), nan_ok=True
         )
         assert words[check.verdict] == difference.verdict
 

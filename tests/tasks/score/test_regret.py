@@ -18,7 +18,7 @@ def test_the_regret_is_against_the_best_of_the_repetition_and_its_mean_over_tria
     quick, slow = found.loc["quick"], found.loc["slow"]
     assert quick["regret"].value == pytest.approx((0.4 / 4 + (0.5 + 3 * 0.1) / 4) / 2)
     assert slow["regret"].value == pytest.approx((1.3 / 4 + 0.9 / 4) / 2)
-    assert slow["times"].value == pytest.approx(slow["regret"].value / quick["regret"].value)
+    assert slow["times"] == pytest.approx(slow["regret"].value / quick["regret"].value)
     assert slow["after 1.0"] == pytest.approx((0.1 + 0.0) / 2)
     assert (quick["rank"].value, slow["rank"].value, slow["behind"].value) == (1, 2, 1)
 
@@ -36,11 +36,13 @@ def test_only_repetitions_that_all_finished_count():
     assert regrets({}).empty
 
 
-def test_a_constant_lead_has_an_interval_that_excludes_zero_and_ties_share_a_rank():
+def test_a_lead_has_an_interval_that_excludes_zero_and_ties_share_a_rank():
     rng = np.random.default_rng(0)
     runs = {
-        (name, repetition): both(quick=SLOW + 0.01 + 0.02 * rng.random(4).cumsum())
-        for name in "abcdef"
+        (name, repetition): both(
+            quick=SLOW + (-0.01 if name < "d" and repetition == 0 else 0.01) * (1 + rng.random())
+        )
+        for name in "abcdefgh"
         for repetition in range(3)
     }
     found = regrets(runs)
@@ -48,4 +50,4 @@ def test_a_constant_lead_has_an_interval_that_excludes_zero_and_ties_share_a_ran
 
     tied = regrets({where: both(quick=SLOW) for where in runs})
     assert tied["rank"].map(lambda rank: rank.value).tolist() == [1.5, 1.5]
-    assert tied["times"].map(lambda times: times.value).tolist() == [1, 1]
+    assert tied["times"].tolist() == [1, 1]
