@@ -44,7 +44,7 @@ from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import counted
 
-FORMAT = "leaseboard-bundle-3"
+FORMAT = "leaseboard-bundle-4"
 CONFIGURATIONS = "configurations.json"
 VERDICT = "verdict.json"
 LEFT_OUT = "left out"
@@ -72,7 +72,7 @@ _NO_PATH = r"\A[^/\\]*[^/\\.][^/\\]*\z"
 class Manifest(Listing):
     """Contents of an archive, and where it comes from."""
 
-    format: Literal["leaseboard-bundle-3"]
+    format: Literal["leaseboard-bundle-4"]
     suite: Annotated[Title, Field(max_length=200, pattern=_NO_PATH)]
     host: Name
     created: Moment

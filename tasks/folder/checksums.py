@@ -15,6 +15,9 @@ from pydantic_core import from_json
 
 from leaseboard.tasks.jobs.job import Result, first_fault, plain
 
+FORMAT = "leaseboard-run-2"
+"""The format of run folders; its number is raised where what their names mean changes."""
+
 
 class Log(NamedTuple):
     """Size and digest of an event log."""
@@ -41,7 +44,7 @@ def dump_result(result: Result, log: Log | None) -> bytes:
         ...
     leaseboard.tasks.folder.checksums.DamagedError: was changed after it was written
     """
-    content = plain(result) | {"log": log and log._asdict()}
+    content = plain(result) | {"log": log and log._asdict(), "format": FORMAT}
     return json.dumps(content | {"checksum": digest_of(content)}, indent=1).encode()
 
 
@@ -55,6 +58,8 @@ def load_result(content: bytes) -> tuple[Result, Log | None]:
         raise DamagedError("has no checksum of this version")
     if fields.pop("checksum") != digest_of(fields):
         raise DamagedError("was changed after it was written")
+    if fields.pop("format", None) != FORMAT:
+        raise DamagedError("is of another version of Leaseboard")
     log = fields.pop("log", None)
     try:
         return Result(**fields), None if log is None else Log(**log)

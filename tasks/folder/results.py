@@ -28,7 +28,13 @@ from typing import TYPE_CHECKING
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
-from leaseboard.tasks.folder.checksums import DamagedError, dump_result, load_result, log_at
+from leaseboard.tasks.folder.checksums import (
+    FORMAT,
+    DamagedError,
+    dump_result,
+    load_result,
+    log_at,
+)
 from leaseboard.tasks.jobs.job import UNDONE, Result, first_fault, plain
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import is_alive, owner
@@ -238,8 +244,8 @@ def read_table(path: Path) -> pd.DataFrame:
     except (ArrowException, OSError, ValueError, LookupError, TypeError) as error:
         first = str(error).partition("\n")[0].rstrip(".")
         raise LeaseboardError(f"{path} cannot be read ({first}): {_RUN_AGAIN}") from error
-    if "key" not in table:
-        raise LeaseboardError(f"{path} is not ours (no 'key'): {_RUN_AGAIN}")
+    if table.attrs.get("format") != FORMAT:
+        raise LeaseboardError(f"{path} is not of this version of Leaseboard: {_RUN_AGAIN}")
     return table
 
 
@@ -292,6 +298,7 @@ def keep_rows(out: Path, keys: set[str]) -> None:
 
 
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
+    frame.attrs["format"] = FORMAT
     with replacing(out / TABLE) as part:
         frame.to_parquet(part, index=False)
     return out / TABLE

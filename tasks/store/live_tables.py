@@ -19,7 +19,7 @@ FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
 LIFECYCLE_FILE = "file"
 """The name in `Tables.lifecycle` of FILE.yaml, seen from the state."""
-VERSION = 5
+VERSION = 6
 """Of the tables, and of what they hold."""
 LOG_AT_ONCE = 10_000
 """Rows of the prediction log that are deleted together."""

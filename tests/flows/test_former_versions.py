@@ -15,7 +15,7 @@ from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.live.settings import read_settings
 from leaseboard.tasks.serve.champion import Follower
 
-READS = "and this version of Leaseboard reads leaseboard-model 3: learn or register it again"
+READS = "and this version of Leaseboard reads leaseboard-model 4: learn or register it again"
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def test_the_store_of_a_live_model_is_refused(former):
 
 def test_a_run_folder_is_refused(former):
     said = refusal(former, "report", "runs/small")
-    assert "results.parquet is not ours (no 'name'): run its suite again" in said
+    assert "results.parquet is not of this version of Leaseboard: run its suite again" in said
     said = refusal(former, "model", "register", "runs/small", "--name", "again")
     assert "suite.json is of another version" in said
 

@@ -83,6 +83,11 @@ class Savable(Exclusive, ABC):
     ) -> None:
         """Build a model that has learned nothing."""
 
+    @classmethod
+    def _choice(cls, algorithm: str) -> str:
+        """Return what `__init__` calls the registered `algorithm`."""
+        return algorithm
+
     @abstractmethod
     def state(self) -> dict[str, Any]:
         """Return all that `_fill` needs, as plain values."""
@@ -155,7 +160,7 @@ class Savable(Exclusive, ABC):
                     namespaces.setdefault(space, []).append(feature)
                 given = load_oracle(oracle) if isinstance(oracle, str) else oracle
                 model = cls(
-                    namespaces or None, given, state["seed"], state["algorithm"],
+                    namespaces or None, given, state["seed"], cls._choice(state["algorithm"]),
                     state["max_pending"], **state["settings"],
                 )  # fmt: skip
                 model._fill(state)
@@ -177,7 +182,8 @@ class Savable(Exclusive, ABC):
 
     @exclusive
     def _pickled(self) -> tuple[Any, ...]:
-        given = (self.namespaces, self.oracle, self.seed, self.algorithm, self.max_pending)
+        choice = self._choice(self.algorithm)
+        given = (self.namespaces, self.oracle, self.seed, choice, self.max_pending)
         return given, self.settings, pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
 
     if not TYPE_CHECKING:  # it would let every attribute pass

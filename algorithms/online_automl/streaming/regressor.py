@@ -313,9 +313,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     def _new_intervals(self) -> Intervals:
         if isinstance(self._racing, OnlineAutoML):
             return Intervals(self._racing.levels)
-        raise UsageError(
-            f"{self.algorithm!r} keeps no prediction intervals: take algorithm='online-automl'"
-        )
+        raise UsageError(f"{self.algorithm!r} keeps no prediction intervals: take 'online-automl'")
 
     # Labels that come later
 

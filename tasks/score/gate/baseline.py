@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import pandas as pd
 import pydantic.dataclasses
@@ -90,6 +90,7 @@ class Baseline:
     scenario or requirement occurs twice.
     """
 
+    format: Literal["leaseboard-baseline-2"]
     suite: Name
     date: Annotated[str, AfterValidator(_day)]
     versions: dict[Name, Name]
@@ -198,7 +199,9 @@ def accept(
             )
         )
     requirements = tuple(one.requirement for one in quantities)
-    return Baseline(suite, date, dict(versions), tuple(scenarios), requirements)
+    return Baseline(
+        "leaseboard-baseline-2", suite, date, dict(versions), tuple(scenarios), requirements
+    )
 
 
 def dropped(before: Baseline | None, after: Baseline) -> list[str]:

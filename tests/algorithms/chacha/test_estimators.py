@@ -1,0 +1,64 @@
+"""The paper's rules in Python are those of the registered algorithms, from files too."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.chacha.estimators import PRESETS, ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier,
+    OnlineAutoMLRegressor,
+)
+from leaseboard.tasks.models.model import load_file
+
+
+@pytest.fixture(scope="module")
+def rows():
+    x = np.random.default_rng(0).normal(size=(600, 4))
+    return x, x[:, 0] * x[:, 1]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    ("paper", "ours"),
+    [(ChaChaRegressor, OnlineAutoMLRegressor), (ChaChaClassifier, OnlineAutoMLClassifier)],
+)
+def test_a_preset_is_its_registered_algorithm_also_in_files_and_pickles(
+    paper, ours, preset, rows, tmp_path
+):
+    x, y = rows
+    labels = y if paper is ChaChaRegressor else np.where(y > 0, "up", "down")
+    model, same = paper(preset=preset, b=3), ours(algorithm=PRESETS[preset], b=3)
+    for each in (model, same):
+        each.learn_many(x, labels)
+    model.about = {"target": "y", "columns": {}}
+    model.save(tmp_path / "model")
+    read = paper.load(tmp_path / "model"), pickle.loads(pickle.dumps(model))
+
+    assert model.history == same.history
+    for each in (*read, load_file(tmp_path / "model").model):
+        assert (type(each), each.preset, each.history) == (paper, preset, model.history)
+        assert list(each.predict_many(x[:9])) == list(same.predict_many(x[:9]))
+
+
+def test_a_third_class_and_another_preset_are_refused_and_change_nothing(rows):
+    model = ChaChaClassifier()
+    model.learn_many(rows[0][:9], ["a", "b"] * 4 + ["a"])
+    before = model.dump()
+    with pytest.raises(UsageError, match=r"^class 'c' is a third one, .* OnlineAutoMLClassifier"):
+        model.learn_one({"x": 1.0}, "c")
+    assert (model.dump(), model.classes) == (before, ["a", "b"])
+    with pytest.raises(UsageError, match=r"^unknown preset 'paper'; known: flaml, icml-eval, lit"):
+        ChaChaRegressor(preset="paper")
+
+
+def test_no_name_of_the_paper_is_the_default():
+    named = [one for one in registry.ENTRIES if "chacha" in one.name and "samlb" not in one.name]
+    assert len(named) == 5
+    assert {one.target.split(".")[2] for one in named} == {"chacha"}
+    assert registry.entry("online-automl").source.startswith("after ")
