@@ -19,10 +19,8 @@ from leaseboard.algorithms.parts import PARTS
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
-from leaseboard.tasks.machine.owners import is_alive
 from leaseboard.tasks.store.recorded import Store
-from leaseboard.tasks.track.client import ClientWriter, every, search
-from leaseboard.tasks.track.records import OWNER
+from leaseboard.tasks.track.client import ClientWriter, every, has_writer, search
 from leaseboard.tasks.track.store import SQLITE, open_store, reported
 from leaseboard.tasks.track.tracker import end_suites
 
@@ -182,7 +180,7 @@ def stuck_runs(client: MlflowClient, uri: str, *, fix: bool) -> Iterator[Finding
             continue
         condition = "attributes.status = 'RUNNING' and tags.leaseboard.level LIKE '%'"
         running = search(client, identifier, condition)
-        dead = [run for run in running if not is_alive(run.data.tags.get(OWNER, ""))]
+        dead = [run for run in running if not has_writer(client, run.data.tags)]
         stuck += len(dead)
         if fix:
             children = experiments.get(f"{name}/configurations", identifier)

@@ -15,10 +15,9 @@ from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.owners import is_alive
 from leaseboard.tasks.machine.progress import counted
-from leaseboard.tasks.track.client import PARENT, every, search
-from leaseboard.tasks.track.records import NIGHT, OWNER
+from leaseboard.tasks.track.client import PARENT, every, has_writer, search
+from leaseboard.tasks.track.records import NIGHT
 from leaseboard.tasks.track.store import compact, open_store, reported
 from leaseboard.tasks.track.views import TAG as VIEW
 
@@ -199,7 +198,7 @@ def surplus_runs(uri: str, rule: Rule) -> SurplusRuns:
     def over(experiment: str, level: str) -> Iterator[Run]:
         """Yield the runs of a level that no live process is writing."""
         for run in search(client, experiment, f"tags.{LEVEL} = '{level}'"):
-            if run.info.status != "RUNNING" or not is_alive(run.data.tags.get(OWNER, "")):
+            if run.info.status != "RUNNING" or not has_writer(client, run.data.tags):
                 yield run
 
     def chosen(runs: Iterable[Run], needed: set[str], *names: str) -> list[Run]:

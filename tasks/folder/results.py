@@ -20,7 +20,7 @@ import math
 import os
 import shutil
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -336,8 +336,10 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         with naming(path):
             for left in path.parent.glob(f"{glob.escape(path.name)}.*.part"):
-                if not is_alive(left.name[len(path.name) + 1 : -len(".part")]):
-                    left.unlink(missing_ok=True)
+                owner_of = left.name[len(path.name) + 1 : -len(".part")]
+                with suppress(FileNotFoundError):
+                    if not is_alive(owner_of, left.stat().st_mtime):
+                        left.unlink()
             yield part
         reach("file.before-rename")
         part.replace(path)

@@ -1,21 +1,31 @@
-"""Owners of what outlives a process: which process that is, and whether it still runs."""
+"""Owners of what outlives a process: which process that is, and whether it still runs.
 
+A process of this machine is looked up, also if the machine was renamed. Of another machine, or of
+another container, only the time of its last heartbeat is known.
+"""
+
+import math
 import os
 import platform
+import time
 from functools import cache
 from pathlib import Path
 
 import psutil
 
+BEAT, GRACE = 60.0, 900.0
+"""Seconds from one heartbeat of an owner to the next, and after the last until it counts as gone;
+the clocks of two machines differ by less."""
+
 
 def owner() -> str:
-    """Return the name of this process: host, number, start and boot, since numbers recur."""
+    """Return the name of this process: host, number, start and machine, since numbers recur."""
     return _owner(os.getpid())
 
 
 @cache
 def _owner(pid: int) -> str:
-    return f"{platform.node()} {pid} {started(pid):.2f} {_boot()}"
+    return f"{platform.node()} {pid} {started(pid):.2f} {_machine()}"
 
 
 def operator() -> str:
@@ -24,10 +34,12 @@ def operator() -> str:
 
 
 @cache
-def _boot() -> str:
-    """Return the identifier of this machine's boot; empty where the system has none."""
-    file = Path("/proc/sys/kernel/random/boot_id")
-    return file.read_text().strip() if file.is_file() else ""
+def _machine() -> str:
+    """Return which boot, and whose process numbers these are; empty where no system says that."""
+    boot, numbers = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    if not boot.is_file() or not numbers.exists():
+        return ""
+    return f"{boot.read_text().strip()}.{numbers.stat().st_ino}"
 
 
 def started(pid: int) -> float:
@@ -42,14 +54,18 @@ def started(pid: int) -> float:
             return seconds
 
 
-def is_alive(owner: str) -> bool:
-    """Return whether the process named by `owner` still runs; one on another host may."""
+def is_alive(owner: str, beat: float = math.inf) -> bool:
+    """Return whether the process named by `owner` still runs.
+
+    - `beat`: the seconds since 1970 at its last heartbeat; one elsewhere lives by default.
+    """
     host, _, rest = owner.partition(" ")
     pid, _, since = rest.partition(" ")
-    if host and host != platform.node():
-        return True
+    machine = since.partition(" ")[2]
+    if host and host != platform.node() and not (machine and machine == _machine()):
+        return time.time() - beat < GRACE
     try:
         over = psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
-        return not over and f"{started(int(pid)):.2f} {_boot()}" == since
+        return not over and f"{started(int(pid)):.2f} {_machine()}" == since
     except (ValueError, psutil.Error):
         return False

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 CHECKED_VERSIONS = ("3.17.2",)
 CHECKED_REVISIONS = ("dc11669786a5",)
 DIALECTS = ("sqlite", "postgresql")
-_KNOWN_BY = (*(f"leaseboard.{name}" for name in ("level", "key", "status", "started")), OWNER)
+_KNOWN_BY = tuple(f"leaseboard.{name}" for name in ("level", "key", "status", "started"))
+_KNOWN_BY += (OWNER, PARENT)
 _Rows = dict[str, list[dict[str, Any]]]
 """By MLflow's name of their table."""
 ANALYZED_FROM = 1000

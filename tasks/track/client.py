@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leaseboard.tasks.machine.owners import is_alive, owner
-from leaseboard.tasks.track.records import OWNER, RunRecord
+from leaseboard.tasks.track.records import HEARTBEAT, OWNER, RunRecord
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -41,6 +42,17 @@ class Known:
     def whole(self) -> bool:
         """The job and all of its configurations were written."""
         return self.status != "RUNNING"
+
+
+def has_writer(client: MlflowClient, tags: Mapping[str, str]) -> bool:
+    """Return whether the process that writes a run still runs; a suite's run has its heartbeat."""
+    from mlflow.exceptions import MlflowException
+
+    beat = tags.get(HEARTBEAT, "0")
+    with suppress(MlflowException):  # the suite's run was deleted
+        if PARENT in tags:
+            beat = client.get_run(tags[PARENT]).data.tags.get(HEARTBEAT, "0")
+    return is_alive(tags.get(OWNER, ""), float(beat))
 
 
 class ClientWriter:
@@ -86,7 +98,7 @@ class ClientWriter:
             if run.info.status != "RUNNING":
                 keep = stays(run.data.tags, job.tags["leaseboard.started"])
             else:  # another live process is writing it
-                keep = writer != owner() and is_alive(writer)
+                keep = writer != owner() and has_writer(self.client, run.data.tags)
             if keep:
                 return str(run.info.run_id)
             self.remove(run.info.run_id)

@@ -29,7 +29,7 @@ MAX_VALUE = 6000
 MAX_KEY = 250
 MAX_SCHEMA = 1 << 20
 """MLflow's longest schema of a dataset."""
-OWNER = "leaseboard.owner"
+OWNER, HEARTBEAT = "leaseboard.owner", "leaseboard.heartbeat"
 """Tag by which a run that is being written differs from one that was cut off."""
 NIGHT = "leaseboard.night"
 """Tag of a suite's run that has its leaderboard: how many of the suite have one with it."""

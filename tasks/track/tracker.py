@@ -5,10 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import tempfile
+import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -21,10 +24,11 @@ from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.owners import is_alive, owner
+from leaseboard.tasks.machine.owners import BEAT, owner
 from leaseboard.tasks.track.bulk import BulkWriter, sql_store
-from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, stays
+from leaseboard.tasks.track.client import PARENT, ClientWriter, Known, every, has_writer, stays
 from leaseboard.tasks.track.records import (
+    HEARTBEAT,
     NIGHT,
     OWNER,
     DataInput,
@@ -34,7 +38,7 @@ from leaseboard.tasks.track.records import (
     select,
     suite_key,
 )
-from leaseboard.tasks.track.store import experiment, open_store, reported
+from leaseboard.tasks.track.store import TrackingError, experiment, open_store, reported
 from leaseboard.tasks.track.views import job_view
 
 if TYPE_CHECKING:
@@ -87,12 +91,20 @@ class Tracker:
             )
             self._known = self.writer.known()
             for key, known in list(self._known.items()):
-                if not known.whole and not _in_writing(known):
+                if not known.whole and not has_writer(self._client, known.tags):
                     self.writer.remove(known.run_id)
                     del self._known[key]
             end_suites(self._client, [jobs])
             self.run_id = self._open_suite(jobs, suite_key(suite, keys))
             self._end_monitor = monitor(uri, self.run_id)
+        self._ended = Event()
+        Thread(target=self._beat, name="heartbeat", daemon=True).start()
+
+    def _beat(self) -> None:
+        """Tag the suite's run with the time, until it ends: others see by it that this lives."""
+        while not self._ended.wait(BEAT):
+            with suppress(TrackingError), reported(self.uri):
+                self._client.set_tag(self.run_id, HEARTBEAT, str(time.time()))
 
     def has(self, result: Result) -> bool:
         """Return whether the store has this result, or one of the same job that is ``ok``."""
@@ -105,7 +117,7 @@ class Tracker:
             return
         with reported(self.uri), tempfile.TemporaryDirectory() as scratch:
             stale = self._known.pop(result.key, None)
-            if stale is not None and (stale.whole or not _in_writing(stale)):
+            if stale is not None and (stale.whole or not has_writer(self._client, stale.tags)):
                 self.writer.remove(stale.run_id)
             log = folder / results.EVENTS
             events = read_partial_log(log) if log.is_file() else []
@@ -160,6 +172,7 @@ class Tracker:
     def close(self, status: str, counts: Mapping[str, int]) -> None:
         """End the suite's run with its counts of jobs by status."""
         self._end_monitor()
+        self._ended.set()
         with reported(self.uri):
             if isinstance(self.writer, BulkWriter):
                 self.writer.analyze()
@@ -176,13 +189,23 @@ class Tracker:
         Each call has one that ends with a leaderboard, so that MLflow shows them over time.
         """
         tags = {"leaseboard.level": "suite", "leaseboard.key": key, OWNER: owner()}
-        tags["leaseboard.suite"] = self.suite
+        tags |= {"leaseboard.suite": self.suite, HEARTBEAT: str(time.time())}
         last = find_suite(self._client, experiment_id, key)
-        if last is None or NIGHT in last.data.tags or _in_other_hands(last):
+        others = last is not None and last.data.tags.get(OWNER) != owner()
+        if (
+            last is None
+            or NIGHT in last.data.tags
+            or (
+                others
+                and last.info.status == "RUNNING"
+                and has_writer(self._client, last.data.tags)
+            )
+        ):
             name = f"{self.suite} {datetime.now().astimezone():%F %R}"
             run = self._client.create_run(experiment_id, tags=tags, run_name=name)
             return str(run.info.run_id)
-        self._client.set_tag(last.info.run_id, OWNER, tags[OWNER])
+        for name in (HEARTBEAT, OWNER):
+            self._client.set_tag(last.info.run_id, name, tags[name])
         self._client.update_run(last.info.run_id, status="RUNNING")
         return str(last.info.run_id)
 
@@ -209,7 +232,7 @@ def end_suites(client: MlflowClient, experiments: list[str]) -> None:
     condition = "attributes.status = 'RUNNING' and tags.leaseboard.level = 'suite'"
     running = every(client.search_runs, experiments, condition)
     for run in list(running):  # before any of them is ended, which moves pages
-        if not is_alive(run.data.tags.get(OWNER, "")):
+        if not has_writer(client, run.data.tags):
             client.set_terminated(run.info.run_id, "KILLED")
 
 
@@ -219,17 +242,6 @@ def find_suite(client: MlflowClient, experiment_id: str, key: str) -> Run | None
     newest = ["attributes.start_time DESC"]
     found = client.search_runs([experiment_id], condition, max_results=1, order_by=newest)
     return found[0] if found else None
-
-
-def _in_other_hands(suite: Run) -> bool:
-    """Return whether another live process logs the jobs of a suite's run."""
-    writer = suite.data.tags.get(OWNER, "")
-    return suite.info.status == "RUNNING" and writer != owner() and is_alive(writer)
-
-
-def _in_writing(known: Known) -> bool:
-    """Return whether a live process is writing this job."""
-    return known.status == "RUNNING" and is_alive(known.tags.get(OWNER, ""))
 
 
 def log_race(result: Result, log: Path, uri: str, mirrors: tuple[Path, ...] = ()) -> None:

@@ -109,7 +109,7 @@ def test_a_run_whose_process_is_gone_is_ended_with_its_tasks(client, dead):
 
 
 def test_a_run_that_lives_or_is_of_another_host_or_not_ours_is_left_alone(client, dead):
-    elsewhere = dead.replace(platform.node(), "elsewhere", 1)
+    elsewhere = f"elsewhere {dead.split(maxsplit=1)[1]} machine"
     theirs = client.create_flow_run(left_behind, state=Pending())
     kept = [running(client, owner()), running(client, elsewhere), theirs]
 
@@ -210,7 +210,7 @@ class TestOneAtATime:
 
     def test_one_on_another_host_lives(self, client, deployment, dead):
         first, _ = started(client, deployment)
-        there = dead.replace(platform.node(), "elsewhere", 1)
+        there = f"elsewhere {dead.split(maxsplit=1)[1]} machine"
         client.update_flow_run(first.id, tags=["leaseboard", f"owner:{there}"])
         second, _ = started(client, deployment)
 

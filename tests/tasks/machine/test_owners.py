@@ -1,12 +1,13 @@
 import os
 import subprocess
 import sys
+import time
 
 import psutil
 import pytest
 from psutil import _pslinux
 
-from leaseboard.tasks.machine.owners import _owner, is_alive, owner
+from leaseboard.tasks.machine.owners import BEAT, GRACE, _owner, is_alive, owner
 
 
 def test_owners_are_distinguished():
@@ -17,7 +18,12 @@ def test_owners_are_distinguished():
     assert not is_alive(f"{host} {pid} {float(started) - 5:.2f} {boot}")
     assert not is_alive(f"{host} {pid} {started} another")  # the same after a reboot
     assert not is_alive(f"{host} 999999999 {started} {boot}")
-    assert is_alive(f"elsewhere {pid} {started} {boot}")
+    assert is_alive(f"renamed {pid} {started} {boot}")
+    assert not is_alive(f"renamed {pid} {float(started) - 5:.2f} {boot}")
+    elsewhere = f"elsewhere {pid} {started} another"
+    assert is_alive(elsewhere), "it has no heartbeat"
+    assert is_alive(elsewhere, time.time() - BEAT)
+    assert not is_alive(elsewhere, time.time() - GRACE)
     assert not is_alive("")
 
 

@@ -12,10 +12,11 @@ from leaseboard.algorithms.configurations import configurations
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.folder import results
+from leaseboard.tasks.machine.owners import BEAT, GRACE
 from leaseboard.tasks.machine.paths import tracking_uri
 from leaseboard.tasks.track import bulk
 from leaseboard.tasks.track.client import ClientWriter
-from leaseboard.tasks.track.records import job_record
+from leaseboard.tasks.track.records import HEARTBEAT, OWNER, job_record
 from leaseboard.tasks.track.store import TrackingError, open_store
 from leaseboard.tasks.track.tracker import Tracker
 
@@ -184,6 +185,34 @@ def test_what_a_failed_try_left_is_written_again(uri, finished, result, runs, mo
     (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
     assert job.info.status == "FINISHED"
     assert len(runs(uri, "s/configurations")) == 5
+
+
+def test_what_a_killed_container_left_is_completed_once_its_heartbeats_end(
+    uri, finished, result, runs
+):
+    made, folder = finished(result())
+    first = Tracker(uri, "s", ["k1"], through_client=True)
+    first.log(made, folder)
+    client, (job,) = first._client, runs(uri, "s", "tags.leaseboard.level = 'job'")
+    for run_id in (first.run_id, job.info.run_id):
+        client.set_tag(run_id, OWNER, "container 7 1.00 another")
+    client.update_run(job.info.run_id, status="RUNNING")
+    for age, status, ended in ((BEAT, "RUNNING", "RUNNING"), (GRACE, "FINISHED", "KILLED")):
+        client.set_tag(first.run_id, HEARTBEAT, str(time.time() - age))
+        Tracker(uri, "s", ["k1"], through_client=True).log(made, folder)
+        (job,) = runs(uri, "s", "tags.leaseboard.level = 'job'")
+        assert job.info.status == status
+        assert client.get_run(first.run_id).info.status == ended
+
+
+def test_a_suite_shows_that_its_process_lives_until_it_ends(uri, monkeypatch):
+    monkeypatch.setattr("leaseboard.tasks.track.tracker.BEAT", 0.001)
+    tracker = Tracker(uri, "s", ["k1"])
+    before = beat = tracker._client.get_run(tracker.run_id).data.tags[HEARTBEAT]
+    while beat == before:
+        beat = tracker._client.get_run(tracker.run_id).data.tags[HEARTBEAT]
+    tracker.close("FINISHED", {})
+    assert tracker._ended.is_set()
 
 
 def test_a_job_that_failed_gives_way_to_its_repeat(uri, finished, through_client, result, runs):
