@@ -307,6 +307,7 @@ def promote(
 
     Example: leaseboard live promote sales
     """
+    from leaseboard.flows import prefect_events as events
     from leaseboard.tasks.models import registry
     from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
@@ -330,7 +331,7 @@ def promote(
         say(f"{model}: version {version} stays challenger; {why}")
         return 1
     with registry.finishing(uri, model) as change:
-        _announce_winner(uri, model, "promoted", version, why, change)
+        _announce_winner(uri, model, events.PROMOTED, version, why, change)
         say(f"{model}: version {version} is champion now; {why}")
     return 0
 
@@ -346,6 +347,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
 
     Example: leaseboard live rollback sales
     """
+    from leaseboard.flows import prefect_events as events
     from leaseboard.tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
@@ -353,7 +355,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
     if not file:
         version = registry.roll_back(uri, model)
         with registry.finishing(uri, model) as change:
-            _announce_winner(uri, model, "rolled-back", version, "by hand", change)
+            _announce_winner(uri, model, events.ROLLED_BACK, version, "by hand", change)
             say(f"{model}: version {version} is champion again")
         return
 
@@ -402,7 +404,7 @@ def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what
     live.state.commit(Changes(at, lifecycle={"by_hand": None}))
 
 
-def _announce_winner(uri: str, name: str, what: str, version: str, why: str, change: str) -> None:
+def _announce_winner(uri: str, name: str, event: str, version: str, why: str, change: str) -> None:
     """Report to Prefect that another version of a model of a run is champion."""
     from leaseboard.flows.prefect_events import MODEL, emit, report_asset
     from leaseboard.tasks.machine.addresses import model_link
@@ -414,7 +416,7 @@ def _announce_winner(uri: str, name: str, what: str, version: str, why: str, cha
 
     links = {"mlflow": model_link(uri, name)}
     about = {"version": version, "what": why, "title": f"version {version} is champion"}
-    emit(f"leaseboard.model.{what}", MODEL, name, {**about, "links": links}, change)
+    emit(event, MODEL, name, {**about, "links": links}, change)
     suite = registry.suite_of(uri, name, version)
     report_asset(champion(uri, name), [asset("leaderboards", suite)])
 
