@@ -44,11 +44,11 @@ def audit(*log):
     auditor = Auditor()
     for event in log:
         auditor(event)
-    auditor.close()
+    return auditor.close()
 
 
 def test_an_honest_log_passes():
-    audit(
+    finished = audit(
         START,
         *admit(0, 1, 2),
         ChampionChanged(at=0, configuration=0, previous=None),
@@ -62,6 +62,8 @@ def test_an_honest_log_passes():
         lease(1, at=9, slot=1),
         FINISH,
     )
+
+    assert finished == FINISH
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,3 @@ def test_a_wrong_reference_is_one_clear_line():
         with pytest.raises(UsageError, match=message) as caught:
             check(text)
         assert "\n" not in str(caught.value)
-
-
-def test_a_right_reference_needs_no_data():
-    for text in ("openml:215", "mirror:any", "synthetic:fried?rows=9&seed=1&noise=0.5&target=x1"):
-        check(text)

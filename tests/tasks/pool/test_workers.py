@@ -14,9 +14,11 @@ import pytest
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.folder.results import EVENTS, LOG
 from leaseboard.tasks.jobs.job import Job, Limits
+from leaseboard.tasks.pool import process
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
 from leaseboard.tasks.processes import watchdog
+from leaseboard.tasks.processes.watchdog import kill_tree
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
 STANDINS = Path(__file__).resolve().parents[2] / "flows" / "standins.py"
@@ -339,11 +341,15 @@ def test_a_log_that_cannot_be_written_is_a_crash_that_names_it(shared, folder):
     assert after.status == "ok"
 
 
-def test_a_worker_that_two_threads_end_is_ended_once():
+def test_a_worker_that_two_threads_end_is_ended_once(monkeypatch):
     """A run that is interrupted twice closes its pool while a job's own thread ends its worker."""
+    killed = []
+    monkeypatch.setattr(process, "kill_tree", lambda pid: (killed.append(pid), kill_tree(pid)))
     with pool() as workers:
         workers.warm([job("well")])
         (worker,) = workers._workers
         with ThreadPoolExecutor(4) as threads:
             for ended in [threads.submit(worker.kill) for _ in range(4)]:
                 ended.result()
+
+    assert killed == [worker.pid]

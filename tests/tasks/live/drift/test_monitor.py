@@ -232,13 +232,15 @@ def test_a_column_that_comes_and_goes_is_forgotten():
     assert "new: middle" not in plain(monitor)["inputs"]["values"]
 
 
-def test_a_day_of_one_row_or_none_is_taken(kept):
+def test_a_day_of_one_row_or_none_is_no_alarm_and_hides_none(kept):
     monitor = deepcopy(kept)
-    table, labels, predictions = day(40)
-    for rows in (1, 0):
-        part = slice(rows)
-        monitor.observe("", table[part], predictions[part])
-        monitor.compare("", labels[part], predictions[part], labels[part])
+    table, labels, predictions = (each[:1] for each in day(40))
+    for part in (slice(1), slice(0)):
+        given = labels[part], predictions[part], (labels - predictions).abs()[part]
+        assert monitor.observe("", table[part], predictions[part]).alarms == []
+        assert monitor.compare("", *given).alarms == []
+
+    assert after(monitor, lambda table: table.assign(warm=table["warm"] * 3))
 
 
 @pytest.mark.parametrize(("times", "is_reported"), [(1.0, False), (1.2, False), (4.0, True)])
