@@ -21,7 +21,7 @@ def export(
     It may be served and updated meanwhile: the archive holds one moment. Only you can read it,
     because it holds rows.
 
-    - `file`: YAML file of the live model.
+    - `file`: YAML file of the live model, or its name.
     - `archive`: Archive to write, such as sales.zip.
 
     Example: leaseboard live export sales.yaml sales.zip
@@ -30,7 +30,7 @@ def export(
     from leaseboard.tasks.machine import disk
 
     check_file(archive)
-    live = live_of(file, run_dir)
+    live = live_of(file, run_dir, tracking_uri)
     uri = paths.tracking_uri(tracking_uri)
     manifest = backup.export(uri, live, archive, datetime.now(UTC))
     count = sum(name.startswith("versions/") for name in manifest.files)
@@ -78,7 +78,7 @@ def forget(
     Rows, quarantined rows, logged predictions and posted labels are deleted. How many, when, why
     and by whom is in the record; only a digest of each id stays.
 
-    - `file`: YAML file of the live model.
+    - `file`: YAML file of the live model, or its name.
     - `reason`: For the record.
     - `identity`: Id of a row; several: --id A --id B.
 

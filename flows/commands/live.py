@@ -105,10 +105,11 @@ def update(
 
     Exits with 0, with 1 if an incident is open, with 3 if there were no new data.
 
-    - `file`: YAML file of the live model, which `leaseboard live init` writes.
+    - `file`: YAML file of the live model, which `leaseboard live init` writes, or its name.
 
     Example: leaseboard live update sales.yaml
     """
+    file = _located(file, tracking_uri)
     settings, home, now = _opened(file, run_dir, at)
     from leaseboard.flows.live_update import run_update
     from leaseboard.tasks.models.kernels import helped
@@ -131,7 +132,7 @@ def update(
 def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
     """Print how a live model is doing: champion, quality, drift, incidents.
 
-    - `file`: YAML file of the live model.
+    - `file`: YAML file of the live model, or its name.
 
     Example: leaseboard live status sales.yaml
     """
@@ -139,7 +140,7 @@ def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
     from leaseboard.tasks.live.record import ModelRecord
     from leaseboard.tasks.live.update import state_of
 
-    settings, home, now = _opened(file, run_dir, at)
+    settings, home, now = _opened(_located(file), run_dir, at)
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
@@ -147,7 +148,7 @@ def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
 def card(file: Path, run_dir: RunDir = None, at: str | None = None) -> int:
     """Print the model card of the champion: data, quality, limits.
 
-    - `file`: YAML file of the live model.
+    - `file`: YAML file of the live model, or its name.
 
     Example: leaseboard live card sales.yaml
     """
@@ -155,7 +156,7 @@ def card(file: Path, run_dir: RunDir = None, at: str | None = None) -> int:
     from leaseboard.tasks.live.record import ModelRecord
     from leaseboard.tasks.live.update import LiveModel, state_of
 
-    settings, home, now = _opened(file, run_dir, at)
+    settings, home, now = _opened(_located(file), run_dir, at)
     live = LiveModel.read(settings, state_of(settings, home))
     record = ModelRecord(settings, live.state, now)
     if record.champion is None:
@@ -163,6 +164,18 @@ def card(file: Path, run_dir: RunDir = None, at: str | None = None) -> int:
         return 3
     say(card_of(live, record, record.champion).rstrip())
     return 0
+
+
+def _located(file: Path, tracking_uri: str | None = None) -> Path:
+    """Return the file of a live model, which the registry knows if it is called by its name."""
+    from leaseboard.tasks.models import registry
+
+    if file.is_file() or file.suffix in (".yaml", ".yml"):
+        return file
+    found = registry.live_file(paths.tracking_uri(tracking_uri), str(file))
+    if not found:
+        raise UsageError(f"{str(file)!r} is not a live model: name one, or its YAML file")
+    return Path(found)
 
 
 def _opened(
@@ -210,7 +223,7 @@ def serve(
 
     A new champion is served without a restart. Each prediction is logged before it is answered.
 
-    - `file`: YAML file of the live model.
+    - `file`: YAML file of the live model, or its name.
     - `host`: Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN.
     - `port`: a free one with 0.
     - `rate`: Number of requests a second that one client may make.
@@ -229,7 +242,7 @@ def serve(
 
     token = os.environ.get(TOKEN, "")
     check_place(host, token)
-    settings, home, _ = _opened(file, run_dir, None)
+    settings, home, _ = _opened(_located(file, tracking_uri), run_dir, None)
     uri = paths.tracking_uri(tracking_uri)
     follower = Follower(uri, settings, lambda text: say(text, err=True))
     state = state_of(settings, home, STATE_PATIENCE)
@@ -299,7 +312,7 @@ def promote(
     The challenger of a live model needs evidence: rows that both models have predicted. That of a
     model of a run needs a score that is not worse, like the regression gate.
 
-    - `model`: Name of the registered model, see `leaseboard model list`.
+    - `model`: Name of the registered model, see `leaseboard model list`, or its YAML file.
     - `tolerance`: only for a model of a run (default: 0.002).
     - `better`: Promote it only if it is better, not if it is as good: only for a model of a run.
     - `force`: only for a live model.
@@ -312,14 +325,14 @@ def promote(
     from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
     uri = paths.tracking_uri(tracking_uri)
-    file = registry.live_file(uri, model)
+    file = model if Path(model).suffix == ".yaml" else registry.live_file(uri, model)
     if file:
         if tolerance is not None or better:
             raise UsageError(
                 f"--tolerance and --better are of the gate, and {model} is a live model: its"
                 " evidence decides, or --force"
             )
-        return _promote_live(uri, model, Path(file), run_dir, force)
+        return _promote_live(uri, Path(file), run_dir, force)
     if force or run_dir is not None:
         raise UsageError(
             f"--force and --run-dir are for live models, and {model} is not one: raise --tolerance"
@@ -342,7 +355,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
 
     If it is stopped, the same command again finishes it.
 
-    - `model`: Name of the registered model, see `leaseboard model list`.
+    - `model`: Name of the registered model, see `leaseboard model list`, or its YAML file.
     - `run_dir`: only for a live model.
 
     Example: leaseboard live rollback sales
@@ -351,7 +364,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
     from leaseboard.tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
-    file = registry.live_file(uri, model)
+    file = model if Path(model).suffix == ".yaml" else registry.live_file(uri, model)
     if not file:
         version = registry.roll_back(uri, model)
         with registry.finishing(uri, model) as change:
@@ -369,7 +382,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
         _finish(live, uri, now, run_dir, f"is champion: {what}")
 
 
-def _promote_live(uri: str, name: str, file: Path, run_dir: Path | None, force: bool) -> int:
+def _promote_live(uri: str, file: Path, run_dir: Path | None, force: bool) -> int:
     from leaseboard.tasks.live.promotion import begun_by_hand, promote_by_hand
     from leaseboard.tasks.live.shadow import CHAMPION
 
@@ -383,6 +396,7 @@ def _promote_live(uri: str, name: str, file: Path, run_dir: Path | None, force: 
         if done:
             _finish(live, uri, now, run_dir, f"is champion now: {evidence}")
     if not done:
+        name = live.settings.name
         say(f"{name}: the challenger stays challenger: {evidence}; --force promotes it")
     return 0 if done else 1
 
@@ -421,9 +435,10 @@ def _announce_winner(uri: str, name: str, event: str, version: str, why: str, ch
     report_asset(champion(uri, name), [asset("leaderboards", suite)])
 
 
-def live_of(file: Path, run_dir: Path | None) -> LiveModel:
-    """Return the live model of a file."""
+def live_of(file: Path, run_dir: Path | None, tracking_uri: str | None = None) -> LiveModel:
+    """Return the live model of a file, or of a name."""
     from leaseboard.tasks.live.update import LiveModel, state_of
 
+    file = _located(file, tracking_uri)
     settings, home, _ = _opened(file, run_dir, None)
     return LiveModel.read(settings, state_of(settings, home), file)

@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 from mlflow import MlflowClient
 
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows import server
+from leaseboard.flows.commands import live
 from leaseboard.flows.live_update import _page
 from leaseboard.tasks.live.update import state_of
 from tests.tasks.live.world import BEGIN, World
@@ -76,6 +78,25 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     code, out, _ = call("live", "status", "shop.yaml", "--at", at(0))
     assert code == 0
     assert "online-automl" in out
+
+
+def test_every_command_takes_a_file_or_a_name(call, world, monkeypatch):
+    """Of a name, the file is in the registry."""
+    assert call("live", "update", "sales.yaml", "--local", "--at", at(0))[0] == 0
+    monkeypatch.setattr(live, "_listening", lambda *_: (_ for _ in ()).throw(UsageError("here")))
+    more = {"export": ["a.zip"], "forget": ["--id", "0-1", "--reason", "test"],
+            "update": ["--local"]}  # fmt: skip
+    commands = {each.name for each in live.app.registered_commands} - {"init", "import"}
+    assert commands >= {"serve", "status", "promote", "forget"}
+    for each in commands - {"forget"}:
+        file, name = (
+            call("live", each, model, *more.get(each, ())) for model in ("sales.yaml", "sales")
+        )
+        assert file[0] == name[0], each
+        assert file[2] == name[2], each
+    assert call("live", "forget", "sales", *more["forget"])[0] == 0
+    code, _, err = call("live", "status", "sole")
+    assert (code, "'sole'" in err, len(err.strip().splitlines())) == (64, True, 1)
 
 
 @pytest.mark.slow
