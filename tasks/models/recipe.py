@@ -210,7 +210,7 @@ class _AppleTrainer(_Trainer):
         from leaseboard.tasks.models.apple_model import AppleModel
         from leaseboard.tasks.models.automl.budgeted_estimator import refuse_wide
 
-        refuse_wide(features)
+        refuse_wide(features, len(features))
         return AppleModel.trained(features, labels, self.recipe.task, self._settings())
 
     def _settings(self) -> dict[str, Any]:

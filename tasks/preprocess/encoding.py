@@ -190,6 +190,20 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
     return pd.DataFrame(made, index=frame.index, copy=False)
 
 
+def as_numbers(column: pd.Series) -> NDArray[Any]:
+    """Return a column that held numbers before, missing ones as NaN; DataError for a word."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
+        return column.to_numpy()
+    numbers = pd.to_numeric(column.astype(object), errors="coerce")
+    wrong = column[column.notna() & (numbers.isna() | columns.is_date(column))]
+    if len(wrong):
+        raise DataError(
+            f"column {column.name!r} held numbers before and holds {wrong.iloc[0]!r}: give"
+            " numbers, or leave the cell empty"
+        )
+    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+
+
 def _times(column: pd.Series) -> NDArray[np.int64]:
     """Return a column that held dates before as microseconds since 1970, or `MISSING`."""
     dates = columns.as_dates(column)

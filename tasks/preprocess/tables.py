@@ -14,6 +14,7 @@ from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoding import (
     Transformer,
+    as_numbers,
     known_dates,
     places,
     present,
@@ -23,6 +24,11 @@ from leaseboard.tasks.preprocess.encoding import (
 Scale = Literal["none", "standard"]
 Floats = NDArray[np.float32] | NDArray[np.float64]
 
+WIDEST = 1024
+"""Indicators of a column at most: more categories share them, as in feature hashing."""
+BLOCK = 1000
+"""Rows that are scaled at once."""
+
 
 @dataclass(eq=False)
 class TableEncoder(Transformer):
@@ -31,8 +37,8 @@ class TableEncoder(Transformer):
     A number is itself, a boolean 0 or 1; a missing number is the median of the training rows, 0
     where they have none. A date is the columns of `spread_dates`. Any other
     column is nominal: one 0/1 feature for each category that occurs in the training rows, in
-    declared or else in sorted order. A missing category, or one that does not occur there, is all
-    zeros.
+    declared or else in sorted order; of more than `WIDEST`, categories that are `WIDEST` places
+    apart share one. A missing category, or one that does not occur there, is all zeros.
 
     Attributes
     ----------
@@ -69,7 +75,7 @@ class TableEncoder(Transformer):
         every = [column for _, column in spread_dates(frame, self.dates_).items()]
         self.categories_ = [present(c) if _is_nominal(c) else None for c in every]
         has_code = [self._has_code(kept) for kept in self.categories_]
-        widths = [1 if kept is None else len(kept) for kept in self.categories_]
+        widths = [1 if kept is None else min(len(kept), WIDEST) for kept in self.categories_]
         kinds = np.repeat(np.multiply(has_code, INDICATOR), widths)
         self.kinds_ = np.append(kinds, [CODE] * sum(has_code)).astype(np.int8)
         self.medians_ = [0.0] * len(every)
@@ -92,12 +98,15 @@ class TableEncoder(Transformer):
 
         Raises DataError for infinite values.
         """
-        features = self._encoded(frame)
-        if self.scale == "standard":
+        if self.scale != "standard":
+            return self._encoded(frame).astype(np.float32, copy=False)
+        scaled = np.empty((len(frame), len(self.kinds_)), dtype=np.float32)
+        for start in range(0, len(frame), BLOCK):
+            features = self._encoded(frame[start : start + BLOCK])
             # A value beyond float32 by the training rows' spread becomes the largest.
             features = (features - self.center_) / self.spread_
-            features = np.clip(features, -LARGEST, LARGEST)
-        return features.astype(np.float32, copy=False)
+            scaled[start : start + BLOCK] = np.clip(features, -LARGEST, LARGEST)
+        return scaled
 
     def _encoded(self, frame: pd.DataFrame) -> Floats:
         """Return the features before they are scaled."""
@@ -108,13 +117,14 @@ class TableEncoder(Transformer):
         for kept, median, (_, column) in zip(
             self.categories_, self.medians_, frame.items(), strict=True
         ):
-            stop = start + (1 if kept is None else len(kept))
+            stop = start + (1 if kept is None else min(len(kept), WIDEST))
             if kept is None:
                 numbers = _numbers(column).astype(exact)
                 features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
             else:
                 at = places(column, kept)
-                features[:, start:stop] = at[:, None] == np.arange(len(kept))
+                shared = np.where(at < 0, at, at % WIDEST)
+                features[:, start:stop] = shared[:, None] == np.arange(stop - start)
                 if self._has_code(kept):
                     features[:, code] = at
                     code += 1
@@ -146,10 +156,7 @@ def _is_nominal(column: pd.Series) -> bool:
 
 def _numbers(column: pd.Series) -> NDArray[Any]:
     """Return a column of numbers or booleans, missing ones as NaN."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
-        numbers = column.to_numpy()
-    else:
-        numbers = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    numbers = as_numbers(column)
     if columns.is_infinite(numbers):
         raise DataError(
             f"column {column.name!r} has infinite values (beyond 3.4e38): a table takes finite"

@@ -12,6 +12,7 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.encoding import (
     EVERY,
     Transformer,
+    as_numbers,
     declared,
     known_dates,
     places,
@@ -88,7 +89,7 @@ def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:
     """Return a column's numbers, gaps as NaN, or its places among the `known` categories."""
     if known is not None:
         return places(column, known).astype(np.float32)
-    numbers = np.array(column, dtype=np.float32)
+    numbers = np.array(as_numbers(column), dtype=np.float32)
     if np.isinf(numbers).any():
         raise DataError(f"column {column.name!r} has infinite values: drop the rows")
     return numbers

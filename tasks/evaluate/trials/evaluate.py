@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
@@ -76,6 +77,8 @@ class TrialData:
     """Makes the encoded data; called only if a trial must be run."""
 
 
+WORKING_MEMORY = 64
+"""MB of the distances between rows that neighbours look at at once; scikit-learn's are 1024."""
 BOOSTING = 0.6
 """Share of the seconds of an order in which trees are added; the rest is for predictions."""
 
@@ -314,12 +317,13 @@ def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
     A class that the model does not know has the probability 0. A classifier without probabilities
     has the softmax of its decision function, which is not calibrated.
     """
-    if not n_classes:
-        return np.asarray(model.predict(features), dtype=np.float64).reshape(len(features))
-    if hasattr(model, "predict_proba"):
-        given = model.predict_proba(features)
-    else:
-        given = softmax(np.asarray(model.decision_function(features), dtype=np.float64))
+    with config_context(working_memory=WORKING_MEMORY):
+        if not n_classes:
+            return np.asarray(model.predict(features), dtype=np.float64).reshape(len(features))
+        if hasattr(model, "predict_proba"):
+            given = model.predict_proba(features)
+        else:
+            given = softmax(np.asarray(model.decision_function(features), dtype=np.float64))
     if len(model.classes_) == n_classes:
         return np.asarray(given, dtype=np.float32)
     probabilities = np.zeros((len(features), n_classes), dtype=np.float32)

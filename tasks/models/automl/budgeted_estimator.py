@@ -2,6 +2,7 @@
 
 import sys
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, fields
@@ -39,12 +40,14 @@ from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, digest, load_space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.fetch import columns
+from leaseboard.tasks.fetch.data_facts import facts_of
 from leaseboard.tasks.machine.terminal import progress_bar
 from leaseboard.tasks.models.automl.ensemble import EnsembleModel
 from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
 from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of
-from leaseboard.tasks.preprocess.tables import Scale, TableEncoder
+from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
+from leaseboard.tasks.score.diagnostics import leaks_of
 
 TRIALS_AS_SECONDS = 0.5
 """Seconds that a trial counts as where a budget in trials decides between folds and one fit."""
@@ -210,6 +213,9 @@ class AutoMLEstimator(BaseEstimator):
             target, weight = target[counted], weight[counted]
         labels, targets, classes = self._labels(target)
         refuse_wide(frame)  # before the encoder, which may take long
+        known = pd.Series(targets if classes is None else pd.Categorical(labels))
+        for leak in leaks_of("X", facts_of(frame, known)):
+            warnings.warn(f"{leak.code}: {leak}; {leak.meaning['advice']}", stacklevel=3)
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
         scale: Any = self.scale
         self.encoder_ = TableEncoder(scale, any(arm.codes for arm in space.arms.values())).fit(
@@ -432,17 +438,17 @@ def public(cls: type[E]) -> type[E]:
     return cls
 
 
-def refuse_wide(frame: pd.DataFrame) -> None:
-    """Raise ValueError for too many categories to have a feature each, as of names and texts."""
+def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
+    """Raise ValueError for too many categories, as of names and texts, with `widest` features."""
     counts = [
         column.nunique() if columns.is_nominal(column) or columns.is_text(column) else 0
         for _, column in frame.items()
     ]
-    if len(frame) * sum(counts) > MOST_INDICATORS:
+    if len(frame) * sum(min(count, widest) for count in counts) > MOST_INDICATORS:
         widest = int(np.argmax(counts))
         raise ValueError(
             f"column {frame.columns[widest]!r} has {counts[widest]} categories in {len(frame)}"
-            " rows, too many for a feature each: drop it, encode it, or merge rare ones"
+            " rows, too many to be features: drop it, encode it, or merge rare ones"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess import CODE, INDICATOR
-from leaseboard.tasks.preprocess.tables import TableEncoder, labels_of, refuse_text
+from leaseboard.tasks.preprocess.tables import WIDEST, TableEncoder, labels_of, refuse_text
 
 TRAIN = np.array([0, 1, 2])
 COLOURS = pd.Categorical(["red", "green", "red", "blue"], categories=["green", "blue", "red"])
@@ -146,3 +147,19 @@ def test_rows_outside_training_never_change_the_encoding(a, b, other_a, other_b,
 
     for frame in (one, two):
         np.testing.assert_array_equal(fitted.transform(frame), other.transform(frame))
+
+
+def test_more_categories_than_features_share_them_in_little_memory():
+    names = [f"title {i}" for i in range(3 * WIDEST)] * 2
+    rows = pd.DataFrame({"name": names, "size": np.arange(len(names), dtype=np.float64)})
+    tracemalloc.start()
+    encoder = TableEncoder("standard").fit(rows)
+    features = encoder.transform(rows)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert features.shape == (len(rows), WIDEST + 1)
+    assert peak < 4 * len(rows) * WIDEST * 8
+    order = np.unique(names, return_inverse=True)[1]
+    assert np.array_equal(features[:, :-1].argmax(axis=1), order % WIDEST)
+    assert (encoder.transform(rows.assign(name="unseen"))[:, :-1] < 0).all()

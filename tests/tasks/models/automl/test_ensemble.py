@@ -1,9 +1,11 @@
+import tracemalloc
 from itertools import chain, repeat
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.neighbors import KNeighborsRegressor
 
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.models.automl.ensemble import (
@@ -131,3 +133,15 @@ def test_a_wild_prediction_goes_no_further_than_targets_did():
     reported = EnsembleModel(members, span=span_of([2.0, 12.0])).predict(rows)
 
     assert reported.tolist() == [0.5 * 7.0 + 0.5 * 1.0]
+
+
+def test_neighbours_of_many_rows_need_little_memory():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 20)).astype(np.float32), rng.normal(size=20_000)
+    near = KNeighborsRegressor(p=1).fit(X, y)
+    tracemalloc.start()
+    EnsembleModel([EnsembleMember("near", 1.0, [near])]).predict(X[:2000])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 200e6  # all distances are 320 MB, twice

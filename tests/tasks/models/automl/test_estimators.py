@@ -26,7 +26,7 @@ from leaseboard import (
     StreamClassifier,
     StreamRegressor,
 )
-from leaseboard.algorithms.errors import LeaseboardError
+from leaseboard.algorithms.errors import DataError, LeaseboardError
 from leaseboard.tasks.evaluate.trials.spaces import load_space
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
 from leaseboard.tasks.models.automl.validation import folds_of
@@ -309,9 +309,9 @@ def test_a_budget_holds_for_all_processes_together(n_jobs):
 
 
 def test_names_of_all_rows_are_refused_before_they_fill_the_memory():
-    names = [f"customer {i}" for i in range(20_000)]
-    X = pd.DataFrame({"size": np.arange(20_000.0), "name": names})
-    with pytest.raises(ValueError, match="column 'name' has 20000 categories in 20000 rows"):
+    names = [f"customer {i}" for i in range(50_000)]
+    X = pd.DataFrame({"size": np.arange(50_000.0), "name": names})
+    with pytest.raises(ValueError, match="column 'name' has 50000 categories in 50000 rows"):
         classifier().fit(X, X["size"] > 100)
 
 
@@ -519,6 +519,24 @@ def test_missing_labels_are_refused_in_a_line(estimator, missing):
     for y in ([0, 1, missing] * 40, pd.Series([0, 1, missing] * 40, dtype=object)):
         with pytest.raises(ValueError, match=r"(missing values|label (nan|None|NaT))[^\n]*$"):
             estimator.fit(ROWS, y)
+
+
+@pytest.mark.parametrize("estimator", [AutoMLClassifier(**AUTOML), AutoMLRegressor(**AUTOML)])
+def test_a_column_that_gives_the_target_away_is_said(estimator):
+    a, b = np.tile(ROWS, (4, 1)).T
+    y = b > 0 if is_classifier(estimator) else b
+    with pytest.warns(UserWarning, match="LB002: on X the column b alone predicts the target"):
+        estimator.fit(pd.DataFrame({"a": a, "b": 2 * y + 1.0}), y)
+
+
+@pytest.mark.parametrize("wrong", ["cheap", "2024-02-29", pd.Timestamp("2024-02-29")])
+def test_a_word_where_numbers_were_is_refused_with_its_column(wrong):
+    X = pd.DataFrame(ROWS, columns=["size", "price"])
+    model = AutoMLRegressor(**AUTOML).fit(X, ROWS.sum(axis=1))
+    with pytest.raises(DataError, match=r"column 'price' held numbers before and holds"):
+        model.predict(X.head().assign(price=wrong))
+    numerals = X.head().assign(price=X["price"].astype(str))
+    assert np.allclose(model.predict(numerals), model.predict(X.head()))
 
 
 def test_groups_and_time(recwarn):
