@@ -103,6 +103,7 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
+from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -112,6 +113,7 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.errors import UsageError, invalid
+from leaseboard.algorithms.transcendental import exp, log, log1p
 
 Doubles = NDArray[np.float64]
 
@@ -122,7 +124,7 @@ SHARE = 0.9
 """Of its capital that the largest bet loses by the worst difference that there can be."""
 
 _WEIGHTS = 1 / np.arange(2.0, N_BETS + 2)
-LOG_WEIGHTS: Doubles = np.log(_WEIGHTS / _WEIGHTS.sum())
+LOG_WEIGHTS: Doubles = np.array([float(Decimal(w).ln()) for w in _WEIGHTS / _WEIGHTS.sum()])
 """Of the bets in the mixture: nearly alike for any number of rows, larger for large bets."""
 
 COUNTED, CLIPPED, MEAN, CLIP, PEAK_CHALLENGER, PEAK_CHAMPION = range(6)
@@ -152,8 +154,8 @@ def log_mean(logs: Doubles) -> float:
         top = max(top, LOG_WEIGHTS[k] + logs[k])
     total = 0.0
     for k in range(N_BETS):
-        total += math.exp(LOG_WEIGHTS[k] + logs[k] - top)
-    return top + math.log(total)
+        total += exp(LOG_WEIGHTS[k] + logs[k] - top)
+    return top + log(total)
 
 
 @compiled(error_model="numpy")
@@ -162,13 +164,13 @@ def log_entry(row: float) -> float:
 
     A telescoping sum, (1 / ln(row + 2) - 1 / ln(row + 3)) ln(2) / 2, written without a difference.
     """
-    log, step = math.log(row + 2.0), math.log1p(1.0 / (row + 2.0))
-    return math.log(0.5 * math.log(2.0) * step / (log * (log + step)))
+    before, step = log(row + 2.0), log1p(1.0 / (row + 2.0))
+    return log(0.5 * log(2.0) * step / (before * (before + step)))
 
 
 @compiled(error_model="numpy")
 def _added(log: float, other: float) -> float:
-    return max(log, other) + math.log1p(math.exp(-abs(log - other)))
+    return max(log, other) + log1p(exp(-abs(log - other)))
 
 
 @compiled(error_model="numpy")
@@ -213,8 +215,8 @@ def bet(
                 champion[k] = _added(champion[k], entry)
         # Each bet on either side.
         for k in range(N_BETS):
-            challenger[k] += math.log1p(stakes[k] * ratio)
-            champion[k] += math.log1p(-stakes[k] * ratio)
+            challenger[k] += log1p(stakes[k] * ratio)
+            champion[k] += log1p(-stakes[k] * ratio)
         # The plain mean, and both mixtures with their peaks.
         running[COUNTED] += 1.0
         n = running[COUNTED]
@@ -252,8 +254,8 @@ def least_gain(logs: Doubles, bets: Doubles, level: float) -> float:
             top = max(top, logs[k] - bets[k] * middle)
         total = 0.0
         for k in range(len(logs)):
-            total += math.exp(logs[k] - bets[k] * middle - top)
-        if len(logs) > 0 and top + math.log(total) >= level:
+            total += exp(logs[k] - bets[k] * middle - top)
+        if len(logs) > 0 and top + log(total) >= level:
             low = middle
         elif middle == -1.0:
             return middle
@@ -365,7 +367,7 @@ class SequentialTest:
         seen = replace(self, rows=self.rows + len(differences), waited=tuple(waited))
         if not first:
             return seen, path
-        entry = math.log(0.5) if self.restarts and not self.first_clip else 0.0
+        entry = log(0.5) if self.restarts and not self.first_clip else 0.0
         capitals = np.array(self.challenger) + entry, np.array(self.champion) + entry
         peaks = self.peak_challenger, self.peak_champion
         running = np.array([self.counted, self.clipped, self.mean, self.clip or first, *peaks])
@@ -394,18 +396,18 @@ class SequentialTest:
     def e_value(self, side: Side) -> float:
         """Return the evidence that this side is better on average; infinite beyond all floats."""
         log = self.log_e(side)
-        return math.exp(log) if log < math.log(sys.float_info.max) else math.inf
+        return exp(log)
 
     def p_value(self, side: Side) -> float:
         """Return 1 / (largest e so far), for "this side was never better on average"."""
-        return math.exp(-getattr(self, f"peak_{side}"))
+        return exp(-getattr(self, f"peak_{side}"))
 
     def decision(self, alpha: float) -> Decision:
         """Return who is better: e >= 1 / alpha; each side is wrong with probability alpha.
 
         Without ``restarts`` the plain mean has to agree.
         """
-        level, agrees = -math.log(_checked(alpha)), self.mean
+        level, agrees = -log(_checked(alpha)), self.mean
         if (agrees > 0 or self.restarts) and self.log_e("challenger") >= level:
             return "challenger"
         if (agrees < 0 or self.restarts) and self.log_e("champion") >= level:
@@ -417,7 +419,7 @@ class SequentialTest:
 
         They are the widest where nothing was bet yet, or the test restarts.
         """
-        level = math.log(2 / _checked(alpha))
+        level = log(2 / _checked(alpha))
         if not self.first_clip or self.restarts:
             widest = self.bound or math.inf
             return -widest, widest

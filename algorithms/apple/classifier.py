@@ -24,6 +24,7 @@ from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of
+from leaseboard.algorithms.transcendental import exp_all, log_all
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
     from leaseboard.algorithms.apple.rate_models import RateModel
@@ -211,7 +212,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         from leaseboard.algorithms.apple.rate_models import log_probabilities, margins_of_classes
 
         margins = margins_of_classes(self._margins(X))
-        return np.exp(log_probabilities(margins, self.slope_))
+        return exp_all(log_probabilities(margins, self.slope_))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the logarithms of `predict_proba`.
@@ -224,7 +225,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         -------
         ndarray of float64, shape (n_samples, n_classes)
         """
-        return np.log(self.predict_proba(X))
+        return log_all(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each row.

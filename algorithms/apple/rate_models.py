@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
 
 from leaseboard.algorithms.apple.apple import Apple, Growth, adaptive_expansion
 from leaseboard.algorithms.apple.learner import GrowingLearner
@@ -17,6 +16,7 @@ from leaseboard.algorithms.apple.rows import Targets
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError
+from leaseboard.algorithms.transcendental import exp, exp_all, log, log_all
 
 RECENT = PREFIX
 """How many of the last predictions say what a margin is worth, and which rate is better."""
@@ -75,7 +75,9 @@ class RateModel:
             for learner, target in zip(self.learners, examples.targets, strict=True)
         ])  # fmt: skip
         heavy = np.ones(len(examples), dtype=np.float32) if weights is None else weights
-        self.loss_sum += float(heavy @ squared_losses(said, examples.targets.T).sum(axis=1))
+        self.loss_sum += float(
+            (heavy * squared_losses(said, examples.targets.T).sum(axis=1)).sum()
+        )
         self.recent, self.truths, self.weights = (
             np.concatenate([old.reshape(-1, *new.shape[1:]), new])[-RECENT:]
             for old, new in (
@@ -87,7 +89,7 @@ class RateModel:
 
     def recent_loss(self) -> float:
         """Return the weighted squared losses of the recent predictions."""
-        return float(self.weights @ squared_losses(self.recent, self.truths).sum(axis=1))
+        return float((self.weights * squared_losses(self.recent, self.truths).sum(axis=1)).sum())
 
 
 def untrained(algorithm: Apple, examples: Examples) -> list[RateModel]:
@@ -147,7 +149,9 @@ def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
 
 def log_probabilities(margins: Doubles, slope: float) -> Doubles:
     """Return log probabilities: `slope` times each margin, less the logarithm of their sum."""
-    return np.asarray(log_softmax(slope * margins, axis=1))
+    exponents = slope * margins
+    exponents -= exponents.max(axis=1, keepdims=True)
+    return exponents - log_all(exp_all(exponents).sum(axis=1, keepdims=True))
 
 
 def slope_of(model: RateModel) -> float:
@@ -163,9 +167,9 @@ def slope_of(model: RateModel) -> float:
     worst = np.where(np.arange(margins.shape[1]) == 0, 1.0, -1.0)[None, :]
 
     def log_loss(log_slope: float) -> float:
-        slope = float(np.exp(log_slope))
-        lost = -(model.weights @ log_probabilities(margins, slope)[own])
+        slope = exp(log_slope)
+        lost = -(model.weights * log_probabilities(margins, slope)[own]).sum()
         return float(lost - log_probabilities(worst, slope)[0, -1])
 
-    steepest = np.log(STEEPEST)
-    return float(np.exp(minimize_scalar(log_loss, bounds=(-steepest, steepest)).x))
+    steepest = log(STEEPEST)
+    return exp(float(minimize_scalar(log_loss, bounds=(-steepest, steepest)).x))

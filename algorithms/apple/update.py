@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.transcendental import exp
 
 STEPS, NORM, LOW, HIGH, EXAMPLES, NONZEROS, EMITTED, DROPPED = range(8)
 """Places in a learner's `totals`: Σ h and Σ h z² of μ; the labels' range, which VW starts at
@@ -89,7 +90,7 @@ def invariant_step(p: Real, y: Real, eta: Real, ppu: Real) -> Real:
     """
     if eta * ppu < 1e-6:
         return 2.0 * eta * (y - p)
-    return (y - p) * (1.0 - math.exp(-2.0 * eta * ppu)) / ppu
+    return (y - p) * (1.0 - exp(-2.0 * eta * ppu)) / ppu
 
 
 @compiled(error_model="numpy")

@@ -26,6 +26,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online import lanes, placement
 from leaseboard.algorithms.online.handles import Handle, array_at, pointer
 from leaseboard.algorithms.online.kernel import Floats, look, open_pool, take
+from leaseboard.algorithms.transcendental import LN_10, log
 
 
 @compiled(error_model="numpy")
@@ -51,7 +52,7 @@ def epsilon_paper(
 ) -> float:
     """Return ε of equation 1 as appendix A.2 states it: ``a sqrt(d_c ln(n |S| / δ) / n)``."""
     a = coefficient * value_range
-    return a * math.sqrt(dimension * math.log(n * n_candidates / delta) / n)
+    return a * math.sqrt(dimension * log(n * n_candidates / delta) / n)
 
 
 @compiled(error_model="numpy")
@@ -60,7 +61,7 @@ def epsilon_flaml(
 ) -> float:
     """Return ε of equation 1 as in the authors' code: ``a sqrt(d_c) sqrt(log10(n / δ) / n)``."""
     a = coefficient * value_range
-    return a * math.sqrt(dimension) * math.sqrt(math.log10(n / delta) / n)
+    return a * math.sqrt(dimension) * math.sqrt(log(n / delta) / (LN_10 * n))
 
 
 @compiled(error_model="numpy")

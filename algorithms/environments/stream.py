@@ -145,8 +145,10 @@ class Stream:
         wide = values.astype(np.float64)
         if self.shift is None:
             return wide
+        from leaseboard.algorithms.transcendental import exp_all
+
         with np.errstate(over="ignore"):
-            return np.asarray(np.exp(wide) - self.shift, dtype=np.float64)
+            return np.asarray(exp_all(wide) - self.shift, dtype=np.float64)
 
 
 Outside = Callable[[str, str, Stream, int], OutsideSession]

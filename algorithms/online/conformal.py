@@ -74,6 +74,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import Saved, fill, values_of
+from leaseboard.algorithms.transcendental import exp, exp_all, log
 
 WINDOW, EXTRA = 1000, 50
 """Of theorem 1: consecutive examples, and how many more misses than expected they may have."""
@@ -146,7 +147,7 @@ def rates_after(alphas: Doubles, delay: int) -> Doubles:
     [[0.003333, -0.03]]
     """
     slowed = C / (1.0 + 2.0 * C * alphas * delay)
-    return np.exp(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
+    return exp_all(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
 
 
 @compiled
@@ -164,7 +165,7 @@ def quantile(ordered: Doubles, n: int, alpha: float) -> float:
     if place <= 0.0:
         return float(ordered[0])
     if place >= n - 1:
-        return float(ordered[n - 1] * ((n + 1) * alpha) ** -TAIL)
+        return float(ordered[n - 1] * exp(-TAIL * log((n + 1) * alpha)))
     i = int(place)
     return float(ordered[i] + (ordered[i + 1] - ordered[i]) * (place - i))
 
@@ -253,13 +254,13 @@ def ask(prediction: float, state: Conformal, regressed: Doubles, halves: Doubles
         regressed[2] = regressed[1] * regressed[1]
     middle = ordered[0, n // 2]
     if middle > 0.0 and running[ERRORS] > 0.0:
-        recent = math.log(running[ERRORS] / running[MASS] / middle)
+        recent = log(running[ERRORS] / running[MASS] / middle)
         regressed[3] = min(max(recent, -FARTHEST), FARTHEST)
     # The local level that follows.
     total = 0.0
     for i in range(N_LOCAL):
         total += state.weights[i] * regressed[i]
-    local = regressed[N_LOCAL] = math.exp(min(max(total, -MOST), MOST))
+    local = regressed[N_LOCAL] = exp(min(max(total, -MOST), MOST))
     # At each level the quantiles of both kinds of scores, and the better one of late.
     for k in range(len(alphas)):
         level = state.tracked[k]
@@ -368,7 +369,7 @@ def follow(
 def _learn_level(error: float, middle: float, weights: Doubles, regressed: Doubles) -> None:
     """Take a normalised gradient step of the regression on ln(error / median error)."""
     # The error of the regression, then a step along what it is on.
-    target = math.log(error / middle) if error > 0.0 else -FARTHEST
+    target = log(error / middle) if error > 0.0 else -FARTHEST
     rest, length = min(max(target, -FARTHEST), FARTHEST), 0.0
     for i in range(N_LOCAL):
         rest -= weights[i] * regressed[i]

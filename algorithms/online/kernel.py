@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.handles import Handle, array_at, pointer, quick
+from leaseboard.algorithms.transcendental import exp, exp32, log
 
 SQUARED, LOGISTIC = 0, 1
 """The losses as the kernel names them."""
@@ -51,10 +52,10 @@ def gradient_squared(loss: int, prediction: np.float32, label: np.float32) -> np
         if error * error <= _ZERO:
             return _ZERO
         return _FOUR * error * error
-    against = np.float32(math.exp(-label * prediction))
+    against = exp32(-label * prediction)
     if _ONE + against <= _ONE:
         return _ZERO
-    derivative = -label / (_ONE + np.float32(math.exp(label * prediction)))
+    derivative = -label / (_ONE + exp32(label * prediction))
     return derivative * derivative
 
 
@@ -77,9 +78,9 @@ def invariant_update(
     if loss == SQUARED:
         if small:
             return _TWO * (label - prediction) * scale
-        decay = _ONE - np.float32(math.exp(-_TWO * scale * per_update))
+        decay = _ONE - exp32(-_TWO * scale * per_update)
         return (label - prediction) * decay / per_update
-    against = np.float32(math.exp(label * prediction))
+    against = exp32(label * prediction)
     if small:
         return label * scale / (_ONE + against)
     moved = lambert_less(scale * per_update + label * prediction + against)
@@ -98,9 +99,9 @@ def lambert_less(x: np.float32) -> np.float32:
     x64 = float(x)
     if x64 >= 1.0:
         w = 0.86 * x64 + 0.01
-        residual = x64 - math.log(w) - w
+        residual = x64 - log(w) - w
     else:
-        w = math.exp(0.8 * x64 - 0.65)
+        w = exp(0.8 * x64 - 0.65)
         residual = 0.2 * x64 + 0.65 - w
     t = 1.0 + w
     u = 2.0 * t * (t + 2.0 * residual / 3.0)

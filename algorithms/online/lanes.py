@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online import kernel
 from leaseboard.algorithms.online.kernel import SQUARED, Doubles, Floats, Integers, Pool, Slots
+from leaseboard.algorithms.transcendental import exp32
 
 LANES = 32
 """Models in one block of rows, at most."""
@@ -453,8 +454,8 @@ def _set_update(
         scale = rows[last + LEARNING_RATE + lane] * importance
         rows[last + SECOND + lane] *= rows[last + FIRST + lane]
         rows[last + SCRATCH + lane] = -_TWO * scale * rows[last + SECOND + lane]
-    for lane in range(width):  # apart from the rest, for a call is not vectorised
-        rows[last + SCRATCH + lane] = math.exp(rows[last + SCRATCH + lane])
+    for lane in range(width):
+        rows[last + SCRATCH + lane] = exp32(rows[last + SCRATCH + lane])
     # The step of each model, or the first term of its series where it is small.
     for lane in range(width):
         scale = rows[last + LEARNING_RATE + lane] * importance

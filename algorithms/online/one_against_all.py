@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -27,6 +26,7 @@ from leaseboard.algorithms.online.kernel import (
 )
 from leaseboard.algorithms.online.layout import layouts
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.transcendental import exp32
 
 _LOW, _HIGH = map(np.float32, RANGE[LOGISTIC])
 _ONE = np.float32(1)
@@ -155,7 +155,7 @@ def probabilities(margins: Floats) -> Floats:
         # Each class's own probability, then all over their sum.
         total = np.float32(0)
         for k in range(margins.shape[1]):
-            found[t, k] = _ONE / (_ONE + np.float32(math.exp(-margins[t, k])))
+            found[t, k] = _ONE / (_ONE + exp32(-margins[t, k]))
             total += found[t, k]
         share = _ONE / total
         for k in range(margins.shape[1]):

@@ -12,121 +12,15 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.handles import Handle, handle_of, quick
 from leaseboard.algorithms.online.kernel import Doubles, Floats
-from leaseboard.algorithms.online_automl.members.class_pool import (
-    FORGETTING,
-    LARGEST_WEIGHT,
-    PRIOR,
-)
+from leaseboard.algorithms.online_automl.log_pool import LogPool, add_up, pool_logs, step_pool
 from leaseboard.algorithms.online_automl.members.trees import soften
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights, scale, update
 from leaseboard.algorithms.online_automl.safe.passes import matrix, vector
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.ridge import add_moments, standardise
+from leaseboard.algorithms.transcendental import exp, log
 
 Integers = NDArray[np.int64]
-
-
-class LogPool(Saved):
-    """Chances in proportion to Π_m p_m(k)^w_m, with weights w that learn online.
-
-    A predictor that is less sure than right has a weight above 1, one that repeats another none.
-    Each label is a step of Newton's method on the log loss, whose gradient is the difference
-    between the logarithms of the class that came and their mean, and whose curvature is their
-    covariance, both under the pool's own probabilities; the curvature forgets. At first the pool
-    is its first predictor.
-
-    Parameters
-    ----------
-    n_predictors : int
-
-    References
-    ----------
-    .. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
-
-    Examples
-    --------
-    >>> pool = LogPool(2)
-    >>> probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    >>> found = pool.learn(np.log([probabilities] * 20), np.full(20, 2), np.ones(20))
-    >>> found[0].round(2).tolist(), bool(found[-1, 2] > 0.7)
-    ([0.5, 0.3, 0.2], True)
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("weights", "curvature")
-
-    def __init__(self, n_predictors: int) -> None:
-        self.weights = np.eye(n_predictors)[0].copy()
-        self.curvature = PRIOR * np.eye(n_predictors)
-
-    def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
-        """Learn a block; return its progressive probabilities, shape (n, n_classes).
-
-        Parameters
-        ----------
-        logs : ndarray of float64, shape (n, n_predictors, n_classes)
-            The logarithms of the predictors' probabilities.
-        classes : ndarray of int64, shape (n,)
-            Those that came.
-        worths : ndarray of float64, shape (n,)
-            At most 1; an example that is worth 0 teaches nothing.
-        """
-        found = np.empty((len(logs), logs.shape[2]))
-        _learn_pool(logs, classes, worths, self.weights, self.curvature, found)
-        return found
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
-        if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
-            raise ValueError(f"{self.curvature} is not a curvature")
-
-
-@compiled
-def _pool(logs: Doubles, weights: Doubles, found: Doubles) -> None:
-    """Write the probabilities of a pool with these weights."""
-    exponents = np.dot(weights, logs)
-    largest = exponents.max()
-    for k in range(len(found)):
-        found[k] = math.exp(exponents[k] - largest)
-    scale(found, 0.0)
-
-
-@compiled
-def _learn_pool(
-    logs: Doubles,
-    classes: Integers,
-    worths: Doubles,
-    weights: Doubles,
-    curvature: Doubles,
-    found: Doubles,
-) -> None:
-    """Do `LogPool.learn`."""
-    for t in range(len(found)):
-        _pool(logs[t], weights, found[t])
-        if worths[t] > 0.0:
-            _step_pool(logs[t], found[t], classes[t], worths[t], weights, curvature)
-
-
-@compiled
-def _step_pool(
-    logs: Doubles,
-    probabilities: Doubles,
-    number: int,
-    worth: float,
-    weights: Doubles,
-    curvature: Doubles,
-) -> None:
-    """Learn that the class called `number` came, which had these `probabilities`."""
-    # Means and deviations of the logarithms under the pool's own probabilities.
-    means = np.dot(logs, probabilities)
-    away = logs - means.reshape(-1, 1)
-    prior = (1.0 - FORGETTING) * PRIOR * np.eye(len(means))
-    # Take their covariance into the curvature, which forgets towards the prior.
-    curvature[:] = FORGETTING * curvature + np.dot(worth * (away * probabilities), away.T) + prior
-    # A step of Newton's method.
-    step = np.linalg.solve(curvature, worth * (logs[:, number] - means))
-    weights[:] = np.minimum(np.maximum(weights + step, -LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
 class OnlineSoftmax(Saved):
@@ -461,10 +355,10 @@ def pass_mixture(
         for m in range(N_POOLED):
             scale(experts[m], LEAST / n_classes)
             for j in range(n_classes):
-                logs[m, j] = math.log(experts[m, j])
-                experts[m, j] = math.exp(logs[m, j])
+                logs[m, j] = log(experts[m, j])
+                experts[m, j] = exp(logs[m, j])
         # The pool, and the frequencies at all and after the last class.
-        _pool(logs, weights, pooled)
+        pool_logs(logs, weights, pooled)
         experts[N_POOLED] = pooled
         scale(experts[N_POOLED], LEAST / n_classes)
         for j in range(n_classes):
@@ -472,7 +366,7 @@ def pass_mixture(
             experts[N_POOLED + 2, j] = counts[1 + last, j] + 0.5
         for m in range(N_POOLED + 1, N_EXPERTS):
             scale(experts[m], 0.0)
-        found[t] = np.dot(bayes[1:], experts)
+        add_up(bayes[1:], experts, found[t])
         if not learns:
             continue
         # The regressions and the pool learn; a class that is new had no chance before.
@@ -490,11 +384,11 @@ def pass_mixture(
         last = number
         if worth <= 0.0:
             continue
-        _step_pool(logs, pooled, number, worth, weights, curvature)
+        step_pool(logs, pooled, number, worth, weights, curvature)
         # Weigh the experts by what they had said of the class that came.
         for m in range(N_EXPERTS):
             shown[m] = experts[m, number]
             if worth < 1.0:
-                shown[m] = math.sqrt(shown[m]) if worth == 0.5 else shown[m] ** worth
+                shown[m] = exp(worth * log(shown[m]))
         update(shown, bayes)
     return last

@@ -19,6 +19,7 @@ from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.single_classes import SingleClasses
 from leaseboard.algorithms.plain import Saved, fill
+from leaseboard.algorithms.transcendental import exp, exp_all
 
 BLOCK = 512
 """Examples that each race learns before the next one does, at most: longer than a round, so that
@@ -186,7 +187,7 @@ class OneVsRest(Saved):
             # As `_own`, for two classes in a third of its time.
             if self.n_classes == 2:
                 margin = min(max(predict_margin(), -500.0), 500.0)
-                second = 1.0 / (1.0 + np.exp(-margin))
+                second = 1.0 / (1.0 + exp(-margin))
                 first = max(1.0 - second, 0.0)
                 return np.array((first / (first + second), second / (first + second)))
             if self.n_classes > 2 and (races := all_races()):
@@ -345,7 +346,7 @@ class OneVsRest(Saved):
         if self.n_classes < 2:
             return np.ones((len(margins), self.n_classes))
         probabilities = np.empty((len(margins), self.n_classes))
-        probabilities[:, 1:] = 1.0 / (1.0 + np.exp(-np.clip(margins, -500.0, 500.0)))
+        probabilities[:, 1:] = 1.0 / (1.0 + exp_all(-np.clip(margins, -500.0, 500.0)))
         probabilities[:, 0] = 1.0 - probabilities[:, 1:].sum(axis=1)
         probabilities = np.maximum(probabilities, 0.0)  # the first class has what the others leave
         return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))

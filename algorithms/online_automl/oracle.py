@@ -19,6 +19,7 @@ from pydantic import Field
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.transcendental import exp, log
 from leaseboard.algorithms.user_files import import_file
 
 Namespaces = tuple[str, ...]
@@ -42,7 +43,7 @@ def to_unit(rate: float) -> float:
     >>> round(to_unit(0.5), 4), to_unit(1.0)
     (0.969, 1.0)
     """
-    return math.log(rate / LOWEST_RATE) / math.log(HIGHEST_RATE / LOWEST_RATE)
+    return log(rate / LOWEST_RATE) / log(HIGHEST_RATE / LOWEST_RATE)
 
 
 def from_unit(place: float) -> float:
@@ -54,7 +55,7 @@ def from_unit(place: float) -> float:
     (0.0536, 1.0)
     """
     clipped = min(max(place, 0.0), 1.0)
-    return LOWEST_RATE * math.pow(HIGHEST_RATE / LOWEST_RATE, clipped)
+    return LOWEST_RATE * exp(clipped * log(HIGHEST_RATE / LOWEST_RATE))
 
 
 def shrunk_step(step: float, best_round: int, rounds: int) -> float:

@@ -8,7 +8,6 @@ when its label comes.
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import Any
 
@@ -43,6 +42,7 @@ from leaseboard.algorithms.online_automl.safe.passes import (
     vector,
 )
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+from leaseboard.algorithms.transcendental import exp
 
 KNOWN, N_KNOWN, GIVEN, N_GIVEN, SLOTS, N_SLOTS, CHAMPION = range(7)
 """Of a race in the table of all: where the handles of its ensemble and of its block are, and how
@@ -198,7 +198,7 @@ def _take(
         entered &= array_at(pointer(lanes[0]), (lanes[1], lanes[2]), np.int64)[0, ENTERED] > 0
     # Their probabilities, as `OneVsRest._own`: the first class has what the others leave.
     for k in range(1, 1 + len(races)):
-        own[0, k] = 1.0 / (1.0 + math.exp(-min(max(margins[k], -500.0), 500.0)))
+        own[0, k] = 1.0 / (1.0 + exp(-min(max(margins[k], -500.0), 500.0)))
     own[0, 0] = max(1.0 - total(own[0, 1:]), 0.0)
     scale(own[0], 0.0)
     # The mixture, then the members.

@@ -20,6 +20,7 @@ from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.transcendental import exp_all
 
 
 class Predictor(Saved, ABC):
@@ -221,7 +222,7 @@ class OneAgainstTheRest(ClassPredictor):
                 margins[start, k] = -np.inf
         self.rest.learn_many(examples, np.full(len(labels), -1, dtype=np.float32))
         with np.errstate(over="ignore"):
-            probabilities = 1.0 / (1.0 + np.exp(-margins))
+            probabilities = 1.0 / (1.0 + exp_all(-margins))
         return np.asarray(
             probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
         )

@@ -22,6 +22,7 @@ from leaseboard.algorithms.reference.predictor import (
     ReferencePrediction,
     linear_model,
 )
+from leaseboard.algorithms.transcendental import exp
 
 MOST_NUMBERS = 4096**2
 """Of all triangles together, one for each class: 128 MB."""
@@ -164,7 +165,7 @@ class _OnlineRidge(Predictor):
         deviations = np.sqrt(squares[varied] / self.totals[COUNT])
         slopes[varied] = weights[1:][varied] / deviations
         low, high = (-MARGIN, MARGIN) if self.classes else self.totals[[LOW, HIGH]]
-        return linear_model(schema, weights[0] - slopes @ mean, slopes, low, high)
+        return linear_model(schema, weights[0] - (slopes * mean).sum(), slopes, low, high)
 
 
 class _SelectedRidge(Predictor):
@@ -462,7 +463,7 @@ def _turn(uppers: Doubles, lowers: Doubles, cosine: float, sine: float) -> None:
 def reweigh(row: Doubles, margin: float, label: float) -> float:
     """Scale `row` by the root of the logistic weight; return the working response so scaled."""
     bounded = min(max(margin, -STEEPEST), STEEPEST)
-    probability = 1.0 / (1.0 + math.exp(-bounded))
+    probability = 1.0 / (1.0 + exp(-bounded))
     scale = math.sqrt(probability * (1.0 - probability))
     for j in range(len(row)):
         row[j] *= scale

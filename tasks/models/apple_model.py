@@ -22,6 +22,7 @@ from leaseboard.algorithms.apple.rates import ClassLearners
 from leaseboard.algorithms.apple.rows import ColumnScale
 from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.environments.holdout import Options, classes_of, encoder, target_range
 from leaseboard.tasks.jobs.job import Job, Result
@@ -123,7 +124,7 @@ class AppleModel(TableModel):
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """See `TableModel.predict_proba`."""
         margins = margins_of_classes(self.outputs(frame))
-        return np.asarray(np.exp(log_probabilities(margins, self.slope)))
+        return np.asarray(exp_all(log_probabilities(margins, self.slope)))
 
     @predicting()
     def outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:

@@ -207,14 +207,18 @@ def log_target(target: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> log_target(np.array([-1.0, 0.0])).round(4).tolist()
     [0.0, 0.6931]
     """
+    from leaseboard.algorithms.transcendental import log_all
+
     low = target.min()
     shifted = target + abs(low) + 1 if low <= 0 else target
-    return np.asarray(np.log(shifted), dtype=np.float64)
+    return np.asarray(log_all(shifted), dtype=np.float64)
 
 
 def from_log(logarithms: NDArray[np.float64], shift: float) -> NDArray[np.float64]:
     """Return the inverse of `log_target` for a target that was shifted by `shift`."""
-    return np.exp(logarithms) - shift
+    from leaseboard.algorithms.transcendental import exp_all
+
+    return exp_all(logarithms) - shift
 
 
 def _numbers(dataset: Dataset, options: StreamOptions) -> tuple[NDArray[np.float64], float | None]:

@@ -51,6 +51,7 @@ from leaseboard.algorithms.online_automl.safe.passes import (
     rows,
     vector,
 )
+from leaseboard.algorithms.transcendental import exp, log
 
 FORGETTING = 0.999
 """What an example is worth one example later."""
@@ -203,12 +204,12 @@ def pass_two_classes(pool: Handle, given: Handle, start: int, stop: int, learns:
     today, found = np.empty((len(labels), 2)), np.empty((len(labels), 2))
     classes = np.empty(len(labels))
     for t in range(len(labels)):
-        today[t, 1] = 1.0 / (1.0 + math.exp(-np.float64(predictions[t])))
+        today[t, 1] = 1.0 / (1.0 + exp(-np.float64(predictions[t])))
         today[t, 0] = 1.0 - today[t, 1]
         classes[t] = 1.0 if labels[t] > 0.0 else 0.0
     pool_classes(pool, today, examples, classes, worths, found)
     for t in range(len(labels)):
-        predictions[t] = math.log(found[t, 1] / found[t, 0])
+        predictions[t] = log(found[t, 1] / found[t, 0])
 
 
 @quick
@@ -252,7 +253,7 @@ def _count(
         worth, number = min(np.float64(worths[t]), 1.0), int(classes[t])
         if worth > 0.0 and came[number] > 0.0:
             for m in range(N_EXPERTS + 1):
-                lost[m] -= worth * math.log(found[t, number])
+                lost[m] -= worth * log(found[t, number])
         elif worth > 0.0:
             came[number] = 1.0
 
@@ -275,7 +276,7 @@ def average_classes(
         for m in range(N_STACKED):
             _bound(today[t] if m == 0 else members[m - 1, t], least, experts[m])
             for j in range(k):
-                logs[m, j] = math.log(experts[m, j])
+                logs[m, j] = log(experts[m, j])
         stacked = experts[N_STACKED]
         _stack(logs, weights, stacked)
         _bound(stacked, least, stacked)
@@ -347,16 +348,16 @@ def _weigh(shown: Doubles, worth: float, pool: Handle, bayes: Doubles) -> None:
     leases, lease_lost, lost = matrix(pool, 0), vector(pool, 1), vector(pool, OWN + 3)
     # What a quarter of each member would save today's prediction, in its lease.
     for m in range(N_STACKED - 1):
-        lease_lost[m] -= worth * math.log(shown[0])
-        leases[m, SAVED] += worth * math.log(0.75 + 0.25 * shown[1 + m] / shown[0])
+        lease_lost[m] -= worth * log(shown[0])
+        leases[m, SAVED] += worth * log(0.75 + 0.25 * shown[1 + m] / shown[0])
     # What was lost, and the excess over the best; the log loss is mixable up to the weight 1.
-    lost[N_EXPERTS] -= worth * math.log(average(shown, bayes))
+    lost[N_EXPERTS] -= worth * log(average(shown, bayes))
     best = math.inf
     for m in range(N_EXPERTS):
-        lost[m] -= worth * math.log(shown[m])
+        lost[m] -= worth * log(shown[m])
         best = min(best, lost[m])
         if worth < 1.0:
-            shown[m] **= worth
+            shown[m] = exp(worth * log(shown[m]))
     lost[N_EXPERTS + 1] = max(lost[N_EXPERTS + 1], lost[N_EXPERTS] - best)
     update(shown, bayes)
 

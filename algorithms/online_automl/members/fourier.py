@@ -25,6 +25,7 @@ from leaseboard.algorithms import seeds
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.transcendental import cos
 
 FEATURES = 120
 
@@ -163,7 +164,7 @@ def write_cosines(row: Doubles, directions: Doubles, phases: Doubles, x: Doubles
         for i in range(len(x)):
             x[i] += value * direction[i]
     for i in range(len(x)):
-        x[i] = math.cos(x[i])
+        x[i] = cos(x[i])
 
 
 @compiled(error_model="numpy")

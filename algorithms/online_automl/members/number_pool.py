@@ -53,6 +53,7 @@ from leaseboard.algorithms.online_automl.safe.passes import (
     open_block,
     vector,
 )
+from leaseboard.algorithms.transcendental import exp_all
 
 FORGETTING = 0.999
 """What an example is worth to the stack one example later."""
@@ -131,7 +132,7 @@ class NumberPool(MemberPool):
         losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
         best = losses.min()
         fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
-        own = np.exp(np.maximum((best - losses) * fall, -700.0))
+        own = exp_all(np.maximum((best - losses) * fall, -700.0))
         weights = shares[0] * own / own.sum() + shares[1:]
         return weights, np.array([1.0 - self.weights.sum(), *self.weights])
 

@@ -151,7 +151,7 @@ class MemberPool(Saved, ABC):
         awake, rate = self.leases.table[:, AWAKE] > 0.0, float(self.leases.rate[0])
         weights, in_stack = self.weighed()
         for each in (weights, in_stack):
-            each[0] += each[1 : 1 + len(MEMBERS)] @ ~awake
+            each[0] += each[1 : 1 + len(MEMBERS)][~awake].sum()
             each[1 : 1 + len(MEMBERS)][~awake] = 0.0
         if not awake.any():  # nor has the stack anything to add
             weights = np.eye(len(weights))[0]

@@ -39,6 +39,7 @@ from leaseboard.algorithms import seeds
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.transcendental import exp
 
 Columns = NDArray[np.int32]
 Path = NDArray[np.uint32]
@@ -356,7 +357,7 @@ def soften(scores: Doubles, chances: Doubles) -> None:
     """
     largest, total = scores.max(), 0.0
     for j in range(len(scores)):
-        chances[j] = math.exp(scores[j] - largest)
+        chances[j] = exp(scores[j] - largest)
         total += chances[j]
     for j in range(len(scores)):
         chances[j] /= total

@@ -69,6 +69,7 @@ import numpy as np
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.transcendental import exp, log
 
 LARGEST, SINCE, ALLOWED = range(3)
 """The fields of an aggregate's state before its weights: M, t, and what the theorem allows so far,
@@ -111,7 +112,7 @@ def join(state: Doubles) -> Doubles:
     n = len(state) - FIELDS
     begun = prior(n, n + 1)
     grown = np.concatenate((state[:FIELDS], (1.0 - begun) * state[FIELDS:], [begun]))
-    grown[ALLOWED] += 2.0 * state[LARGEST] * math.log(prior(n - 1, n) / begun / (1.0 - begun))
+    grown[ALLOWED] += 2.0 * state[LARGEST] * log(prior(n - 1, n) / begun / (1.0 - begun))
     return grown
 
 
@@ -127,7 +128,7 @@ def share(since: float) -> float:
     >>> bool(sum(-math.log(1 - share(float(t))) for t in range(1, 10000)) + tail < SHARES)
     True
     """
-    return 1.0 / ((since + 2.0) * math.log(since + 2.0) ** 2)
+    return 1.0 / ((since + 2.0) * log(since + 2.0) ** 2)
 
 
 @compiled
@@ -178,7 +179,7 @@ def weigh(
     for k in range(n):
         loss = importance * (predictions[k] - shown) ** 2
         least, largest = min(least, loss), max(largest, loss)
-    per_unit = 2.0 * (SHARES - math.log(prior(n - 1, n)))
+    per_unit = 2.0 * (SHARES - log(prior(n - 1, n)))
     # A loss that is larger than all before changes the unit, and levels the weights.
     if largest > state[LARGEST]:
         before = state[LARGEST]
@@ -191,7 +192,7 @@ def weigh(
         total = 0.0
         for k in range(n):
             begun = prior(k, n)
-            weights[k] = begun * (weights[k] / begun) ** (before / state[LARGEST])
+            weights[k] = begun * exp(before / state[LARGEST] * log(weights[k] / begun))
             total += weights[k]
         for k in range(n):
             weights[k] /= total
@@ -203,7 +204,7 @@ def weigh(
     total = 0.0
     for k in range(n):
         loss = importance * (predictions[k] - shown) ** 2
-        weights[k] *= math.exp(-0.5 * (loss - least) / state[LARGEST])
+        weights[k] *= exp(-0.5 * (loss - least) / state[LARGEST])
         total += weights[k]
     alpha = share(state[SINCE])
     for k in range(n):

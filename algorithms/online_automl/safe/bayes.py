@@ -33,13 +33,12 @@ References
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, share
+from leaseboard.algorithms.transcendental import log
 
 
 def new_weights(n_experts: int) -> Doubles:
@@ -55,7 +54,7 @@ def regret_bound(n_experts: int) -> float:
     >>> round(regret_bound(7), 3)
     3.546
     """
-    return math.log(n_experts) + SHARES
+    return log(n_experts) + SHARES
 
 
 @compiled

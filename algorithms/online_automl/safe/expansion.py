@@ -21,7 +21,6 @@ of the second is the prediction 2 p - 1.
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -63,6 +62,7 @@ from leaseboard.algorithms.reference.ridge import (
     solve_long,
     standardise,
 )
+from leaseboard.algorithms.transcendental import exp
 
 MEAN_SO_FAR, LAST, SEASON, RIDGE, RIDGE_ON_PAST = range(5)
 """The simple models."""
@@ -374,8 +374,8 @@ def predict_simple(
     for j in range(len(weights) - 1):
         on_features += weights[1 + j] * row[N_PAST + j]
     if classes:
-        simple[RIDGE] = math.tanh(0.5 * on_features)
-        simple[RIDGE_ON_PAST] = math.tanh(0.5 * on_past)
+        simple[RIDGE] = 1.0 - 2.0 / (exp(on_features) + 1.0)
+        simple[RIDGE_ON_PAST] = 1.0 - 2.0 / (exp(on_past) + 1.0)
     else:
         simple[RIDGE] = on_features
         simple[RIDGE_ON_PAST] = scale[MEAN] + deviation(scale) * on_past

@@ -41,6 +41,7 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     Block,
 )
 from leaseboard.algorithms.online_automl.safe.mixture import posterior_mean
+from leaseboard.algorithms.transcendental import exp, log
 
 FORGETTING = 0.999
 """What an example is worth one example later."""
@@ -223,7 +224,7 @@ def to_log_odds(
         row, prediction = values[t], np.float64(predictions[t])
         _consider(row, live, champion, prediction, own, inputs, probabilities)
         probability = average(probabilities, own.bayes)
-        predictions[t] = math.log(probability / (1.0 - probability))
+        predictions[t] = log(probability / (1.0 - probability))
         importance = np.float64(importances[t])
         if importance <= 0.0 or not learns:
             continue
@@ -241,12 +242,12 @@ def to_log_odds(
                 probabilities[k] = 1.0 - probabilities[k]
         # The log loss is mixable up to the weight 1.
         worth = min(importance, 1.0)
-        lost[MIXED] -= worth * math.log(average(probabilities, own.bayes))
+        lost[MIXED] -= worth * log(average(probabilities, own.bayes))
         least = math.inf
         for k in range(N_EXPERTS):
-            lost[k] -= worth * math.log(probabilities[k])
+            lost[k] -= worth * log(probabilities[k])
             if worth < 1.0:
-                probabilities[k] **= worth
+                probabilities[k] = exp(worth * log(probabilities[k]))
             if k < N_BASELINES:
                 least = min(least, lost[k])
         lost[EXCESS] = max(lost[EXCESS], lost[MIXED] - least)
@@ -283,7 +284,7 @@ def _consider(
     probabilities[LOGISTIC] = 0.5 + 0.5 * simple[RIDGE]
     probabilities[INITIAL] = 0.5 + 0.5 * values[0]
     probabilities[MIXTURE] = 0.5 + 0.5 * prediction
-    probabilities[STACK] = 1.0 / (1.0 + math.exp(-margin))
+    probabilities[STACK] = 1.0 / (1.0 + exp(-margin))
     # Frequencies are never 0 or 1; the other experts are bounded, more weakly as examples come.
     least = 1.0 / (SURE_AFTER + counts[0, 0] + counts[0, 1])
     for k in range(LOGISTIC, N_EXPERTS):
@@ -317,4 +318,4 @@ def _share(counts: Doubles) -> float:
 def _logit(prediction: float) -> float:
     """Return the log odds of a prediction of labels -1 and 1, within the bounds allowed."""
     probability = min(max(0.5 + 0.5 * prediction, NEAREST), 1.0 - NEAREST)
-    return math.log(probability / (1.0 - probability))
+    return log(probability / (1.0 - probability))

@@ -33,6 +33,7 @@ from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED, aggregate, weigh
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, Block
 from leaseboard.algorithms.online_automl.safe.selected import FARTHEST
+from leaseboard.algorithms.transcendental import exp
 
 Flags = NDArray[np.bool_]
 
@@ -128,7 +129,7 @@ def posterior_mean(outputs: Doubles, live: Slots, losses: Doubles, eta: float) -
     mean = 0.0
     for slot in live:
         excess = losses[slot] - best
-        weight = math.exp(-eta * excess) if excess > 0.0 else 1.0
+        weight = exp(-eta * excess) if excess > 0.0 else 1.0
         total += weight
         mean += weight * outputs[slot]
     return mean / total

@@ -33,6 +33,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, MEAN, deviation
 from leaseboard.algorithms.reference.ridge import CLIP, reweigh, rotate, solve
+from leaseboard.algorithms.transcendental import exp, log
 
 EMPTY = -1
 """A slot without a feature."""
@@ -187,7 +188,7 @@ def select(
             choose(rows[t], n_past, slots, row)
             value = value_of(row, weights)
             label = target_of(float(memory[t, width - 2]), scale, classes)
-            error = label - (math.tanh(0.5 * value) if classes else value)
+            error = label - (1.0 - 2.0 / (exp(value) + 1.0) if classes else value)
             errors[t] = memory[t, width - 1] * error
         # Their mean says nothing: errors of 0 are of examples that do not count.
         errors = np.where(errors != 0.0, errors - errors.sum() / min(seen, n), 0.0)
@@ -250,7 +251,7 @@ def _join(
             norms[1, j] += across * across
             lengths[j] += z * z
     # The evidence of each, and the slope that it would have; selected ones have none.
-    evidence, least = np.zeros(d), 2.0 * math.log(2.0 * d) + MARGIN
+    evidence, least = np.zeros(d), 2.0 * log(2.0 * d) + MARGIN
     for j in range(d):
         slopes[j] = abs(sums[0, j]) / max(lengths[j], 1.0)
         for k in range(2):

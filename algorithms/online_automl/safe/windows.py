@@ -34,6 +34,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles, Slots
 from leaseboard.algorithms.online_automl.safe.mixture import ADVANTAGE, SQUARES
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.transcendental import log
 
 BASE = 0
 """The slot and the number of the initial configuration, c_init, which is always live."""
@@ -61,7 +62,7 @@ def critical_value(challengers: int, looks: int, delta: float) -> float:
     >>> round(critical_value(50, 1, 0.1), 4), round(critical_value(50, 10, 0.1), 4)
     (3.7169, 4.6723)
     """
-    return math.sqrt(2.0 * math.log(challengers * looks * (looks + 1) / delta))
+    return math.sqrt(2.0 * log(challengers * looks * (looks + 1) / delta))
 
 
 class CommonWindows(Saved):

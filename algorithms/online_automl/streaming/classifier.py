@@ -27,6 +27,7 @@ from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchCl
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.inputs import importances_of
 from leaseboard.algorithms.tables.values import is_missing
+from leaseboard.algorithms.transcendental import log
 
 LEAST = 1e-12
 """A class that came counts as having had this probability at least, in importances."""
@@ -389,7 +390,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return super().export(path)
 
     def _loss(self, prediction: Any, label: float) -> float:
-        return -math.log(max(float(prediction[int(label)]), LEAST))
+        return -log(max(float(prediction[int(label)]), LEAST))
 
     def _first_race(self) -> Race | None:
         return None if self._race is None else self._race.races[0]

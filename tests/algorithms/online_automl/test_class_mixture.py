@@ -10,9 +10,9 @@ import pytest
 from leaseboard.algorithms.online_automl.class_mixture import (
     N_EXPERTS,
     ClassMixture,
-    LogPool,
     OnlineSoftmax,
 )
+from leaseboard.algorithms.online_automl.log_pool import LogPool
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 
 

@@ -1,0 +1,162 @@
+"""Our exponential, logarithm, sine and cosine: accuracy, and the same bits on every processor."""
+
+import ast
+import math
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import leaseboard.algorithms
+from leaseboard.algorithms.transcendental import (
+    MOST_RADIANS,
+    cos,
+    exp,
+    exp32,
+    log,
+    log1p,
+    of_arrays,
+    sin,
+)
+
+SPECIAL = [0.0, math.inf, -math.inf, math.nan, 5e-324, 2.0**-1022, 1.0, -1.0, -2.0]
+SIZES = np.concatenate([10.0 ** np.arange(-300, 4), np.linspace(0.1, 800, 2000)])
+WIDE = np.concatenate([SIZES, -SIZES, [709.782712893384, 709.7827128933841, -745.13, -745.14]])
+NEAR = np.linspace(-0.999, 2.5, 9999)
+TURNS = (
+    np.linspace(-10, 10, 9999),
+    np.linspace(-MOST_RADIANS, MOST_RADIANS, 9999),
+    np.arange(-40_000, 40_000) * (math.pi / 2),
+)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("ours", "exact", "values"),
+    [
+        *((exp, np.exp, values) for values in (WIDE, NEAR)),
+        *((log, np.log, np.abs(values)) for values in (WIDE, NEAR, 2.0 ** np.arange(-1074, 1024))),
+        *((log1p, np.log1p, values) for values in (SIZES, NEAR)),
+        *((cos, np.cos, values) for values in TURNS),
+        *((sin, np.sin, values) for values in TURNS),
+    ],
+)
+def test_a_result_is_within_one_unit_in_the_last_place(ours, exact, values):
+    wanted = exact(values.astype(np.longdouble))
+    found = of_arrays(ours)(values)
+    nearest = wanted.astype(np.float64)
+    finite = np.isfinite(nearest)
+    unit = np.spacing(np.abs(nearest[finite]))
+    assert (np.abs(found[finite] - wanted[finite]) <= unit).all()
+    assert (found[~finite] == nearest[~finite]).all()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("ours", "exact"),
+    [(exp, np.exp), (log, np.log), (log1p, np.log1p), (sin, np.sin), (cos, np.cos)],
+)
+def test_special_values_give_what_they_give_elsewhere(ours, exact):
+    found = [ours(value) for value in SPECIAL]
+    np.testing.assert_allclose(found, exact(np.array(SPECIAL)), rtol=2.0**-52, atol=0)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_in_single_precision_nearly_all_are_the_nearest_number():
+    values = np.arange(0, 2**32, 999_983, dtype=np.uint32).view(np.float32)
+    values = np.concatenate([values, np.linspace(-104, 89, 9999, dtype=np.float32)])
+    wanted = np.exp(values.astype(np.float64)).astype(np.float32)
+    found = np.array([exp32(value) for value in values], dtype=np.float32)
+    assert (np.isnan(found) == np.isnan(values)).all()
+    steps = np.abs(found.view(np.int32) - wanted.view(np.int32))[~np.isnan(values)]
+    assert steps.max() <= 1
+    assert steps.mean() < 0.001
+
+
+FUNCTIONS = (
+    "exp expm1 exp2 log log1p log2 log10 sin cos tan sinh cosh tanh power pow logaddexp"
+    " dot matmul einsum inner vdot tensordot solve inv lstsq"
+)
+BY_PROCESSOR = {
+    f"{module}.{each}" for module in ("np", "math", "np.linalg") for each in FUNCTIONS.split()
+}
+"""What has several implementations, of which the processor decides, in NumPy or the C library."""
+
+
+def uses(code):
+    """Return what of a module may differ from processor to processor."""
+    found = set()
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(getattr(node, "op", None), ast.MatMult) or ast.unparse(node) in BY_PROCESSOR:
+            found.add(ast.unparse(node))
+        if isinstance(node, ast.FunctionDef) and "@compiled" in ast.unparse(node):
+            found |= {ast.unparse(each) for each in ast.walk(node) if is_power(each)}
+    return found
+
+
+def is_power(node):
+    """Return whether a node is a power, but of two or by a whole number."""
+    if not isinstance(getattr(node, "op", None), ast.Pow):
+        return False
+    sides = (getattr(node, side, None) for side in ("left", "right"))
+    base, exponent = (getattr(side, "value", None) for side in sides)
+    return base != 2.0 and not isinstance(exponent, int)
+
+
+def test_nothing_that_learns_a_stream_calls_what_differs_by_processor():
+    some = "a = np.exp(x) + x @ x\n@compiled\ndef f(x):\n    x **= y + z**2 + 2.0**y"
+    assert uses(some) == {"np.exp", "x @ x", "x **= y + z ** 2 + 2.0 ** y"}
+    folder = Path(leaseboard.algorithms.__path__[0])
+    modules = [folder / "sequential_test.py"]
+    for package in ("apple", "chacha", "online", "online_automl", "reference"):
+        modules += (folder / package).rglob("*.py")
+    found = {(each.name, use) for each in modules for use in uses(each.read_text())}
+    assert found == {("apple.py", "math.pow")}  # rounded down to a number of products
+
+
+LEARNED = """
+import hashlib
+import numpy as np
+from leaseboard.algorithms.online_automl.streaming import (
+    OnlineAutoMLClassifier, OnlineAutoMLRegressor,
+)
+from leaseboard.tasks.fetch.synthetic import friedman_value
+rng = np.random.default_rng(0)
+X = rng.random((1200, 10)).astype(np.float32)
+numbers = friedman_value(X) + rng.standard_normal(len(X))
+digest = hashlib.sha256(numbers.tobytes())
+for classes in (0, 2, 7):
+    model = OnlineAutoMLClassifier() if classes else OnlineAutoMLRegressor()
+    y = np.argsort(np.argsort(numbers)) * classes // len(X) if classes else numbers
+    for start in range(0, len(X), 300):
+        model.learn_many(X[start : start + 300], y[start : start + 300])
+        found = model.predict_proba_many(X) if classes else model.predict_many(X)
+        digest.update(np.asarray(found).tobytes())
+print(digest.hexdigest())
+"""
+
+
+def learned(environment):
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", LEARNED],
+        env=os.environ | environment, stdout=subprocess.PIPE, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+def test_predictions_are_the_same_without_the_instructions_of_newer_processors():
+    without_avx512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL"}
+    without_fma = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"}
+    older = without_fma | {"OPENBLAS_CORETYPE": "Nehalem"}
+    assert len({learned(each) for each in ({}, without_avx512, older)}) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of x86-64 processors")
+@pytest.mark.parametrize("name", ["x86-64-v2", "x86-64-v3"])
+def test_predictions_are_the_same_with_kernels_for_another_processor(name):
+    assert learned({"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}) == learned({})
