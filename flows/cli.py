@@ -22,11 +22,11 @@ from leaseboard.algorithms.errors import (
 from leaseboard.algorithms.parts import missing
 from leaseboard.flows.commands import (
     archive,
-    care,
     demo,
     gate,
     learn,
     listing,
+    live,
     model,
     operate,
     race,
@@ -87,7 +87,7 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
         "gate": (FlowsCommand, gate.gate),
     },
     "Production": {
-        "live": care.app,  # with the commands of `live`
+        "live": live.app,
         "model": model.app,
         "schedule": (FlowsCommand, schedule.schedule),
     },

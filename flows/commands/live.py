@@ -442,3 +442,28 @@ def live_of(file: Path, run_dir: Path | None, tracking_uri: str | None = None) -
     file = _located(file, tracking_uri)
     settings, home, _ = _opened(file, run_dir, None)
     return LiveModel.read(settings, state_of(settings, home), file)
+
+
+@app.command("forget", cls=FlowsCommand)
+def forget(
+    file: Path,
+    reason: Annotated[str, typer.Option(metavar="TEXT")],
+    identity: Annotated[list[str], typer.Option("--id", metavar="ID")],
+    run_dir: RunDir = None,
+) -> None:
+    """Delete all that is stored of rows by their ids, and never learn these ids again.
+
+    Rows, quarantined rows, logged predictions and posted labels are deleted. How many, when, why
+    and by whom is in the record; only a digest of each id stays.
+
+    - `file`: YAML file of the live model, or its name.
+    - `reason`: For the record.
+    - `identity`: Id of a row; several: --id A --id B.
+
+    Example: leaseboard live forget sales.yaml --id a-17 --reason 'the customer asked'
+    """
+    from leaseboard.tasks.live.erasure import erase
+
+    live = live_of(file, run_dir)
+    with live.state.update_lock():
+        say(f"{live.settings.name}: {erase(live, identity, reason, datetime.now(UTC))}")

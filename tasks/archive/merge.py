@@ -1,9 +1,9 @@
-"""Merge archives of several machines into one run folder, in any order, as often as one likes.
+"""Merge run folders of several machines into one, in any order, as often as one likes.
 
 Equal work has an equal key, so of two results with the same key one is kept: one that is ok before
 one that is not, then the earliest. A job of the folder whose files were edited or damaged is not
-done, unless an archive has its result. Results of other code, other data or other seeds have other
-keys; all are kept, and the table names them apart.
+done, unless another folder has its result. Results of other code, other data or other seeds have
+other keys; all are kept, and the table names them apart.
 """
 
 import itertools
@@ -13,16 +13,16 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.tasks.archive.bundle import Bundle, named, place
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import UNDONE, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import disk
+from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.score.summary import Compared, compared
 
@@ -44,13 +44,13 @@ class Merged:
     found: Compared
     """The comparison of the rows."""
     added: int
-    """Number of jobs whose result came from an archive and was not in the folder."""
+    """Number of jobs whose result came from another folder and was not in this one."""
     conflicts: list[str]
     """One line for each job of which two machines have different scores."""
 
 
-def merge(bundles: list[Bundle], out: Path) -> Merged:
-    """Merge `bundles` and what `out` holds already into `out`, which this process has locked.
+def merge(folders: list[Path], out: Path) -> Merged:
+    """Merge run folders and what `out` holds already into `out`, which this process has locked.
 
     Raises UsageError if they are of different suites, or two results have the same place. Nothing
     is written.
@@ -59,11 +59,11 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     shown = results.rows(out)[0] if (out / results.TABLE).is_file() else []
     undone = [row for row in shown if row.status == UNDONE]
     here = {result.key: result for result in (*results.current(out), *undone)}
-    suite = _one_suite(bundles, out)
-    every: dict[str, list[tuple[Result, Bundle | None]]] = {}
-    for bundle in (None, *bundles):
-        for key, result in (here if bundle is None else bundle.results).items():
-            every.setdefault(key, []).append((result, bundle))
+    suite = _one_suite([*folders, out])
+    every: dict[str, list[tuple[Result, Path]]] = {}
+    for folder in (out, *folders):
+        for result in here.values() if folder is out else results.current(folder):
+            every.setdefault(result.key, []).append((result, folder))
     chosen = {key: min(both, key=lambda each: _order(each[0])) for key, both in every.items()}
     found = [result for result, _ in chosen.values()]
     had_data = {place(result) for result in found if result.digest}
@@ -83,10 +83,10 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     comparison = compared(rows, suite)  # what no leaderboard can show gets onto none
     new = []
     for result in kept:
-        bundle, there = chosen[result.key][1], here.get(result.key)
+        folder, there = chosen[result.key][1], here.get(result.key)
         # Compared by their text, because a NaN equals nothing.
-        if bundle is not None and (there is None or _order(there) != _order(result)):
-            new.append((bundle, result.key))
+        if folder is not out and (there is None or _order(there) != _order(result)):
+            new.append(results.job_folder(folder, result.key))
     _put(new, out)
     results.discard_unfinished(out)
     for key in here.keys() - {result.key for result in kept}:
@@ -98,6 +98,16 @@ def merge(bundles: list[Bundle], out: Path) -> Merged:
     conflicts = [_conflict([first for first, _ in every[result.key]]) for result in kept]
     written = [result for result in kept if result.status != UNDONE]
     return Merged(written, rows, suite, comparison, len(new), list(filter(None, conflicts)))
+
+
+def place(of: Result) -> tuple[str, str, int]:
+    """Return where a job is on a leaderboard: name, data and repetition."""
+    return of.name or of.algorithm, of.data, of.repetition
+
+
+def named(of: Result) -> str:
+    """Return a job in words."""
+    return "{} on {}, repetition {}".format(*place(of))
 
 
 def _order(result: Result) -> tuple[object, ...]:
@@ -165,35 +175,33 @@ def _named_apart(found: list[Result]) -> list[Result]:
     return rows
 
 
-def _put(jobs: list[tuple[Bundle, str]], out: Path) -> None:
-    """Put jobs of archives into the folder: all into a scratch folder, then each by a rename."""
-    size = sum(bundle.size(key) for bundle, key in jobs)
-    free = shutil.disk_usage(out).free
+def _put(jobs: list[Path], out: Path) -> None:
+    """Put folders of jobs into the run folder: copy all into a scratch folder, then rename."""
+    size, free = sum(map(disk.used, jobs)), shutil.disk_usage(out).free
     if size > free:
         raise LeaseboardError(
-            f"{str(out)!r} has {disk.shown(free)} free and the archives hold {disk.shown(size)}:"
+            f"{str(out)!r} has {disk.shown(free)} free and the jobs need {disk.shown(size)}:"
             " make room, or name another folder with --run-dir"
         )
     scratch = Path(tempfile.mkdtemp(prefix=results.SCRATCH, dir=out))
     try:
-        for bundle, chosen in itertools.groupby(jobs, key=itemgetter(0)):
-            keys = [key for _, key in chosen]
-            bundle.extract(counted(keys, f"unpacking {bundle.path.name}", "jobs"), scratch)
-        for _, key in jobs:
-            results.put(out, scratch / key)
+        for job in counted(jobs, "copying", "jobs"):
+            shutil.copytree(job, scratch / job.name)
+            reach("merge.after-copy")
+        for job in jobs:
+            results.put(out, scratch / job.name)
     finally:
         results.put_back(out)
 
 
-def _one_suite(bundles: list[Bundle], out: Path) -> Suite | None:
-    """Return the suite that all are of, with the data and algorithms of each.
+def _one_suite(folders: list[Path]) -> Suite | None:
+    """Return the suite that all folders are of, with the data and algorithms of each.
 
     Machines that share a suite's work may each have a part of it in their file.
     """
-    found = [bundle.suite for bundle in bundles if bundle.suite is not None]
-    if (out / results.SUITE_FILE).is_file():
-        found.append(Suite.model_validate_json((out / results.SUITE_FILE).read_bytes()))
-    names = sorted({bundle.manifest.suite for bundle in bundles} | {s.name for s in found})
+    files = (folder / results.SUITE_FILE for folder in folders)
+    found = [Suite.model_validate_json(file.read_bytes()) for file in files if file.is_file()]
+    names = sorted({suite.name for suite in found})
     if len(names) > 1:
         raise UsageError(f"results of different suites ({', '.join(names)}): merge each by itself")
     found.sort(key=lambda suite: (-len(suite.data) - len(suite.algorithms), str(suite)))

@@ -147,13 +147,10 @@ def surplus_races(places: Iterable[Path], rule: Rule) -> Surplus[Path]:
     return Surplus(gone, len(found), sum(map(disk.used, gone)))
 
 
-def remove_races(folders: Iterable[Path], archive: Path | None = None) -> None:
-    """Remove the folders of races, or move them into the folder `archive`, which exists."""
+def remove_races(folders: Iterable[Path]) -> None:
+    """Remove the folders of races."""
     for folder in counted(folders, "removing races", "folders"):
-        if archive is None:
-            shutil.rmtree(folder)
-        else:
-            shutil.move(folder, archive / folder.name)
+        shutil.rmtree(folder)
 
 
 def _started(folder: Path, result: Result) -> datetime:

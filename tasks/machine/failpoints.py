@@ -29,7 +29,7 @@ POINTS = {
     "run.after-table": "the table of the results is in the run folder",
     "track.before-job": "the run of a job is about to be written to MLflow",
     "track.after-job": "it is in MLflow",
-    "merge.after-extract": "a job of an archive is in the scratch folder",
+    "merge.after-copy": "a job of another folder is in the scratch folder",
     "merge.between-renames": "the old folder of a job has gone, and the new one is not there",
     "prune.after-rows": "the table has no rows of jobs whose folders are about to be removed",
     "store.before-commit": "a transaction of a store or a state is complete",

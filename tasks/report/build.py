@@ -157,15 +157,14 @@ def _store(out: Path, suite: Suite | None) -> None:
         write_atomically(path, content)
 
 
-def render(made: Material, *, made_from: str, home: str = "") -> str:
-    """Return the page as HTML; `home`: the address of the site that it is of, if it is of one."""
+def render(made: Material, *, made_from: str) -> str:
+    """Return the page as HTML."""
     sections = counted(SECTIONS, "building the page", "sections")
     return page_of(
         made.suite.title if made.suite else made.folder,
         [*(found for make in sections if (found := make(made)) is not None), *added(made)],
         description=made.suite.description if made.suite else "",
         made_from=made_from,
-        home=home,
         answers=[answers(made.found)],
         pictures=pictures.summary(made.found.board, made.names),
         callout=unfinished(made.frame, made.names),

@@ -220,7 +220,6 @@ def page_of(
     *,
     made_from: str = "",
     description: str = "",
-    home: str = "",
     answers: Sequence[Sequence[tuple[str, str]]] = (),
     pictures: Sequence[Figure] = (),
     callout: Table | None = None,
@@ -229,7 +228,6 @@ def page_of(
     """Return a page as HTML.
 
     - `made_from`: a fingerprint of all that the page shows.
-    - `home`: the address of the site that the page is of, if it is of one.
     - `answers`: the summary's questions with their answers, a list for each column.
     - `pictures`: of the summary.
     - `callout`: a table below the summary that deserves attention; it is open if `urgent`.
@@ -242,7 +240,6 @@ def page_of(
         sections=sections,
         description=description,
         made_from=made_from,
-        home=home,
         answers=answers,
         summary=Section("summary", title, figures=pictures, tables=[callout] if callout else []),
         callout=callout,
@@ -251,11 +248,6 @@ def page_of(
         plotly=_packed_plotly(),
         most_rows=MOST_ROWS,
     )
-
-
-def index_of(**content: Any) -> str:
-    """Return the index of a site as HTML; `content`: what its template asks for."""
-    return _rendered("site.html", "site.js", title="Leaderboards", **content)
 
 
 def _rendered(template: str, script: str, *scripts: str, **content: Any) -> str:

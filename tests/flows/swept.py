@@ -10,8 +10,8 @@ from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
 
 ALERTS = "alerts: {{webhook: '{}'}}\n"
 IMPORTS = (
-    "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "leaseboard.tasks.live.backup",
-    "leaseboard.flows.commands.care", "mlflow.store.tracking.sqlalchemy_store", "prefect.events",
+    "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "prefect.events",
+    "mlflow.store.tracking.sqlalchemy_store",
     "mlflow.store.model_registry.sqlalchemy_store", "leaseboard.tasks.models.registry",
 )  # fmt: skip
 """What forks of this process need not import each."""
@@ -139,10 +139,6 @@ class Live:
         self.new(6)
         self.call("live", "promote", "sales", "--force")
 
-    def exported(self):
-        self.new(1)
-        self.call("live", "export", "sales.yaml", "sales.zip")
-
     def has_said(self, home):
         """Return whether a change by hand was reported, and is finished."""
         mark = "select value from keep_sales_lifecycle where name = 'by_hand'"
@@ -154,7 +150,5 @@ class Live:
             return {name: (home / name).read_text() if (home / name).exists() else None
                     for name in ("sales.yaml", "sales.contract.yaml")}  # fmt: skip
         events = map(json.loads, self.events.read_text().splitlines())
-        archive = home / "again.zip"
         found = outcome(home, self.webhook.reported, events)
-        size = archive.stat().st_size // 2048 if archive.exists() else None
-        return found | {"archive": size, "parts": [*map(str, home.glob("*.part"))]}
+        return found | {"parts": [*map(str, home.glob("*.part"))]}

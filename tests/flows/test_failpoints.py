@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.tasks.archive import bundle
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.machine.failpoints import POINTS
 from tests.sweep import Sweep, in_fork, in_zygote, passed, tracked
@@ -29,11 +28,10 @@ def started(home, store, _=None):
     shutil.copy(store, home / "mlruns" / "mlflow.db")
 
 
-def archived(home, store, call):
-    """Put an archive of a run there, and a run folder in which one of its two jobs has crashed."""
+def copied(home, store, call):
+    """Put a run there, and a run folder in which one of its two jobs has crashed."""
     started(home, store)
     assert call(RUN, home, "") == 0
-    assert call(["results", "export", "out", "all.zip"], home, "") == 0
     found, both = results.read_results(home / "out"), home / "both"
     both.mkdir()
     crashed = [
@@ -44,7 +42,6 @@ def archived(home, store, call):
         shutil.copy(results.job_folder(home / "out", each.key) / results.EVENTS, folder)
         results.finish(both, each)
     results.assemble(both, crashed)
-    shutil.rmtree(home / "out")
     (home / "mlruns" / "mlflow.db").unlink()
     shutil.copy(store, home / "mlruns" / "mlflow.db")
 
@@ -66,11 +63,6 @@ def folder_of(name):
         }  # fmt: skip
 
     return outcome
-
-
-def archive_of(home):
-    found = bundle.read(home / "again.zip")
-    return {"jobs": sorted(found.results), "files": [*map(str, home.glob("again*"))]}
 
 
 def ran(home, store, call):
@@ -106,8 +98,7 @@ LEARN = ["learn", "m.model", "second.csv", "--output", "out.csv"]
 COMMANDS = {
     "run": (RUN, started, folder_of("out")),
     "rerun": (RUN, ran, folder_of("out")),
-    "merge": (["results", "merge", "all.zip", "--run-dir", "both"], archived, folder_of("both")),
-    "export": (["results", "export", "out", "again.zip"], ran, archive_of),
+    "merge": (["results", "merge", "out", "--run-dir", "both"], copied, folder_of("both")),
     "learn": (LEARN, learned, model_of),
 }
 

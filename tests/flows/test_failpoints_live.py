@@ -25,11 +25,6 @@ COMMANDS = {
         ["live", "forget", "sales.yaml", "--id", "0-1", "--reason", "asked"],
         Live.troubled,
     ),
-    "export": (["live", "export", "sales.yaml", "again.zip"], Live.promoted),
-    "import": (
-        ["live", "import", "sales.zip", "--file", "sales.yaml", "--replace"],
-        Live.exported,
-    ),
 }
 
 
@@ -52,7 +47,7 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(name, swept, caps
     if name not in ("init", "first update", "update", "labels", "retrain"):
         words = [*words, "--run-dir", "."]
     sweep = Sweep(words, swept.folder, lambda _: prepare(swept), swept.outcome, before=swept.clear)
-    if name in ("first update", "status", "card", "import", "export"):
+    if name in ("first update", "status", "card"):
         sweep.passages = 1
     if name == "init":
         sweep.is_done = lambda home: (home / "sales.contract.yaml").exists()

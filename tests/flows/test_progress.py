@@ -98,7 +98,7 @@ SUITE = "title: t\ndata: ['synthetic:fried?rows=200']\nalgorithms: [vanilla]\n"
 def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, ended, tmp_path):
     (tmp_path / "s.yaml").write_text(SUITE)
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{i}.5\n" for i in range(30)))
-    site, run = ("results", "publish", "out", "--output", "site"), ("--run-dir", "out", "--local")
+    run = ("--run-dir", "out", "--local")
     for words, what, amount in (
         (("learn", "m.model", "t.csv"), "learning", "30 of 30 rows"),
         (("predict", "m.model", "t.csv"), "predicting", "30 of 30 rows"),
@@ -106,13 +106,8 @@ def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, en
         (("report", "out"), "reading event logs", "5 of 5 jobs"),
         (("report", "out"), "building the page", ""),
         (("diff", "out", "out"), "comparing", "5 of 5 scenarios"),
-        (("results", "export", "out", "a.zip"), "checking event logs", "5 of 5 jobs"),
-        (("results", "export", "out", "a.zip"), "writing the archive", "5 of 5 jobs"),
-        (("results", "merge", "a.zip", "--run-dir", "both"), "reading a.zip", "5 of 5 jobs"),
-        (("results", "merge", "a.zip", "--run-dir", "two"), "unpacking a.zip", "5 of 5 jobs"),
-        (("results", "merge", "a.zip", "--run-dir", "three"), "MLflow", ""),
-        (("results", "verify", "a.zip"), "running again", "5 of 5 jobs"),
-        (site, "building pages", "1 of 1 runs"),
+        (("results", "merge", "out", "--run-dir", "two"), "copying", "5 of 5 jobs"),
+        (("results", "merge", "out", "--run-dir", "three"), "MLflow", ""),
         (("data", "fetch", "sklearn:iris"), "data fetch", "1 of 1 datasets"),
         (("race", "vanilla", "synthetic:fried?rows=300"), "vanilla on", "300 of 300 examples"),
         (("race", *ARMS), "rising-bandits on sklearn:iris", "12 of 12 trials"),

@@ -127,11 +127,8 @@ def test_a_run_computes_its_leaderboard_once_and_so_does_a_merge(
     assert "report:" in said.out
     assert "mlflow:" in said.out
 
-    assert call("results", "export", "run", "run.zip")[0] == 0
     calls.clear()
-    assert (
-        call("results", "merge", "run.zip", "--run-dir", "merged", "--tracking-uri", store)[0] == 0
-    )
+    assert call("results", "merge", "run", "--run-dir", "merged", "--tracking-uri", store)[0] == 0
     assert calls == ONE_BOARD
 
 
@@ -201,19 +198,6 @@ def test_a_report_by_another_measure_leaves_the_run_what_it_is(call, finished, t
     assert call("report", "run", "--leaderboard", "csv").out == board
     assert call("report", "run")[0] == 0
     assert held() == before
-    (page,) = call("results", "publish", "run", "--output", "site").out.splitlines()[:1]
-    assert "by mae" not in page
-
-
-def test_a_run_without_a_leaderboard_leaves_the_site_unchanged(call, finished, tmp_path):
-    shutil.copytree(tmp_path / "run", tmp_path / "bad")
-    stored = suite_of(tmp_path / "bad").model_copy(update={"metric": "kappa"})
-    (tmp_path / "bad" / "suite.json").write_text(stored.model_dump_json())
-    said = call("results", "publish", "run", "bad", "--output", "site")
-
-    assert (said.code, "bad: no job has the metric 'kappa'" in said.err) == (64, True)
-    assert not (tmp_path / "site").exists()
-    assert call("results", "publish", "run", "--output", "site")[0] == 0
 
 
 def test_a_leaderboard_is_printed_for_other_programs_and_the_page_stays(call, finished, tmp_path):
@@ -236,18 +220,3 @@ def test_a_leaderboard_is_printed_for_other_programs_and_the_page_stays(call, fi
     ):
         said = call("report", *words)
         assert (said.code, why in said.err) == (64, True), said.err
-
-
-def test_a_run_is_published_and_wrong_usage_leaves_nothing(call, finished, tmp_path):
-    said = call("results", "publish", "run", "--output", "site")
-    (page,) = (tmp_path / "site" / "boards").glob("*.html")
-
-    assert said.code == 0
-    assert said.out.splitlines() == [
-        f"{page.stem}: Two learners, 4 jobs",
-        f"site:    {tmp_path / 'site' / 'index.html'}, 1 leaderboard",
-    ]
-    assert f"boards/{page.name}" in (tmp_path / "site" / "index.html").read_text()
-    said = call("results", "publish", "absent", "--output", "other")
-    assert (said.code, "'absent' has no results.parquet" in said.err) == (64, True)
-    assert not (tmp_path / "other").exists()

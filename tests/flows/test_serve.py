@@ -10,7 +10,6 @@ import socket
 import threading
 from collections import Counter
 from contextlib import closing, contextmanager
-from copy import copy
 
 import pandas as pd
 import psutil
@@ -200,45 +199,6 @@ def test_a_kill_leaves_no_prediction_without_its_log(serve, world, uri):
     again = serve()
     assert again.ask(identity="again")[0] == 200
     assert "again" in logged(world)
-
-
-@pytest.mark.slow
-def test_a_live_model_moves_while_it_is_served(serve, world, uri, tmp_path, empty_store, call):
-    learn(world, uri, 0)
-    server = serve()
-    callers = Callers(server.port)
-    until(lambda: callers.statuses[200] >= 50)
-    before = {*callers.ids}
-    file = world.home / "sales.yaml"
-    given = ("--run-dir", world.home, "--tracking-uri", uri)
-    assert call("live", "export", file, tmp_path / "sales.zip", *given)[0] == 0
-    until(lambda: callers.statuses[200] >= 100 + len(before))
-    callers.end()
-    assert callers.statuses.keys() <= {200, 503}, "no request was lost; 503: it is too busy"
-
-    (tmp_path / "there.db").write_bytes(empty_store.read_bytes())
-    there, home = f"sqlite:///{tmp_path / 'there.db'}", tmp_path / "there"
-    given = ("--run-dir", home, "--tracking-uri", there)
-    code, out, _ = call(
-        "live", "import", tmp_path / "sales.zip", "--file", home / "sales.yaml", *given
-    )
-    assert (code, "next: leaseboard live update" in out) == (0, True)
-    moved = copy(world)
-    moved.home, moved.inbox = home, home / "inbox"
-    assert before <= logged(moved) <= logged(world)
-
-    again, identity = serve(home, there), max(before)  # the first are those of a file, too
-    with calling(again.port) as connection:
-        labels = json.dumps([{"id": identity, "label": 104.5}])
-        connection.request("POST", "/labels", labels, {"content-type": "application/json"})
-        assert connection.getresponse().status == 202
-    rows = moved.day(1)[:1].assign(order=identity).drop(columns="revenue")
-    moved.inbox.mkdir()
-    moved.deliver(1, rows)
-    moved.update(1, file=home / "sales.yaml", tracking_uri=there)
-    assert moved.state.posted() == []
-    assert moved.state.rows_of([identity])[identity].label == "104.5"
-    assert again.ask(identity="after")[0] == 200
 
 
 @pytest.fixture

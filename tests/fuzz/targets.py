@@ -6,13 +6,8 @@ from functools import partial
 
 from tests.fuzz.models import model_file, model_seeds, of_model
 from tests.fuzz.records import (
-    archive_file,
-    archive_seeds,
-    backup_file,
-    backup_seeds,
     log_file,
     log_seeds,
-    of_archive,
     of_log,
     of_result,
     result_file,
@@ -49,10 +44,8 @@ TARGETS = {
     "live": Target(lambda: [LIVE_YAML, CONTRACT_YAML], texts("2d", "kind: ", "{", "[x"),
                    live_file, 24),
     "model": Target(model_seeds, of_model, model_file, 1),
-    "archive": Target(archive_seeds, of_archive, archive_file, 2.5),
-    "backup": Target(backup_seeds, of_archive, backup_file, 0.5),
     "log": Target(log_seeds, of_log, log_file, 6),
-    "result": Target(result_seeds, of_result, result_file, 28),
+    "result": Target(result_seeds, of_result, result_file, 31),
     "request": Target(lambda: REQUESTS, of_request, request, 8),
     "card": Target(card_seeds, texts("\x1e", "|", "\\|"), card_file, 12.5),
 }  # fmt: skip

@@ -121,12 +121,6 @@ def test_a_race_is_removed_when_other_code_ran_it_again(run, tmp_path, put_job):
     assert sorted(folder.name for folder in races.iterdir()) == ["new", "seed", "settings"]
     assert len(results.read_results(run)) == 4
 
-    (tmp_path / "archive").mkdir()
-    rest = prune.surplus_races([tmp_path / "runs"], Rule(keep=0))
-    prune.remove_races(rest.items, tmp_path / "archive")
-    assert not list(races.iterdir())
-    assert results.look(tmp_path / "archive" / "new").key == "new"
-
 
 @pytest.fixture
 def logged(uri, finished):

@@ -1,5 +1,6 @@
-"""``leaseboard results export``, ``merge`` and ``prune``, with a real MLflow store."""
+"""``leaseboard results merge`` and ``prune``, with a real MLflow store."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -26,11 +27,9 @@ def keys(uri):
 
 
 def test_a_run_moves_to_another_machine(leaseboard, done, tmp_path, store):
-    said = leaseboard("results", "export", done.out, "a.zip").out
-    assert said.startswith("a.zip: 2 jobs of standins, ")
     for new in (2, 0):
         said = leaseboard(
-            "results", "merge", "a.zip", "--run-dir", "runs/m", "--tracking-uri", store
+            "results", "merge", done.out, "--run-dir", "runs/m", "--tracking-uri", store
         ).out
         assert f"merged:  2 jobs, {new} of them new" in said
     assert results.read_results(Path("runs/m")) == results.read_results(done.out)
@@ -43,9 +42,8 @@ def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done
         raise TrackingError("no space")
 
     monkeypatch.setattr("leaseboard.tasks.steps.plain.publish", refuse)
-    leaseboard("results", "export", done.out, "a.zip")
     said = leaseboard(
-        "results", "merge", "a.zip", "--run-dir", "m", "--tracking-uri", done.uri, code=2
+        "results", "merge", done.out, "--run-dir", "m", "--tracking-uri", done.uri, code=2
     )
 
     assert "the leaderboard is not in MLflow: no space" in said.err
@@ -53,15 +51,14 @@ def test_a_leaderboard_that_the_store_refuses_is_a_failed_merge(leaseboard, done
 
 
 @pytest.mark.postgresql
-def test_export_merge_and_prune_between_postgresql_stores(leaseboard, done, tmp_path, database):
+def test_merge_and_prune_in_postgresql_stores(leaseboard, done, tmp_path, database):
     here, there = database("here"), database("there")
-    leaseboard("results", "export", done.out, "a.zip")
     for store in (here, there):
         for new in (2, 0):
             said = leaseboard(
                 "results",
                 "merge",
-                "a.zip",
+                done.out,
                 "--run-dir",
                 f"m{store.rpartition('/')[2]}",
                 "--tracking-uri",
@@ -71,22 +68,17 @@ def test_export_merge_and_prune_between_postgresql_stores(leaseboard, done, tmp_
         assert keys(store) == sorted(row.key for row in results.read_results(done.out))
     words = ("results", "prune", "mthere", "--keep", "0", "--tracking-uri", there)
     assert "MLflow: 2 jobs with 6 configurations" in leaseboard(*words).out
-    assert leaseboard(*words, "--archive", "old", "--yes").out.endswith("removed\n")
+    assert leaseboard(*words, "--yes").out.endswith("removed\n")
 
     assert keys(there) == []
     assert len(keys(here)) == 2
-    (archived,) = Path("old").iterdir()
-    leaseboard("results", "merge", archived, "--run-dir", "back", "--tracking-uri", there)
-    assert keys(there) == keys(here)
 
 
 def test_a_conflict_exits_with_2_and_is_one_line(leaseboard, done, put_result, tmp_path):
-    leaseboard("results", "export", done.out, "a.zip")
-    put_result(done.out, score=9.0)
-    said = leaseboard("results", "export", done.out, "b.zip", code=2)
-    assert "has another status or score" in said.err
+    shutil.copytree(done.out, "other")
+    put_result(Path("other"), score=9.0)
     said = leaseboard(
-        "results", "merge", "a.zip", "b.zip", "--run-dir", "m", "--tracking-uri", done.uri, code=2
+        "results", "merge", done.out, "other", "--run-dir", "m", "--tracking-uri", done.uri, code=2
     )
 
     assert "conflict: well on well, repetition 1: progressive_mse 0.1 on" in said.err
@@ -106,12 +98,12 @@ def put_result():
 
 
 def test_wrong_usage_leaves_nothing(leaseboard, tmp_path):
-    (tmp_path / "bad.zip").write_bytes(b"x")
-    for words in (("export", "nowhere", "a.zip"), ("merge", "bad.zip", "--run-dir", "m"),
-                  ("merge", "absent.zip", "--run-dir", "m"), ("prune", "nowhere")):  # fmt: skip
+    (tmp_path / "bad").mkdir()
+    for words in (("merge", "bad", "--run-dir", "m"), ("merge", "absent", "--run-dir", "m"),
+                  ("prune", "nowhere")):  # fmt: skip
         said = leaseboard("results", *words, code=64)
         assert len(said.err.strip().splitlines()) == 1
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.zip"]
+    assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
 def test_pruning_says_first_and_does_then(leaseboard, done, put_result):
@@ -134,10 +126,7 @@ def test_pruning_says_first_and_does_then(leaseboard, done, put_result):
     assert len(results.read_results(done.out)) == 2
     assert len(keys(done.uri)) == 2
 
-    said = leaseboard(*words, "--archive", "old", "--yes").out
+    said = leaseboard(*words, "--yes").out
     assert said.endswith("removed\n")
     assert keys(done.uri) == []
-    (archived,) = Path("old").iterdir()
     assert "nothing to remove" in leaseboard(*words).out
-    leaseboard("results", "merge", archived, "--run-dir", "back", "--tracking-uri", done.uri)
-    assert results.read_results(Path("back"))
