@@ -30,8 +30,6 @@ Prediction = float | list[float] | dict[str, float]
 
 FILE = "model"
 """The name of a model's file in a folder of its own."""
-_FORMER = "model.json"
-"""A file in the folders in which versions before `leaseboard.algorithms.plain.FORMAT` saved."""
 
 KINDS = {
     "OnlineAutoMLRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
@@ -182,6 +180,4 @@ def load_file(path: Path, name: str = "") -> TableModel:
     name = name or repr(str(path))
     places = [path / FILE, path / "artifacts" / FILE] if path.is_dir() else [path]
     file = next((each for each in places if each.is_file()), places[0])
-    if path.is_dir() and not file.is_file() and any(path.rglob(_FORMER)):
-        raise plain.other_format(name, f"{_FORMER} of an earlier version")
     return load(read_content(file), name)

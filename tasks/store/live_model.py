@@ -81,7 +81,7 @@ class State:
             f"another update of the live model {self.name!r} is running: wait until it is over, or"
             " stop it"
         )
-        key = hashlib.sha256(f"keep {self.name}".encode()).hexdigest()
+        key = hashlib.sha256(f"live {self.name}".encode()).hexdigest()
         return self._database.lock(key, None if wait else busy)
 
     def _all(self, query: Any) -> list[dict[str, Any]]:

@@ -73,13 +73,13 @@ def tables_of(name: str) -> Tables:
 
     # With the longest name a table has the 63 characters that PostgreSQL allows.
     def table(kind: str, *columns: Any) -> sa.Table:
-        return sa.Table(f"keep_{name}_{kind}", metadata, *columns)
+        return sa.Table(f"live_{name}_{kind}", metadata, *columns)
 
     def counted(kind: str, *columns: Any) -> sa.Table:
         """Return a table of numbered rows; a deleted row's number is never given again."""
         number = sa.Column("number", NUMBER, primary_key=True, autoincrement=True)
         return sa.Table(
-            f"keep_{name}_{kind}", metadata, number, *columns, sqlite_autoincrement=True
+            f"live_{name}_{kind}", metadata, number, *columns, sqlite_autoincrement=True
         )
 
     rows = counted(
@@ -90,7 +90,7 @@ def tables_of(name: str) -> Tables:
     )  # fmt: skip
     whole = rows.c.features.is_not(None)
     sa.Index(
-        f"keep_{name}_whole", rows.c.label_batch, rows.c.number,
+        f"live_{name}_whole", rows.c.label_batch, rows.c.number,
         sqlite_where=whole, postgresql_where=whole,
     )  # fmt: skip
     return Tables(
@@ -135,7 +135,7 @@ def tables_of(name: str) -> Tables:
 def schema_of(name: str, tables: Tables, patience: float) -> StoreSchema:
     """Return the schema of the live model called `name`."""
     return StoreSchema(
-        f"keep {name}",
+        f"live {name}",
         tables.metadata,
         "state",
         "fix that and update again; what was not finished is done again",

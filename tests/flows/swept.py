@@ -28,22 +28,22 @@ def update(number):
 def outcome(home, messages=(), events=()):
     """Return rows, models, incidents, messages and events, but for those of the fault."""
     state = home / "state.sqlite"
-    (cases,) = query(state, "select value from keep_sales_lifecycle where name = 'cases'") or [
+    (cases,) = query(state, "select value from live_sales_lifecycle where name = 'cases'") or [
         ["[]"]
     ]
     cases = [each for each in json.loads(cases[0]) if each["incident"]["subject"] not in OF_FAULT]
     return {
-        "rows": query(state, "select id, day, label, label_batch from keep_sales_rows"),
-        "quarantine": query(state, "select id, reason, row from keep_sales_rejected"),
-        "posted": query(state, "select id, label from keep_sales_posted"),
-        "days": query(state, "select day, candidate, rows, sums from keep_sales_days"),
-        "models": query(state, "select number, role, learned, model from keep_sales_candidate"),
+        "rows": query(state, "select id, day, label, label_batch from live_sales_rows"),
+        "quarantine": query(state, "select id, reason, row from live_sales_rejected"),
+        "posted": query(state, "select id, label from live_sales_posted"),
+        "days": query(state, "select day, candidate, rows, sums from live_sales_days"),
+        "models": query(state, "select number, role, learned, model from live_sales_candidate"),
         "history": query(
             state,
-            f"select kind, subject from keep_sales_history where subject not in {OF_FAULT}",
+            f"select kind, subject from live_sales_history where subject not in {OF_FAULT}",
         ),
         "incidents": [(each["incident"]["what"], each["resolved"]) for each in cases],
-        "outbox": query(state, "select address, body from keep_sales_outbox"),
+        "outbox": query(state, "select address, body from live_sales_outbox"),
         "messages": sorted(
             {(each["id"], each["status"], each["what"]) for each in messages
              if each["subject"] not in OF_FAULT}
@@ -141,7 +141,7 @@ class Live:
 
     def has_said(self, home):
         """Return whether a change by hand was reported, and is finished."""
-        mark = "select value from keep_sales_lifecycle where name = 'by_hand'"
+        mark = "select value from live_sales_lifecycle where name = 'by_hand'"
         said = (self.folder / "said").read_text()
         return "is champion" in said and query(home / "state.sqlite", mark) == [["null"]]
 

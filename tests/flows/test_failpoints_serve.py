@@ -18,7 +18,7 @@ from tests.flows.swept import outcome, update
 from tests.sweep import Sweep, in_fork, passed, query
 
 SECONDS = 60
-SERVED = "select id, prediction from keep_sales_served"
+SERVED = "select id, prediction from live_sales_served"
 
 
 class Callers:
@@ -74,7 +74,7 @@ class Callers:
         if path == "/invocations":
             logged = {each for each, _ in query(state, SERVED)}
             self.unlogged += sorted(set(found["ids"]) - logged)
-        elif not query(state, "select id from keep_sales_posted"):
+        elif not query(state, "select id from live_sales_posted"):
             self.unlogged += ["labels"]
 
     @staticmethod

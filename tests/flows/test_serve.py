@@ -151,7 +151,7 @@ def learn(world, uri, number):
 
 def logged(world):
     with world.state.connected() as connection:
-        return set(connection.exec_driver_sql("select id from keep_sales_served").scalars())
+        return set(connection.exec_driver_sql("select id from live_sales_served").scalars())
 
 
 @pytest.mark.slow

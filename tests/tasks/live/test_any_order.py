@@ -83,7 +83,7 @@ class LiveModelMachine(RuleBasedStateMachine):
         self.now += timedelta(days=1)
         self.update()
         rows = query(self.folder / "home/state.sqlite",
-                     "select id, label_batch is null from keep_sales_rows")  # fmt: skip
+                     "select id, label_batch is null from live_sales_rows")  # fmt: skip
         expected = self.delivered - self.forgotten
         assert {each[0] for each in rows} == expected
         waiting = {each for ids in self.waiting.values() for each in ids}
@@ -242,7 +242,7 @@ class LiveModelMachine(RuleBasedStateMachine):
     @invariant()
     def each_prediction_is_logged(self):
         state = self.folder / "home/state.sqlite"
-        served = {each for (each,) in query(state, "select id from keep_sales_served")}
+        served = {each for (each,) in query(state, "select id from live_sales_served")}
         assert self.answered <= served
 
     @invariant()

@@ -70,10 +70,10 @@ def outcome(world):
         rows, quarantined, days, models = (
             list(map(tuple, connection.exec_driver_sql(f"select {what} order by 1, 2")))
             for what in (
-                "id, day, label_batch from keep_sales_rows",
-                "id, reason, row from keep_sales_rejected",
-                "day, candidate, rows, sums from keep_sales_days",
-                "number, role, learned, model from keep_sales_candidate",
+                "id, day, label_batch from live_sales_rows",
+                "id, reason, row from live_sales_rejected",
+                "day, candidate, rows, sums from live_sales_days",
+                "number, role, learned, model from live_sales_candidate",
             )
         )  # fmt: skip
     lines = [json.loads(line) for line in (world.home / "sent").read_text().splitlines()]

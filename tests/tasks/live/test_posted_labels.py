@@ -72,14 +72,14 @@ def test_a_label_that_comes_during_an_update_is_not_lost(world, monkeypatch):
     post(world, frame.head(1))
     # On a server numbers are given before they are seen: a smaller one may come later.
     with world.state.connected() as connection:
-        connection.exec_driver_sql("update keep_sales_posted set number = 9")
+        connection.exec_driver_sql("update live_sales_posted set number = 9")
     commit = cycle.commit
 
     def meanwhile(*given):
         if world.state.posted() == [(9, "3-0", str(frame["revenue"][0]))]:
             with world.state.connected() as connection:
                 connection.exec_driver_sql(
-                    "insert into keep_sales_posted values (8, '3-1', '2026-01-04', '7.0')"
+                    "insert into live_sales_posted values (8, '3-1', '2026-01-04', '7.0')"
                 )
         commit(*given)
 

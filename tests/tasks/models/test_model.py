@@ -1,4 +1,4 @@
-"""Models: each kind of file has its class, no other is imported, and former files are refused."""
+"""Models: each kind of file has its class, and no other is imported."""
 
 import ast
 import importlib

@@ -331,7 +331,7 @@ def test_the_level_of_intervals_is_the_callers(asker, row):
     )
     assert wide["low"] <= narrow["low"] <= narrow["prediction"] <= narrow["high"] <= wide["high"]
     with server.shop.live.state.connected() as connection:
-        found = connection.exec_driver_sql("select level from keep_sales_served order by number")
+        found = connection.exec_driver_sql("select level from live_sales_served order by number")
         assert found.scalars().all() == [0.5, 0.8]
 
 
@@ -417,7 +417,7 @@ def test_nothing_is_reported_that_cannot_be_logged(asker, row):
     server = asker()
     assert server.ask("POST", "/invocations", {"dataframe_records": [row]})[0] == 200
     with server.shop.live.state.connected() as connection:
-        connection.exec_driver_sql("drop table keep_sales_served")
+        connection.exec_driver_sql("drop table live_sales_served")
     status, reported = server.ask("POST", "/invocations", {"dataframe_records": [row]})
     assert status == 503
     assert "cannot be used: no such table" in reported["error"]

@@ -50,7 +50,7 @@ def question(number, who=GOOD, level=0.5):
 
 def logged(state):
     with state.connected() as connection:
-        query = "select id, at, snapshot, level, prediction from keep_sales_served order by number"
+        query = "select id, at, snapshot, level, prediction from live_sales_served order by number"
         return [(*row[:4], json.loads(row[4])) for row in connection.exec_driver_sql(query).all()]
 
 

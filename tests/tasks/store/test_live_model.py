@@ -144,7 +144,7 @@ def test_what_no_one_asks_for_is_forgotten(state):
 def test_a_damaged_model_is_never_used(file_state):
     file_state.commit(batch("a", candidates=[CHAMPION], models={digest_of(b"one"): b"one"}))
     with sqlite3.connect(file_state.place) as connection:
-        connection.execute("update keep_sales_models set content = ?", (b"other",))
+        connection.execute("update live_sales_models set content = ?", (b"other",))
     with pytest.raises(LeaseboardError, match="is not what was written"):
         file_state.model(digest_of(b"one"))
 
