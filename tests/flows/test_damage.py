@@ -1,6 +1,7 @@
 """A result that was edited after its run is named by every command, and run again by the next."""
 
 import json
+import shutil
 
 import pytest
 
@@ -31,12 +32,13 @@ def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, sto
     assert "2 jobs: 1 done, 1 to run" in said.out
     (csv,) = leaseboard("report", out, "--leaderboard", "csv", code=2).out.splitlines()[1:]
     assert ",1,0,0,0,1," in csv, "1 ok, none failed, ended early or skipped, 1 not done"
+    shutil.copytree(out, "copy")
     for words in (
         ("report", out),
         ("report", out, "--leaderboard", "csv"),
         ("diff", out, out),
         ("results", "prune", out),
-        ("results", "merge", out, "--run-dir", "merged"),
+        ("results", "merge", "copy", "--run-dir", out),
         ("model", "register", out),
     ):
         code = 64 if words[0] == "model" else 0 if words[1] == "prune" else 2
