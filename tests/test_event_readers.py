@@ -189,7 +189,6 @@ def test_the_union_of_the_nodes_parents_is_on_the_page_and_in_mlflow():
 
 ONE_KIND = (
     "algorithms/audit.py",  # is the first event Started?
-    "tasks/archive/claims.py",  # the same, of a log that was read
     "tasks/jobs/run.py",  # adds the measures to the last event
     "algorithms/checks.py",  # is the last event Finished?
     "algorithms/environments/pulls.py",  # adds the test score to trials, passes all others on

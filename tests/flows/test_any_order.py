@@ -35,7 +35,7 @@ and l.value = 'job') group by value
 
 
 class RunFolderMachine(RuleBasedStateMachine):
-    """Runs, kills, archives, merges, removals and edits of a suite, in any order."""
+    """Runs, kills, copies, merges, removals and edits of a suite, in any order."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ class RunFolderMachine(RuleBasedStateMachine):
         self.home = self.folder / "home"
         (self.home / "mlruns").mkdir(parents=True)
         shutil.copy(self.store, self.home / "mlruns" / "mlflow.db")
-        self.scores, self.archives, self.number = {}, [], 0
+        self.scores, self.copies, self.number = {}, [], 0
         self.known = {"out": set(), "both": set()}
         self.edit(ALGORITHMS[:1], 1, 0)
 
@@ -99,16 +99,16 @@ class RunFolderMachine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.known["out"])
     @rule()
-    def export(self):
+    def copy(self):
         self.number += 1
-        name = f"archive{self.number}.zip"
-        assert self.call("results", "export", "out", name) == 0, self.said()
-        self.archives.append((name, {e.key for e in results.current(self.home / "out")}))
+        name = f"copy{self.number}"
+        shutil.copytree(self.home / "out", self.home / name)
+        self.copies.append((name, {e.key for e in results.current(self.home / name)}))
 
-    @precondition(lambda self: self.archives)
+    @precondition(lambda self: self.copies)
     @rule(data=st.data(), kill=st.sampled_from(["", *POINTS_OF_MERGE]), number=st.integers(1, 4))
     def merge(self, data, kill, number):
-        name, keys = data.draw(st.sampled_from(self.archives))
+        name, keys = data.draw(st.sampled_from(self.copies))
         words = ["results", "merge", name, "--run-dir", "both"]
         if kill:
             code = self.call(*words, failpoint=f"{kill}=kill@{number}")

@@ -62,42 +62,6 @@ def test_a_suites_way_through_the_gate(leaseboard, tmp_path, capsys):
     assert "planted" in capsys.readouterr().out
 
 
-NOISY = """
-title: noisy
-data: ["synthetic:seven-gaussians?rows=300&decimals=6&seed=0"]
-algorithms: [random-arm]
-environment: {protocol: table}
-budget: 20
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("command", ["update", "gate"])
-def test_an_archive_of_what_a_gate_ran_is_verified(leaseboard, tmp_path, capsys, command):
-    """Also where more repetitions were run than the suite asks for."""
-    (tmp_path / "conf" / "suites").mkdir(parents=True)
-    (tmp_path / "conf" / "suites" / "small.yaml").write_text(NOISY)
-    leaseboard("gate", "small", "--update-baseline")
-    if command == "gate":
-        path = tmp_path / "conf" / "baselines" / "small.json"
-        accepted = json.loads(path.read_text())
-        (scenario,) = accepted["scenarios"]
-        assert len(scenario["scores"]) == 24
-        scenario["scores"] = {seed: score + 1.0 for seed, score in scenario["scores"].items()}
-        path.write_text(json.dumps(accepted))
-        shutil.rmtree(tmp_path / "runs")
-        capsys.readouterr()
-        assert leaseboard("gate", "small", "--json") == 1
-        (check,) = json.loads(capsys.readouterr().out)["checks"]
-        assert (check["verdict"], check["pairs"]) == ("regressed", 12)
-
-    for words in (["results", "export", "runs/small", "a.zip"], ["results", "verify", "a.zip"]):
-        with pytest.raises(SystemExit) as end:
-            main(words)
-        assert end.value.code == 0
-    assert "verdict: agreed" in capsys.readouterr().out
-
-
 def test_without_accepted_scores_nothing_runs_and_every_form_says_why(
     leaseboard, tmp_path, capsys
 ):

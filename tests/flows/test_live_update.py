@@ -84,9 +84,9 @@ def test_every_command_takes_a_file_or_a_name(call, world, monkeypatch):
     """Of a name, the file is in the registry."""
     assert call("live", "update", "sales.yaml", "--local", "--at", at(0))[0] == 0
     monkeypatch.setattr(live, "_listening", lambda *_: (_ for _ in ()).throw(UsageError("here")))
-    more = {"export": ["a.zip"], "forget": ["--id", "0-1", "--reason", "test"],
+    more = {"forget": ["--id", "0-1", "--reason", "test"],
             "update": ["--local"]}  # fmt: skip
-    commands = {each.name for each in live.app.registered_commands} - {"init", "import"}
+    commands = {each.name for each in live.app.registered_commands} - {"init"}
     assert commands >= {"serve", "status", "promote", "forget"}
     for each in commands - {"forget"}:
         file, name = (
