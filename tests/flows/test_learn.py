@@ -235,7 +235,7 @@ WRONG_USAGE = [
     (("learn", "new", "sales.csv", "--target", "slod"), 64, "'slod': did you mean 'sold'"),
     (("learn", "new", "sales.csv", "--task", "both"), 64, "--task 'both' must be regr"),
     (("learn", "new", "sales.csv", "--algorithm", "apple"), 64, "'apple' is not a race"),
-    (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "one of online-automl, chacha-p"),
+    (("learn", "new", "sales.csv", "--algorithm", "a.py:A"), 64, "one of online-automl, chacha, "),
     (("learn", "new", "sales.csv", "--set", "bb=3"), 64, "'bb': did you mean 'b'"),
     (("learn", "new", "sales.csv", "--output", "x.txt"), 64, "must end in .csv or .parquet"),
     (("learn", "new", "sales.csv", "--output", "no/x.csv"), 64, "no folder 'no': make it first"),

@@ -331,10 +331,10 @@ def test_classes_are_learned_and_other_labels_are_refused():
             "online-automl: setting engine: unknown value 'krenel': did you mean 'kernel'",
         ),
         (
-            {"preset": "paper"},
-            "unknown setting of online-automl 'preset': take the algorithm 'chacha-p",
+            {"algorithm": "chacha", "preset": "flaml"},
+            "unknown setting of chacha 'preset': take the algorithm 'chacha-flaml'",
         ),
-        ({"algorithm": "chacha-papr"}, "unknown algorithm 'chacha-papr': did you mean 'chacha-p"),
+        ({"algorithm": "chacha-flml"}, "unknown algorithm 'chacha-flml': did you mean 'chacha-f"),
         (
             {"algorithm": "apple"},
             "algorithm 'apple' is not a race of models on a stream, .*chacha-literal",
