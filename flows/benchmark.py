@@ -42,6 +42,7 @@ from leaseboard.tasks.jobs.suites.plan import Planned, plan, require_ranking
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import discreet, mlflow_ui, redacted
+from leaseboard.tasks.machine.disk import FULL
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
 from leaseboard.tasks.score.summary import Compared
@@ -222,7 +223,7 @@ class _Run:
                     for name, content in attempt.files.items():
                         (folder / name).write_bytes(content)
             except OSError as error:
-                self._fail(self._waiting[key], "crash", f"{self._out}: {error.strerror}")
+                self._fail(self._waiting[key], *verdict(error))
             else:
                 self._record(attempt.result)
 
@@ -234,6 +235,8 @@ class _Run:
         entry = self._waiting[result.key]
         result = result.kept_for(entry.job, entry.version)
         self.rows[result.key] = result
+        if result.reason.startswith(FULL) and result.reason not in self.problems:
+            self.problems.append(result.reason)
         try:
             reach("run.before-result")
             results.finish(self._out, result)

@@ -45,6 +45,7 @@ from leaseboard.tasks.jobs.programs import (
 from leaseboard.tasks.keys.versions import code_version, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import all_seconds, working_seconds
+from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.kernel_time import compile_seconds
 
@@ -295,8 +296,12 @@ def event_fields(auditor: Auditor) -> dict[str, Any]:
 def verdict(error: BaseException) -> tuple[str, str]:
     """Return the status of a job that ended with `error`, and the reason in one line.
 
+    A job is skipped, and no algorithm's failure, if the data are not there or the disk is full.
+
     Results, MLflow, Prefect and terminals show it, so it holds no password.
     """
+    if full := fault_of_disk(error):
+        return "skipped", discreet(full)
     status, reason = "crash", str(error)
     match error:
         case DataUnavailableError() | SkipError():

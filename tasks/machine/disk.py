@@ -1,10 +1,16 @@
 """Disk usage, free memory, and damaged files."""
 
+import errno
 import itertools
 import os
 import resource
+import sqlite3
 from contextlib import suppress
 from pathlib import Path
+
+FULL = "the disk is full"
+"""Beginning of the reason why a job that a full disk ended has no score."""
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 
 DAMAGED = ".damaged-"
 """Prefix of the number in the name of a damaged file."""
@@ -39,6 +45,17 @@ def shown(count: float) -> str:
             return f"{count:.1f} {unit}" if unit != "B" else f"{count:.0f} B"
         count /= 1024
     return f"{count:.1f} TB"
+
+
+def fault_of_disk(error: BaseException | None) -> str:
+    """Return what to do if a full disk caused `error`, which no algorithm can help; else empty."""
+    while error is not None:
+        full = getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
+        if full or (isinstance(error, OSError) and error.errno in _NO_SPACE):
+            place = f" ({error.filename})" if getattr(error, "filename", None) else ""
+            return f"{FULL}{place}: free some of it, and run the same command again"
+        error = error.__cause__ or error.__context__
+    return ""
 
 
 def free_memory() -> int:

@@ -90,8 +90,7 @@ def run_planned(
         folder = results.begin(out, key)
         return Attempt(pool.run(job, key, folder, prepared), folder)
     except OSError as error:
-        place = error.filename or out
-        return Attempt(failed(job, "crash", f"{place}: {error.strerror}", key=key))
+        return Attempt(failed(job, *verdict(error), key=key))
 
 
 def run_unplanned(limits: Limits, out: Path, job: Job, prepared: Prepared | None) -> Attempt:

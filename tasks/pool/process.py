@@ -210,8 +210,8 @@ class Output:
         The descriptor that the worker gets; close it here when it has it.
     open : bool
         Whether a process can still write.
-    fault : str
-        Why the job's log could not be written, empty if it could.
+    fault : OSError, optional
+        Why the job's log could not be written; None if it could.
     """
 
     def __init__(self) -> None:
@@ -221,7 +221,7 @@ class Output:
             with suppress(OSError):  # more than the system grants
                 fcntl.fcntl(self._ours, fcntl.F_SETPIPE_SZ, CHUNK_BYTES)
         self.open = True
-        self.fault = ""
+        self.fault: OSError | None = None
         self._path: Path | None = None
         self._file: IO[bytes] | None = None
         self._space_left = 0.0
@@ -236,7 +236,7 @@ class Output:
     def begin(self, path: Path, megabytes: float | None) -> None:
         """Write a job's output to `path` from now on; the file is made with the first of it."""
         self.drain()  # output from before belongs to no job
-        self._path, self._tail, self._cut, self.fault = path, b"", False, ""
+        self._path, self._tail, self._cut, self.fault = path, b"", False, None
         self._limit = float("inf") if megabytes is None else megabytes
         self._space_left = self._limit * 1e6 - TAIL_BYTES
 
@@ -299,7 +299,8 @@ class Output:
             while content:
                 content = content[self._file.write(content) or 0 :]
         except OSError as error:
-            self.fault = f"{self._path}: {error.strerror}"
+            self.fault = error
+            error.filename = str(self._path)
 
     def close(self) -> None:
         """Close this end of the pipe."""

@@ -29,7 +29,7 @@ from leaseboard.tasks.folder.results import EVENTS, LOG
 from leaseboard.tasks.jobs.job import Job, Limits, Result
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
-from leaseboard.tasks.jobs.run import RUN_JOB, failed
+from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict
 from leaseboard.tasks.machine.clocks import disagreement
 from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
 from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
@@ -160,7 +160,7 @@ class WorkerPool:
         finally:
             self._idle[untrusted].put(self._retire(worker, fit=fit))
         if worker.output.fault:
-            reply = Reply(Ending("crash", worker.output.fault))
+            reply = Reply(Ending(*verdict(worker.output.fault)))
         return reply, spent, started
 
     def stop(self) -> None:

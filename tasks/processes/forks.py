@@ -26,6 +26,7 @@ from typing import Any, NoReturn, Self
 import threadpoolctl
 
 from leaseboard.tasks.machine.addresses import discreet
+from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.processes.subprocesses import MOST_BYTES, Channel, Silence, await_answer
 
 
@@ -189,7 +190,8 @@ def call(function: Callable[[], Any], cpu_seconds: float) -> Called:
     CPU time, also as an orphan; and because a child that sleeps uses none, it is ended after ten
     times as much (and half a minute) on the wall clock.
 
-    It ends ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``.
+    It ends ``ok``, in a ``crash`` (an exception), a ``timeout`` or a ``memout``, or is
+    ``skipped`` if the disk is full.
 
     - `function`: returns a value of JSON's types.
     """
@@ -229,7 +231,9 @@ def call_here(function: Callable[[], Any]) -> Called:
     except MemoryError as error:
         ending = Ending("memout", f"MemoryError: {error}", lasting=False)
     except Exception as error:  # noqa: BLE001  (any error is an ending)
-        ending = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
+        crash = Ending("crash", f"{type(error).__name__}: {error}".splitlines()[0])
+        full = fault_of_disk(error)
+        ending = Ending("skipped", full, lasting=False) if full else crash
     return Called(ending, value, time.process_time() - cpu, time.perf_counter() - started)
 
 

@@ -312,5 +312,18 @@ def test_a_result_that_cannot_be_written_is_a_problem_not_a_loss(runner, monkeyp
     assert [entry.done for entry in runner.planned()] == [False, False]
 
 
+def test_a_disk_without_space_for_a_job_is_a_problem_of_the_run_and_no_crash(runner, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "runs")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(results, "begin", full)
+        outcome = runner.run()
+
+    assert statuses(outcome) == ["skipped", "skipped"]
+    why = "the disk is full (runs): free some of it, and run the same command again"
+    assert [outcome.results[0].reason, *outcome.problems] == [why, why]
+
+
 def test_a_suite_need_not_be_tracked(runner):
     assert runner.run(uri=None).problems == []

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds
 from leaseboard.algorithms.environments.samples import Probes
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import SkipError, UsageError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
 from leaseboard.tasks.keys.versions import recorded_key
@@ -187,6 +187,8 @@ class RecordedFits:
         called = call(run, self._limit) if limited else call_here(run)
         if called.ending.status == "ok":
             return type(blank)(**called.value), True
+        if called.ending.status == "skipped":
+            raise SkipError(called.ending.reason)
         failed = replace(
             blank,
             fit_cpu=called.cpu_seconds,

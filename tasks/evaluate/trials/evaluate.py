@@ -19,6 +19,7 @@ from sklearn import config_context
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
+from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 
 if TYPE_CHECKING:
@@ -161,7 +162,9 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
     except MemoryError:
         outcome = TrialOutcome(status="memout", reason="out of memory")
     except Exception as error:  # noqa: BLE001 - any error of a learner is its trial's outcome
-        outcome = TrialOutcome(status="crash", reason=one_line(error))
+        full = fault_of_disk(error)
+        status = "skipped" if full else "crash"
+        outcome = TrialOutcome(status=status, reason=full or one_line(error))
     cpu_seconds, wall_seconds = clock.stop()
     return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
 

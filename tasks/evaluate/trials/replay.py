@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import (
@@ -148,14 +149,18 @@ class StoredTrials(Trials):
         return Order(arm.estimator, values, seed, suggestion.fidelity, codes=arm.codes)
 
     def _run(self, order: Order) -> TrialOutcome:
-        """Run `order` in this process, or in a worker."""
+        """Run `order` in this process, or in a worker; SkipError if it cannot be run here now."""
         with self._lock:
             if self._arrays is None:
                 self._arrays = self.data.arrays()
         if self.limits is None:
-            return evaluate.run(order, self._arrays)
-        with resting(self.limits) as worker, self._counting(worker):
-            return worker.run(order, self._arrays)
+            outcome = evaluate.run(order, self._arrays)
+        else:
+            with resting(self.limits) as worker, self._counting(worker):
+                outcome = worker.run(order, self._arrays)
+        if outcome.status == "skipped":
+            raise SkipError(outcome.reason)
+        return outcome
 
     @contextmanager
     def _counting(self, worker: TrialWorker) -> Iterator[None]:
