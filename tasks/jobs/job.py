@@ -122,7 +122,8 @@ class Job:
         """Return the name of the result: equal for equal work, in any process and order.
 
         - `digest`: of the data as read.
-        - `version`: of the algorithm's code, see `leaseboard.tasks.keys.versions.code_version`.
+        - `version`: of the algorithm's code and its libraries, see
+          `leaseboard.tasks.keys.versions.code_and_libraries`.
         """
         identity = {
             name: value
@@ -242,6 +243,8 @@ class Result:
     events: Name | None = None
     version: Name = ""
     """Version of the algorithm's code."""
+    libraries: Remark = ""
+    """Libraries that its code imports and computes with, each with its version."""
     plugins: Name = ""
     """Distributions whose plugins it ran, each with its version."""
     started: Moment = ""

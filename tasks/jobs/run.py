@@ -42,7 +42,7 @@ from leaseboard.tasks.jobs.programs import (
     plugins_of,
     programs,
 )
-from leaseboard.tasks.keys.versions import code_version, read_ahead
+from leaseboard.tasks.keys.versions import code_and_libraries, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import all_seconds, working_seconds
 from leaseboard.tasks.machine.disk import fault_of_disk
@@ -87,14 +87,15 @@ def check(job: Job) -> None:
     identify(job, kind)
 
 
-def identify(job: Job, kind: str) -> tuple[str, str]:
-    """Return the version of the code that `job` runs, and its identity.
+def identify(job: Job, kind: str) -> tuple[str, str, str]:
+    """Return the version of the code that `job` runs, its identity, and its libraries.
 
     The identity is what the key holds in addition to the job and the digest of its data.
     """
     given = files(job), classes(job, kind), programs(job)
-    version = code_version(job.algorithm, kind, *given)
-    return version, version + environments.identity(kind, job.environment) + pinned(job)
+    version, libraries = code_and_libraries(job.algorithm, kind, *given)
+    more = environments.identity(kind, job.environment) + pinned(job)
+    return version, version + libraries + more, libraries
 
 
 def run_job(
@@ -139,7 +140,7 @@ def run_job(
     def setup_seconds() -> float:
         return prepared_in + (compile_seconds()[1] - compiled if trusted else 0.0)
 
-    version, identity = identify(job, algorithm.environment)
+    version, identity, libraries = identify(job, algorithm.environment)
     options = environments.effective(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
     if isinstance(env, StreamEnvironment):  # its budget counts rows
@@ -159,6 +160,7 @@ def run_job(
         baseline=algorithm.baseline,
         environment_options=options,
         version=version,
+        libraries=libraries,
         plugins=", ".join(sorted({each.source for each in plugins_of(job)})),
         started=started,
         events="events.jsonl.gz",

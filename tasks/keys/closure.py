@@ -106,6 +106,12 @@ def hash_of(files: Iterable[Path]) -> str:
     return hashlib.sha256("\n".join(code).encode()).hexdigest()[:12]
 
 
+def imported(files: Iterable[Path]) -> set[str]:
+    """Return the packages that `files` import, without Python's own and this project."""
+    tops = {module.partition(".")[0] for file in files for module in _read(file)[0]}
+    return tops - {_ENTRY} - sys.stdlib_module_names
+
+
 def _named(path: Path) -> str:
     """Return the file as code can name it: inside its package, or by its name alone."""
     if _is_ours(path):

@@ -16,6 +16,7 @@ from leaseboard.tasks.keys.closure import (
     code_of,
     files_of,
     hash_of,
+    imported,
     is_installed,
     module_file,
     reachable,
@@ -49,7 +50,10 @@ _USING = (
 """Modules that ask for recorded values, use or keep them; their code makes none."""
 
 LIBRARIES = ("numpy", "scikit-learn", "scipy")
-"""Libraries of every recorded value. Other versions may compute other numbers."""
+"""Libraries of every result and recorded value. Other versions may compute other numbers."""
+
+_COMPUTING = ("ConfigSpace", "hyperopt", "lightgbm", "numba", "pandas", "smac", "vowpalwabbit")
+"""Further ones that our code imports, each for the results of what imports it."""
 
 
 def code_version(
@@ -64,13 +68,26 @@ def code_version(
     Of a user's file the modules count too that it imports from its folder or from ``PYTHONPATH``.
 
     Comments, docstrings and layout do not count. Code that reads data does not count either: a key
-    has the digest of the data. Nor do installed packages: jobs are the same ones in every
-    installation, so that their scores can be compared.
+    has the digest of the data. For installed packages see `code_and_libraries`.
 
     - `environment`: its kind.
     - `files`: those of the user that its settings and its environment's options name.
     - `classes`: those that it trains, as ``package.module:Class``.
     - `programs`: modules of this project that it runs elsewhere, so that no import names them.
+    """
+    return code_and_libraries(algorithm, environment, files, classes, programs)[0]
+
+
+def code_and_libraries(
+    algorithm: str,
+    environment: str,
+    files: Iterable[Path] = (),
+    classes: Iterable[str] = (),
+    programs: Iterable[str] = (),
+) -> tuple[str, str]:
+    """Return the version of the code, see `code_version`, and those of the libraries it imports.
+
+    Of our code count libraries that compute, of a user's code all that are installed.
     """
     file = registry.file_of(algorithm)
     named = {each.resolve() for each in (*files, *([file] if file else []))}
@@ -85,8 +102,15 @@ def code_version(
         presets = str(entry.settings or "")
     start = frozenset(map(module_file, modules))
     # A user's file may change while we run; ours do not, and a suite has thousands of jobs.
-    code = hash_of(_making([*start, *users], folders=folders)) if users else _hash_of_ours(start)
-    return hashlib.sha256(f"{code}{presets}".encode()).hexdigest()[:12]
+    code, ours = _ours(start)
+    theirs = modules_of_classes
+    if users:
+        reached = _making([*start, *users], folders=folders)
+        code, theirs = hash_of(reached), theirs | imported(reached - _making(start))
+    libraries = {f"{name} {_library_version(name)}" for name in (*LIBRARIES, *ours)}
+    libraries.update(_installed(top) for top in theirs)
+    code = hashlib.sha256(f"{code}{presets}".encode()).hexdigest()[:12]
+    return code, ", ".join(sorted(libraries - {""}))
 
 
 def read_ahead(kinds: Iterable[str]) -> None:
@@ -103,9 +127,7 @@ def recorded_key(
 ) -> dict[str, Any]:
     """Return the key of a recorded value: its request, and the code that makes it.
 
-    A value of other code or other libraries is never an answer. A job's own key holds no
-    version of a library, so that scores can be compared between installations; but the trials
-    and probes of one comparison must come from one.
+    A value of other code or other libraries is never an answer.
 
     - `code`: modules of this project that make the value; what they import counts too, see
       `sources`.
@@ -136,8 +158,11 @@ def _making(
 
 
 @functools.cache
-def _hash_of_ours(start: frozenset[Path]) -> str:
-    return hash_of(_making(start))
+def _ours(start: frozenset[Path]) -> tuple[str, list[str]]:
+    """Return the hash of our own code, and the libraries that it computes with."""
+    made = _making(start)
+    found = imported(made)
+    return hash_of(made), [name for name in _COMPUTING if name in found and _is_there(name)]
 
 
 @functools.cache
@@ -148,6 +173,10 @@ def _code_hash(*modules: str) -> str:
 @functools.cache
 def _library_version(name: str) -> str:
     return metadata.version(name)
+
+
+def _is_there(name: str) -> bool:
+    return importlib.util.find_spec(name) is not None
 
 
 def _class_version(name: str) -> str:
@@ -177,6 +206,11 @@ def _package_version(module: str) -> str:
         return "absent"
     places = spec.submodule_search_locations or [spec.origin or ""]
     if is_installed(Path(places[0])):
-        owners = set(_distributions().get(top, []))
-        return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))
+        return _installed(top)
     return hash_of(reachable(code_of(spec)))
+
+
+def _installed(top: str) -> str:
+    """Return the distributions of a package with their versions; empty if none installed it."""
+    owners = set(_distributions().get(top, []))
+    return ", ".join(f"{owner} {metadata.version(owner)}" for owner in sorted(owners))

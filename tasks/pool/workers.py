@@ -36,7 +36,7 @@ from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over
 from leaseboard.tasks.processes.watchdog import Watchdog
 
 NONSENSE = "the worker's answer is not understood"
-CHANGED = "the data or the code are not those that were planned"
+CHANGED = "the data, the code or the libraries are not those that were planned"
 STALE_BYTES = 1 << 30
 """Memory of a worker above which it is replaced after a job, so that the next starts small."""
 

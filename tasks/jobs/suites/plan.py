@@ -239,7 +239,7 @@ def plan(
             for alike in mine:
                 job = jobs[alike[0]]
                 kind = describe(job.algorithm, job.settings).environment
-                version, identity = identify(job, kind)
+                version, identity, _ = identify(job, kind)
                 for i in alike:
                     job = jobs[i]
                     key = job.key(found, identity)

@@ -147,7 +147,7 @@ def test_another_version_is_other_work(installed):
     assert identify(job, "stream") == first
     shutil.rmtree(Path(sys.path[0]) / "good_two-1.0.dist-info")
     installed("good_two", POINTS.format("own", "good_two"), GOOD.replace("= 1.0", "= 2.0"), "1.1")
-    code, identity = identify(job, "stream")
+    code, identity, _ = identify(job, "stream")
     assert code != first[0]  # its files count
     assert identity.endswith("good_two 1.1")
 

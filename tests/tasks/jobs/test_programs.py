@@ -72,7 +72,7 @@ def test_other_pins_are_another_job(monkeypatch, tmp_path):
     newer.write_text("river==99.0\n")
     for name in ("river-arf", "optuna-median", "flaml-default", "tpot-light"):
         given = job(name), registry.algorithm_class(name).environment
-        version, before = identify(*given)
+        version, before, _ = identify(*given)
         with monkeypatch.context() as patch:
             patch.setattr(venv, "pins", lambda _: newer)
             assert identify(*given)[0] == version

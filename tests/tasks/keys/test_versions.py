@@ -2,12 +2,16 @@ import importlib
 import json
 import sys
 import zipfile
+from functools import partial
 from importlib import metadata
 from importlib.metadata import version
 from importlib.util import spec_from_file_location
 
 import pytest
 
+from leaseboard.algorithms import registry
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import identify
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import ROOT, reachable
 from leaseboard.tasks.keys.versions import code_version, recorded_key
@@ -70,6 +74,36 @@ def test_what_an_algorithm_imports_counts_and_reading_data_does_not():
     assert any(name.startswith("tasks/preprocess") for name in names)
     assert {name for name in names if name.startswith("tasks/fetch")} == {"tasks/fetch/columns.py"}
     assert not any(name.startswith("algorithms/apple/") for name in names)
+
+
+def test_another_version_of_a_library_is_another_job_of_what_computes_with_it(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "mine.py").write_text(f"import rich\n{MINE}")
+    names = "online-automl", "apple", "average", "abc", f"{tmp_path / 'mine.py'}:Mine"
+    jobs = {name: Job(name, "synthetic:fried", 0, 0) for name in names}
+
+    def keys():
+        forget()
+        return [job.key("digest", identify(job, registry.algorithm_class(name).environment)[1])
+                for name, job in jobs.items()]  # fmt: skip
+
+    def newer(library, name):
+        return real(name) + "!" * (name == library)
+
+    before, real = keys(), metadata.version
+    for library, changed in (
+        ("numpy", [True] * 5), ("scikit-learn", [True] * 5), ("scipy", [True] * 5),
+        ("numba", [True, True, False, False, True]),
+        ("pandas", [True] * 5),
+        ("lightgbm", [False, False, True, True, False]),
+        ("hyperopt", [False, False, True, False, False]),
+        ("vowpalwabbit", [True, False, False, False, False]),
+        ("rich", [False] * 4 + [True]),
+        ("mlflow", [False] * 5),
+    ):  # fmt: skip
+        monkeypatch.setattr(metadata, "version", partial(newer, library))
+        assert [a != b for a, b in zip(before, keys(), strict=True)] == changed, library
 
 
 def test_algorithms_have_versions_of_their_own():

@@ -96,7 +96,7 @@ def test_data_that_changed_since_the_plan_are_a_crash(shared, folder):
     ended = shared.run(job("well"), "another-key", folder)
 
     assert (ended.key, ended.status) == ("another-key", "crash")
-    assert ended.reason == "the data or the code are not those that were planned"
+    assert ended.reason == "the data, the code or the libraries are not those that were planned"
 
 
 def test_a_log_that_the_job_overwrote_is_not_a_log(shared, folder):
