@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.evaluate.trials import recipes
@@ -167,6 +168,13 @@ def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None
         outcome = TrialOutcome(status=status, reason=full or one_line(error))
     cpu_seconds, wall_seconds = clock.stop()
     return replace(outcome, cpu_seconds=cpu_seconds, wall_seconds=wall_seconds)
+
+
+def possible(outcome: TrialOutcome) -> TrialOutcome:
+    """Return `outcome`; SkipError for one that the machine prevented, which is not recorded."""
+    if outcome.status == "skipped":
+        raise SkipError(outcome.reason)
+    return outcome
 
 
 def reward_of(task: Task, y: NDArray[Any], predicted: NDArray[Any]) -> float:

@@ -22,7 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, Trial, Trials
-from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import (
@@ -154,13 +153,9 @@ class StoredTrials(Trials):
             if self._arrays is None:
                 self._arrays = self.data.arrays()
         if self.limits is None:
-            outcome = evaluate.run(order, self._arrays)
-        else:
-            with resting(self.limits) as worker, self._counting(worker):
-                outcome = worker.run(order, self._arrays)
-        if outcome.status == "skipped":
-            raise SkipError(outcome.reason)
-        return outcome
+            return evaluate.possible(evaluate.run(order, self._arrays))
+        with resting(self.limits) as worker, self._counting(worker):
+            return evaluate.possible(worker.run(order, self._arrays))
 
     @contextmanager
     def _counting(self, worker: TrialWorker) -> Iterator[None]:
