@@ -126,11 +126,6 @@ class Contract(Strict):
         """The columns that hold dates."""
         return tuple(name for name, rule in self.columns.items() if rule.kind == "date")
 
-    @property
-    def has_undecided(self) -> bool:
-        """True if a column has had no value yet."""
-        return any(rule.kind == UNDECIDED for rule in self.columns.values())
-
     def with_kinds(self, kinds: Mapping[str, ValueKind]) -> Self:
         """Return the contract with these kinds of its undecided columns."""
         columns = {

@@ -28,6 +28,7 @@ import pandas as pd
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.live import promotion, publication, rows, training, validation
+from leaseboard.tasks.live.contract import UNDECIDED
 from leaseboard.tasks.live.contract_check import AHEAD, check, with_absent
 from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, MonitoredDays
 from leaseboard.tasks.live.erasure import expire
@@ -77,7 +78,8 @@ def ingest(update: ModelUpdate) -> Iterator[list[Batch]]:
     for batch in pending(update.settings.data, update.state, texts=lambda: update.contract.texts):
         group.append(batch)
         weight += LEAST_WEIGHT if batch.frame is None else max(LEAST_WEIGHT, len(batch.frame))
-        if weight >= TOGETHER or batch.watermark is not None or update.contract.has_undecided:
+        is_undecided = UNDECIDED in {each.kind for each in update.contract.columns.values()}
+        if weight >= TOGETHER or batch.watermark is not None or is_undecided:
             yield group
             group, weight = [], 0
     if group:
@@ -331,7 +333,7 @@ def promote(update: ModelUpdate, work: Work) -> None:
         what = f"{promotion.evidence_of(back, PREVIOUS)}: {previous.number} is champion again"
         evidence = back.e_value("challenger")
         shadow.change_role(champion, RETIRED, update.at, ROLLED_BACK, what, evidence)
-        shadow.change_role(previous, CHAMPION, update.at, CHAMPION, what)
+        shadow.change_role(previous, CHAMPION, update.at, CHAMPION, what, evidence)
         update.incident(ROLLED_BACK, f"champion {champion.number}", what)
         update.lifecycle.tests, update.lifecycle.by_hand = {}, None
         return

@@ -43,12 +43,6 @@ class Shadow:
         self._changed: set[int] = set()
         self._happened: list[HistoryEntry] = []
 
-    def set_dates(self, dates: Iterable[str]) -> None:
-        """Set the columns that hold dates."""
-        self.dates = tuple(dates)
-        for model in self._models.values():
-            model.dates = self.dates
-
     @property
     def task(self) -> str:
         """``regression`` or ``classification``."""
@@ -198,6 +192,6 @@ class Shadow:
             content = self.candidates[number].model
             assert content is not None
             name = f"a model of the state {self._state}"
-            model = self._models[number] = load(self._state.model(content), name, REBUILD)
-            model.dates = self.dates
+            self._models[number] = load(self._state.model(content), name, REBUILD)
+        self._models[number].dates = self.dates
         return self._models[number]

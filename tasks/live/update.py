@@ -175,7 +175,7 @@ class ModelUpdate(LiveModel):
             return False
         self.contract = self.contract.with_kinds(kinds)
         self.lifecycle.made_for.columns.update(kinds)
-        self.shadow.set_dates(self.contract.dates)
+        self.shadow.dates = self.contract.dates
         self.shadow.record_history(
             HistoryEntry(self.at, "decided", name, f"column {name!r} is a {kind} since {batch}")
             for name, kind in kinds.items()

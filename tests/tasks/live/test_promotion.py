@@ -45,6 +45,10 @@ class TestRoles:
         roles = {each.number: each.role for each in update.shadow.candidates.values()}
         assert (roles[1], roles[4]) == ("champion", "retired")
         assert [each.kind for each in update.found] == ["rolled back"]
+        kinds = (CHAMPION, ROLLED_BACK)
+        changes = [each for each in update.shadow._happened if each.kind in kinds]
+        assert [each.kind for each in changes] == [CHAMPION, ROLLED_BACK, CHAMPION]
+        assert min(each.e_value for each in changes) >= 20, "each has its evidence"
 
     def test_a_worse_challenger_is_retired(self, update):
         compare(update, champion=1.0, challenger=4.0)
