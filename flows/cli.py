@@ -1,6 +1,7 @@
 """The command `leaseboard`: its subcommands, and an exit code for every outcome."""
 
 import errno
+import re
 import sys
 import traceback
 import warnings
@@ -44,6 +45,8 @@ PASSED, REGRESSION, FAILED, NOTHING, USAGE = 0, 1, 2, 3, 64
 """Exit codes; never a count."""
 
 
+_SURROGATES = re.compile(r"[^\s\"']*[\ud800-\udfff][^\s\"']*")
+"""A word in which Python holds bytes that are not UTF-8."""
 _FIXES = {
     errno.ENOENT: "name one that exists",
     errno.EACCES: "get the right to use it, or name another",
@@ -98,7 +101,7 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
         "frameworks": listing.frameworks,
     },
     "Maintain": {
-        "doctor": (FlowsCommand, operate.doctor),
+        "doctor": (TablesCommand, operate.doctor),
         "ui": (FlowsCommand, operate.ui),
         "warm": (TablesCommand, operate.warm),
     },
@@ -159,13 +162,9 @@ def _call(arguments: list[str]) -> int:
 
 def _verdict(error: Exception) -> tuple[str, int]:
     """Return the message of an error, and the exit code."""
-    if isinstance(error, _CommandLineError):
-        return _misused(error), USAGE
-    if isinstance(error, ModuleNotFoundError) and (message := missing(error.name)):
+    if message := _misuse(error):
         return message, USAGE
     match error:
-        case UsageError():
-            return str(error), USAGE
         case DataUnavailableError() | SkipError():
             return str(error), NOTHING
         case InterruptedRunError():
@@ -180,6 +179,20 @@ def _verdict(error: Exception) -> tuple[str, int]:
             first = str(error).partition("\n")[0]
             kind = type(error).__name__
             return f"internal error: {kind}: {first}; repeat with --debug for where", FAILED
+
+
+def _misuse(error: Exception) -> str | None:
+    """Return the message of an error in how the command was called; None of another error."""
+    match error:
+        case UsageError():
+            return str(error)
+        case ModuleNotFoundError():
+            return missing(error.name)
+        case UnicodeEncodeError() if found := _SURROGATES.search(error.object):
+            return f"the name {found[0]!a} is not UTF-8: rename the file or folder"
+        case _CommandLineError():
+            return _misused(error)
+    return None
 
 
 def _misused(error: Any) -> str:

@@ -182,7 +182,7 @@ def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
 
     Example: leaseboard data list
     """
-    list_all("data", mirror, conf)
+    list_all("data", mirror=mirror, conf=conf)
 
 
 @data.command("fetch", cls=Command)

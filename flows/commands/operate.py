@@ -78,11 +78,15 @@ def stuck_flow_runs(*, fix: bool) -> Iterator[Finding]:
     """
     import os
     from contextlib import ExitStack
+    from importlib.util import find_spec
 
     from leaseboard.flows.server import PrefectServer, server_log
     from leaseboard.tasks.archive.doctor import Finding
 
     name = "stuck flow runs"
+    if find_spec("prefect") is None:
+        yield Finding(name, True, "none: Prefect is not installed")
+        return
     with ExitStack() as stack:
         url = os.environ.get("PREFECT_API_URL", "")
         if not url:

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from contextlib import nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -162,6 +163,12 @@ OF_ALL: list[Any] = typer.main.get_command(_everywhere).params
 """Options of every command and group, so that they are parsed wherever they are written."""
 
 
+_PLACES = ("HOME", "TMPDIR", "XDG_CACHE_HOME", "LEASEBOARD_CACHE", "LEASEBOARD_CONF",
+           "LEASEBOARD_MIRROR", "LEASEBOARD_STORE", "MLFLOW_TRACKING_URI", "PREFECT_HOME",
+           "PREFECT_API_DATABASE_CONNECTION_URL")  # fmt: skip
+"""Variables that name files and folders."""
+
+
 class _Plain:
     """Help that names types in words, and the options of all commands."""
 
@@ -214,6 +221,11 @@ class Command(_Plain, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command if the part of the installation that it needs is there."""
         set_verbosity(quiet="quiet" in ctx.obj, verbose="verbose" in ctx.obj)
+        values = [
+            each if isinstance(each, list | tuple) else [each] for each in ctx.params.values()
+        ]
+        for each in (*chain(*values), Path.cwd(), *map(os.environ.get, _PLACES)):
+            str(each).encode()  # or else it is refused: stores, pages and tables hold UTF-8
         prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")

@@ -9,13 +9,14 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from leaseboard.algorithms import plugins
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.parts import PARTS
+from leaseboard.algorithms.parts import PARTS, command_for
 from leaseboard.tasks.machine import disk
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.machine.environment import installed
@@ -53,6 +54,9 @@ def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
     yield from disk_use(uri)
     yield from damaged_stores(uri)
     yield recorded()
+    if find_spec("mlflow") is None:
+        yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
+        return
     try:
         client = open_store(uri)
         with reported(uri):
@@ -72,10 +76,11 @@ def requirements() -> Iterator[Finding]:
         yield Finding("packages", False, "leaseboard is not installed: pip install -e .")
         return
     wrong = []
+    parts = [part for part, (first, *_) in PARTS.items() if find_spec(first)]
     for line in wanted:
         requirement = Requirement(line)
         marker = requirement.marker
-        if marker and not any(marker.evaluate({"extra": part}) for part in ("", *PARTS)):
+        if marker and not any(marker.evaluate({"extra": part}) for part in ("", *parts)):
             continue
         if requirement.name == "leaseboard":  # a part that brings another
             continue

@@ -259,11 +259,15 @@ def test_what_one_worker_computed_one_without_its_disk_replays(
         assert not path.is_file() or b"5ECRET" not in path.read_bytes(), path
 
 
-def test_what_is_wrong_with_a_cluster_is_one_line(runner, monkeypatch, tmp_path, zygote):
+def test_what_is_wrong_with_a_cluster_is_one_line(call, runner, monkeypatch, tmp_path, zygote):
     monkeypatch.setattr("leaseboard.flows.cluster.CONNECT_SECONDS", 0.5)
     runner.reference = "sklearn:diabetes"
     with pytest.raises(LeaseboardError, match="no Dask scheduler answers at 'tcp:"):
         runner.run(local=False, workers=None, cluster="tcp://127.0.0.1:9")
+    suite = tmp_path / "s.yaml"
+    suite.write_text("title: t\ndata: ['sklearn:diabetes']\nalgorithms: [vanilla]\n")
+    said = call("run", suite, "--cluster", "tcp://127.0.0.1:9", code=2).err
+    assert "no Dask scheduler answers at 'tcp:" in said
     lonely = Machines(zygote, tmp_path)
     try:
         with pytest.raises(LeaseboardError, match="has no workers: start some with `dask worker"):

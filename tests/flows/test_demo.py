@@ -10,8 +10,10 @@ import pytest
 @pytest.mark.slow
 def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
     command = [sys.executable, "-m", "leaseboard", "demo", "--no-open"]
-    for _ in range(2):
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    for more in ([], ["--output", "leaseboard-demo"]):
+        done = subprocess.run(
+            [*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stderr
 
     folder = tmp_path / "leaseboard-demo"

@@ -1,0 +1,207 @@
+"""Every option of every command is called, and every value that a docstring lists is taken."""
+
+import inspect
+import os
+import re
+import shlex
+import socket
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import typer
+from sklearn.linear_model import LogisticRegression
+from typer.core import TyperGroup
+
+import leaseboard as public
+from leaseboard.flows.cli import app
+from leaseboard.flows.commands.options import OF_ALL
+
+STEPS = """
+0 list data --mirror mirror --conf c
+0 list algorithms --for stream -v
+0 learn m.model d.csv --target y --task regression --algorithm chacha --set b=3 --seed 2 --output o.csv --json
+0 predict m.model d.csv --output p.csv --tracking-uri STORE
+0 learn i.model d.csv --target y --set b=2 -q
+0 predict i.model d.csv --level 0.9 --debug
+0 race vanilla running-mean d.csv --target y --task regression --seed 1 --environment-seed 2 --metric mae --no-baselines --json --run-dir raced --mirror mirror --conf c
+0 race vanilla d.csv --target y --set vw_options=--l2=0 --budget 50 --register raced --track --tracking-uri STORE
+0 run tiny --dry-run --conf c --mirror mirror
+0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB009 --json
+0 report run --metric mae --fail-on LB009 --json
+0 report run --leaderboard csv
+0 diff run run --json
+0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
+0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB009
+64 gate tiny --speed-against HEAD --strict --local --conf c
+0 live init l.yaml --files in/*.csv --target y --time day --id-column id --at 2024-03-01
+0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
+0 live status l.yaml --run-dir live --at 2024-03-01
+0 live card l.yaml --run-dir live --at 2024-03-01
+0 live forget l.yaml --reason asked --id 3 --run-dir live
+0 live export l.yaml l.zip --run-dir live --tracking-uri STORE
+0 live import l.zip --file l.yaml --replace --run-dir live2 --tracking-uri STORE
+0 live promote ran --tolerance 0.1 --better --tracking-uri STORE
+64 live promote l --force --run-dir live --tracking-uri STORE
+64 live rollback l --run-dir live --tracking-uri STORE
+0 model register run --name named --dataset file:d.csv?target=y --mirror mirror --tracking-uri STORE
+0 model list --tracking-uri STORE
+0 model show ran --tracking-uri STORE
+0 results export run a.zip --sign key
+0 results merge a.zip --run-dir merged --signers signers --tracking-uri STORE
+0 results verify a.zip --share 0.5 --seed 1 --mirror mirror --signers signers --output b.zip
+0 results publish run --output site
+0 results prune run --keep 0 --older-than 0 --archive old --yes --tracking-uri STORE
+0 check --scaffold mine
+0 data list --mirror mirror --conf c
+3 data verify --mirror mirror
+0 data fetch file:d.csv?target=y --mirror mirror
+3 data mirror made tiny --conf c
+0 data import d.csv --name mine --target y --task regression
+64 ui --port PORT --tracking-uri STORE
+64 schedule --conf c --port PORT --tracking-uri STORE
+0 doctor --fix --tracking-uri STORE
+"""  # noqa: E501
+"""The exit code and the words of each call, in this order, in one folder."""
+
+ELSEWHERE = {
+    "test_demo.py": ["demo --output", "demo --no-open"],
+    "test_cluster.py": ["run --cluster"],
+    "test_serve.py": [
+        f"live serve --{name}" for name in ("host", "port", "rate", "run-dir", "tracking-uri")
+    ],
+}
+"""Options that need a cluster, a server or minutes, by the file of tests that calls them."""
+
+
+def leaves(command, *words):
+    """Yield every command without commands of its own, with its words."""
+    if not isinstance(command, TyperGroup):
+        yield " ".join(words), command
+        return
+    for name, child in command.commands.items():
+        yield from leaves(child, *words, name)
+
+
+COMMANDS = dict(leaves(typer.main.get_command(app)))
+
+
+def called():
+    """Return ``COMMAND --option`` of every option that a step gives."""
+    found = set()
+    for step in STEPS.strip().splitlines():
+        words = step.split()[1:]
+        depth = next(n for n in (1, 2, 3) if " ".join(words[:n]) in COMMANDS)
+        found |= {" ".join([*words[:depth], each]) for each in words if each[:1] == "-"}
+    return found
+
+
+def test_every_option_is_called_by_a_test():
+    known = {f"{words} {max(param.opts, key=len)}" for words, command in COMMANDS.items()
+             for param in command.params if param.param_type_name == "option"}  # fmt: skip
+    given = called()
+    assert {each.split()[-1] for each in given} >= {"-q", "-v", "--debug"}, OF_ALL
+    for name, options in ELSEWHERE.items():
+        text = (Path(__file__).parent / name).read_text()
+        given |= {each for each in options if each.split()[-1] in text}
+    assert not known - given, sorted(known - given)
+
+
+def test_every_option_can_be_given(call, store, tmp_path):
+    make_inputs(tmp_path)
+    wrong = {}
+    for line in STEPS.strip().splitlines():
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            step = line.replace("STORE", store).replace("PORT", str(taken.getsockname()[1]))
+            code, *words = shlex.split(step)
+            ended = call(*words)
+        if ended.code != int(code) or "internal error" in ended.err:
+            wrong[step] = f"{ended.code} {ended.err[-300:]}"
+    assert not wrong, "\n".join(f"{step}: {ended}" for step, ended in wrong.items())
+
+
+def make_inputs(folder):
+    for name in ("mirror", "c/suites", "in"):
+        (folder / name).mkdir(parents=True)
+    header = "id,name,task,rows,features,target,sha256,licence\n"
+    (folder / "mirror/catalogue.csv").write_text(header)
+    rows = np.arange(84)
+    days = [f"2024-02-{row // 4 + 1:02d}" for row in rows]
+    table = pd.DataFrame({"day": days, "id": rows, "a": rows % 7.0})
+    for name in ("d.csv", "in/d.csv"):
+        table.assign(y=2 * table["a"] + rows / 84).to_csv(folder / name, index=False)
+    suite = "title: t\ndata: ['file:d.csv?target=y']\nalgorithms: [vanilla, running-mean]\n"
+    (folder / "c/suites/tiny.yaml").write_text(suite)
+    entry = '{name: tiny, cron: "0 0 1 1 *", suite: tiny}'
+    (folder / "c/schedule.yaml").write_text(f"timezone: UTC\nschedules: [{entry}]\n")
+    make_key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
+    subprocess.run(make_key, check=True)
+    (folder / "signers").write_text(f"a@example.org {(folder / 'key.pub').read_text()}")
+
+
+def listed():
+    """Yield every value that the docstring of a public name lists, and what takes it."""
+    for name in public.__all__:
+        text = inspect.getdoc(getattr(public, name)) or ""
+        for parameter, values in re.findall(r"^ *(\w+) : [^\n]*?\{([^}]*)\}", text, re.MULTILINE):
+            yield from ((name, parameter, value) for value in re.findall(r'"([^"]+)"', values))
+
+
+X = pd.DataFrame({"a": np.arange(60) % 7.0, "b": np.arange(60) % 5.0})
+Y, CLASSES = 2 * X["a"] + X["b"], np.where(X["a"] > 3, "yes", "no")
+
+
+TRIALS = {"max_trials": 2, "random_state": 0, "arms": ["extra_trees", "lightgbm"]}
+GRID = {"estimator": LogisticRegression(), "param_grid": {"C": [0.1, 1.0]}}
+FIXED = {"AutoMLClassifier": TRIALS, "AutoMLRegressor": TRIALS, "SelectionSearch": GRID}
+"""What tiny inputs of a class need."""
+CALLS = {
+    "Problem": lambda unit: public.Problem(3, 10.0, unit),
+    "race": lambda task: public.race("vanilla", (X, CLASSES if task[0] == "c" else Y), task=task),
+}
+
+
+@pytest.mark.parametrize(("name", "parameter", "value"), sorted(set(listed())))
+def test_every_value_that_a_docstring_lists_is_taken(name, parameter, value):
+    if value == "smac":
+        pytest.importorskip("smac")
+    kind, y = getattr(public, name), Y if "Regressor" in name else CLASSES
+    given = {**FIXED.get(name, {}), parameter: value}
+    if hasattr(kind, "learn_one"):
+        kind(**given).learn_one({"a": 1.0, "b": 2.0}, y[0])
+    elif hasattr(kind, "fit"):
+        kind(**given).fit(X, y)
+    else:
+        CALLS[name](**given)
+
+
+OTHER = os.fsdecode(b"gr\xf6\xdfe")
+NAMES = [(words, param) for words, command in COMMANDS.items() for param in command.params
+         if param.type_descriptor.annotation in (str, Path)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "param"), NAMES, ids=lambda each: getattr(each, "name", each))
+def test_a_name_that_is_not_utf_8_is_refused_in_one_line(call, words, param):
+    """The required arguments and options of the command are given, too."""
+    given = []
+    for each in COMMANDS[words].params:
+        if each is param or each.required:
+            value = OTHER if each is param else "x"
+            given += [value] if each.param_type_name == "argument" else [each.opts[0], value]
+    ended = call(*words.split(), *given)
+    assert (ended.code, ended.err.count("\n")) == (64, 1)
+    assert "is not UTF-8: rename the file or folder" in ended.err
+
+
+@pytest.mark.parametrize("place", ["HOME", "TMPDIR", "LEASEBOARD_CACHE", "the current folder"])
+def test_a_folder_that_is_not_utf_8_is_refused_in_one_line(call, monkeypatch, tmp_path, place):
+    (tmp_path / OTHER).mkdir()
+    if place.isupper():
+        monkeypatch.setenv(place, str(tmp_path / OTHER))
+    else:
+        monkeypatch.chdir(tmp_path / OTHER)
+    ended = call("list", "metrics")
+    assert (ended.code, ended.err.count("\n")) == (64, 1)
+    assert "is not UTF-8: rename the file or folder" in ended.err
