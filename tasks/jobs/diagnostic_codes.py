@@ -39,9 +39,8 @@ class Diagnostic(NamedTuple):
 
     @property
     def meaning(self) -> Mapping[str, str]:
-        """Title and advice of the code, and its page."""
-        known = {name: CODES[self.code][name] for name in ("title", "advice")}
-        return known | {"page": f"docs/diagnostics/{self.code}.md"}
+        """Title and advice of the code."""
+        return {name: CODES[self.code][name] for name in ("title", "advice")}
 
     def as_row(self) -> dict[str, Any]:
         """Return what programs read: with the sentence and the meaning."""
@@ -90,7 +89,7 @@ def counts_of(found: Iterable[Diagnostic]) -> str:
 def lines_of(found: Iterable[Diagnostic]) -> list[str]:
     """Return a line for each code and severity: the first finding, and how many more there are.
 
-    That of an alarm ends with the page that says what to do.
+    That of an alarm ends with what to do.
     """
     groups: dict[tuple[str, str], list[Diagnostic]] = {}
     for each in found:
@@ -98,6 +97,6 @@ def lines_of(found: Iterable[Diagnostic]) -> list[str]:
     return [
         f"{code} {severity}: {mine[0]}"
         + f" (and {len(mine) - 1} more)" * (len(mine) > 1)
-        + f"; see {mine[0].meaning['page']}" * (severity == ALARM)
+        + f". {mine[0].meaning['advice']}" * (severity == ALARM)
         for (code, severity), mine in groups.items()
     ]

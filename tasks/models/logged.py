@@ -187,6 +187,9 @@ def load_registered(reference: str, uri: str) -> TableModel | PyFuncModel:
             return mlflow.pyfunc.load_model(reference)
     except (mlflow.MlflowException, ImportError) as error:
         reason = str(error).partition("\n")[0]
+        name, _, alias = reference.removeprefix("models:/").partition("@")
+        if alias == "champion" and alias in reason:
+            reason += f" `leaseboard live promote {name}` sets it"
         raise UsageError(f"{reference!r} cannot be loaded: {reason}") from error
 
 

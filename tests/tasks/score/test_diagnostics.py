@@ -430,7 +430,7 @@ def test_ignored_codes_are_not_shown_and_every_sentence_can_be_written():
     assert diagnosed(shuffled, ignore=["LB003", "LB005"]) == []
     (line,) = lines_of(diagnosed(shuffled))
     assert line.startswith("LB003 alarm: on d0 50% of pairs of rows are in the wrong order of day")
-    assert line.endswith("; see docs/diagnostics/LB003.md")
+    assert line.endswith(". Sort the rows by their time, the oldest first, and run again.")
     (line,) = lines_of(diagnosed(clean(1, rows_available=None)))
     assert "see docs" not in line
     assert list(CODES) == [f"LB{number:03}" for number in range(1, 13)]
