@@ -20,6 +20,7 @@ from leaseboard.algorithms.tables.values import (
     ValueKind,
     finite_number,
     flag_of,
+    is_beyond_32_bits,
     is_date,
     is_gap,
     is_number,
@@ -89,7 +90,7 @@ def _number_fault(rule: ColumnRule, missing: str | None) -> Fault:
         if low <= number <= high and not (whole and number % 1):
             return None
         if math.isnan(number):
-            return "is not a number"
+            return f"is not {'finite in 32 bits' if is_beyond_32_bits(value) else 'a number'}"
         if whole and number % 1:
             return "is not a whole number"
         return f"is below {low:g}" if number < low else f"is above {high:g}"

@@ -276,6 +276,13 @@ def test_each_type_of_files_is_one_of_the_contract_too(kind, typed, plain):
     assert infer(rows.assign(y=1.0), target="y").columns["x"].kind in (kind, "category")
 
 
+@pytest.mark.parametrize("value", [1e308, "1e308", 10**400, np.inf, "-inf"])
+def test_a_number_beyond_32_bits_is_called_what_learn_calls_it(value):
+    rows = pd.DataFrame({"x": pd.Series([1.0] * 20 + [value], dtype=object)})
+    held = check(Contract(columns={"x": ColumnRule(kind="number")}), rows, now=NOW)
+    assert [each.reason for each in held.quarantined] == ["x is not finite in 32 bits"]
+
+
 def test_a_column_of_no_type_breaks_its_rule_and_no_update():
     lists = pd.Series([[1]] * 2, dtype=pd.ArrowDtype(pa.list_(pa.int64())))
     contract = Contract(columns={"x": ColumnRule(kind="number")})
