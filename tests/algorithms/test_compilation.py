@@ -67,17 +67,17 @@ class Project:
     def run(self, **changed):
         return self.ended(self.started(**changed))
 
-    def started(self, more="2.0", factor="3", doc="One.", at=0):
+    def started(self, more="2.0", factor="3", doc="One.", at=0, module="callee"):
         self.number += 1
         folder = self.tmp_path / str(self.number)
         folder.mkdir()
-        (folder / "caller.py").write_text(CALLER.format(at=at))
-        (folder / "callee.py").write_text(CALLEE.format(more=more, factor=factor, doc=doc))
+        (folder / "caller.py").write_text(CALLER.format(at=at).replace("callee", module))
+        (folder / f"{module}.py").write_text(CALLEE.format(more=more, factor=factor, doc=doc))
         for path in folder.iterdir():
             os.utime(path, (self.number, self.number))
         paths = os.pathsep.join(map(str, (folder, ROOT)))
         return subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", PROGRAM.replace("callee", module)],
             env=os.environ | {"LEASEBOARD_CACHE": str(self.cache), "PYTHONPATH": paths},
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
@@ -103,6 +103,11 @@ def test_the_same_code_elsewhere_compiles_nothing_and_changed_code_is_compiled(p
     assert project.run(factor="5") == (7.0, "1 1", LINE)
     assert project.run(at=1) == (5.0, "1", LINE)  # what only kernels call was kept
     assert {path.suffix for path in (project.cache / "kernels").iterdir()} == {".kernel"}
+
+
+def test_kept_code_of_a_module_that_is_elsewhere_now_is_compiled_again(project):
+    assert project.run() == (5.0, "1 1", LINE)
+    assert project.run(module="moved") == (5.0, "1 1", LINE)
 
 
 def test_of_processes_that_start_together_one_compiles_a_kernel(project):
