@@ -304,7 +304,7 @@ def costs(board: Board) -> Figure | None:
 
 def _log(low: float, high: float) -> dict[str, Any]:
     """Return a logarithmic axis that writes 2 and 5 if there is room."""
-    return LOG | ({"dtick": 1} if high > 100 * low else {})
+    return LOG | ({"dtick": 1} if high > 20 * low else {})
 
 
 def apart(x: Floats, y: Floats, words: Sequence[str]) -> tuple[Floats, list[bool], list[str]]:

@@ -272,7 +272,7 @@
     }];
   }
   // The button that would upload a chart stays away: a page never sends anything.
-  const options = { responsive: true, displaylogo: false, showSendToCloud: false,
+  const options = { displaylogo: false, showSendToCloud: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
 
   function draw(figure, spec, library) {
@@ -286,6 +286,9 @@
     area.style.minWidth = `${spec.layout.meta?.minWidth || 0}px`;
     const [data, layout] = themed(spec);
     library.newPlot(area, data, layout, options);
+    // At once and by its own box: a window that shrinks while a picture is taken cuts no chart.
+    new ResizeObserver(([{ contentRect: { width } }]) =>
+      width && library.relayout(area, { width })).observe(area);
     drawn.set(area, spec);
     legend(tools, area, spec, library);
     for (const name of spec.log) scaleButton(tools, area, spec, name, library);
