@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeVar
 from xml.etree import ElementTree as ET
 
+from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
 from leaseboard.tasks.score.compare import finite_only
@@ -30,7 +31,8 @@ _ORDER = (
 )  # fmt: skip
 
 RULE = (
-    "A drop is relative to the accepted mean; positive is worse. A scenario fails if its drop"
+    "A scenario is one algorithm on one dataset; the naive baselines that a suite adds count, too."
+    " A drop is relative to the accepted mean; positive is worse. A scenario fails if its drop"
     " exceeds its tolerance and is not explained by chance: of all gates of changes that alter"
     f" only the draws of scores that vary with the seed, at most {100 * ALPHA:g} %"
     " fail."
@@ -56,6 +58,9 @@ def headline(verdict: Verdict) -> str:
     if verdict.requirements:
         requirements = several(len(verdict.requirements), "requirement")
         text += f", {requirements} ({_counts(verdict.requirements)})"
+    names = {one.name for one in verdict.checks}
+    if naive := names & NAIVE_BASELINES.keys():
+        text += f"; {len(naive)} of {len(names)} algorithms are naive baselines"
     return text
 
 
