@@ -69,6 +69,7 @@ def race(
     budget: float | None = None,
     metric: str | None = None,
     no_baselines: bool = False,
+    predictions: bool = False,
     as_json: AsJson = False,
     run_dir: Path = Path("runs/race"),
     mirror: Mirrors = None,
@@ -84,6 +85,7 @@ def race(
     - `environment_seed`: Seed of splits and draws (default: --seed).
     - `run_dir`: each job gets a folder in it.
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
+    - `predictions`: Also write each label with its prediction, to predictions.parquet.
     - `track`: Also record the jobs in MLflow.
 
     Example: leaseboard race online-automl vanilla synthetic:fried?rows=20000
@@ -112,6 +114,7 @@ def race(
                 settings=parse_settings(settings or []),
                 budget=budget,
                 metric="" if metric is None or metric in DIRECTIONS else metric,
+                predictions=predictions,
             ),
             register,
             metric,

@@ -46,6 +46,8 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
+MEANING = {name: each.description for name, each in Result.__pydantic_fields__.items()}
+"""What each column of the table means, with its unit; the table has it in its schema."""
 SUITE_FILE = "suite.json"
 MLFLOW_FILE = "mlflow.json"
 LOCK = ".lock"
@@ -298,9 +300,14 @@ def keep_rows(out: Path, keys: set[str]) -> None:
 
 
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
+    import pyarrow as pa
+    from pyarrow import parquet
+
     frame.attrs["format"] = FORMAT
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    meant = [each.with_metadata({"description": MEANING[each.name]}) for each in table.schema]
     with replacing(out / TABLE) as part:
-        frame.to_parquet(part, index=False)
+        parquet.write_table(table.cast(pa.schema(meant, table.schema.metadata)), part)
     return out / TABLE
 
 

@@ -98,6 +98,8 @@ class Job:
     """Number of the repetition, from 0."""
     metric: str = ""
     """A plugin's metric that it measures, too."""
+    predictions: bool = False
+    """Whether it writes each label with its prediction."""
 
     def __post_init__(self) -> None:
         for name in ("settings", "environment"):
@@ -128,7 +130,8 @@ class Job:
         identity = {
             name: value
             for name, value in _fields_of(self).items()
-            if name not in ("name", "data", "repetition") and (name != "metric" or value)
+            if name not in ("name", "data", "repetition")
+            and (name not in ("metric", "predictions") or value)
         }
         identity |= {"digest": digest, "version": version}
         canonical = json.dumps(identity, sort_keys=True, separators=(",", ":"), default=str)
@@ -182,7 +185,9 @@ Direction = Annotated[str, _one_of("min", "max")]
 
 
 @pydantic.dataclasses.dataclass(
-    frozen=True, slots=True, config=ConfigDict(strict=True, extra="forbid")
+    frozen=True,
+    slots=True,
+    config=ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True),
 )
 class Result:
     """Result of a job: one row of ``results.parquet``, one ``result.json`` a job.
@@ -194,29 +199,43 @@ class Result:
     """
 
     key: Key
+    """Name of the job: a hash of its data, code, libraries, settings and seeds."""
     algorithm: Title
+    """A registered name, a plugin's, or ``path/to/file.py:Class``."""
     name: Title
+    """Name of the algorithm on leaderboards."""
     data: Title
+    """Reference of the dataset."""
     digest: Name
+    """Checksum of the data as read."""
     seed: Seed
+    """Seed of the algorithm."""
     environment_seed: Seed
+    """Seed of splits and draws, shared by all algorithms of a repetition."""
     repetition: Seed
+    """Number of the repetition, from 0."""
     status: Annotated[str, _one_of(*STATUSES, UNDONE)]
+    """``ok``, ``timeout``, ``memout``, ``crash``, ``diverged``, ``skipped`` or ``not done``."""
     reason: Remark = ""
+    """Why it has no score, or none that can be compared."""
     score: Score | None = None
-    """None unless `status` is ``ok``."""
+    """Value of `metric`; None unless `status` is ``ok``."""
     metric: Remark = ""
+    """Measure of the score; its unit is in the name or that of the target."""
     direction: Direction = "min"
+    """``min`` if less of the score is better, ``max`` if more is."""
     metrics: Annotated[dict[Name, Number], BeforeValidator(_mapping)] = field(default_factory=dict)
+    """Further measures, by name."""
     champion: Settings | None = None
     """Parameters of the answer."""
     champion_seed: Seed | None = None
     """Seed of the champion's learner, if a trial had one."""
     unit: Remark = ""
+    """What `units` and `budget` count, such as examples, trials or rows."""
     units: Amount = 0.0
     """Part of the `budget` that the run consumed."""
     budget: Amount | None = None
-    """None where it has no end."""
+    """Units that the run could consume; None where it has no end."""
     rows: Amount | None = None
     """Number of rows of the dataset that the job could use."""
     rows_available: Amount | None = None
@@ -228,19 +247,23 @@ class Result:
     baseline: bool = False
     """True if it is a naive baseline."""
     cpu_seconds: Amount = 0.0
+    """CPU seconds of the algorithm's work alone; of recorded trials those that they cost."""
     wall_seconds: Amount = 0.0
-    """Both are of the algorithm's work alone."""
+    """Wall seconds of the algorithm's work alone."""
     setup_seconds: Amount = 0.0
     """Wall seconds of loading data and compiling kernels."""
     job_cpu_seconds: Amount | None = None
+    """CPU seconds of the whole job, by its own clock."""
     job_wall_seconds: Amount | None = None
-    """All that the job took by its own clocks."""
+    """Wall seconds of the whole job, by its own clock."""
     settings: Settings = field(default_factory=dict)
+    """Settings of the algorithm, defaults included."""
     environment: Annotated[str, _one_of("", *KINDS)] = ""
     """Kind of environment."""
     environment_options: Settings = field(default_factory=dict)
     """All options of the environment and of preprocessing, as the job had them."""
     events: Name | None = None
+    """Name of the event log in the job's folder."""
     version: Name = ""
     """Version of the algorithm's code."""
     libraries: Remark = ""
@@ -248,12 +271,15 @@ class Result:
     plugins: Name = ""
     """Distributions whose plugins it ran, each with its version."""
     started: Moment = ""
+    """Time at which the job began, ISO 8601 in UTC."""
     host: Remark = ""
+    """Name of the machine."""
     source: Remark = ""
+    """Origin of the data."""
     licence: Remark = ""
-    """Both are of the data."""
+    """Licence of the data."""
     data_facts: Settings = field(default_factory=dict)
-    """See `leaseboard.tasks.fetch.data_facts`."""
+    """Facts of the data, such as missing values; see `leaseboard.tasks.fetch.data_facts`."""
 
     @classmethod
     def of(cls, job: Job, **found: Any) -> Result:

@@ -52,6 +52,9 @@ from leaseboard.tasks.machine.kernel_time import compile_seconds
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
 
+PREDICTIONS = "predictions.parquet"
+"""File of each label with its prediction, in a job's folder."""
+
 Sink = Callable[[Event], None]
 
 NOT_IN_EVENTS = frozenset(("spent_cpu_seconds", "peak_memory_mb"))
@@ -80,6 +83,11 @@ def check(job: Job) -> None:
     """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
     kind = describe(job.algorithm, job.settings).environment
     environments.check_options(kind, job.environment)
+    if job.predictions and KINDS[kind].chooses != "model":
+        raise UsageError(
+            f"predictions of {job.algorithm}: it chooses an {KINDS[kind].chooses} and predicts"
+            " nothing itself: leave them out, or take an algorithm on streams"
+        )
     for file in files(job):
         if not file.is_file():
             raise UsageError(f"no file {str(file)!r}: name an existing .py file")
@@ -108,7 +116,8 @@ def run_job(
 ) -> tuple[Result, Any]:
     """Run `job` and write its event log into `folder`, which exists.
 
-    - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails.
+    - `folder`: gets ``events.jsonl.gz``, also a partial one if the job fails, and `PREDICTIONS`
+      if the job asks for them.
     - `mirrors`: data mirrors that are asked before the network.
     - `prepared`: the data and the environment's parts; without it both are made here.
     - `sinks`: called with each event, outside the measured time.
@@ -184,6 +193,11 @@ def run_job(
                 log(Measured(at=env.at, value=env.score().value))
             raise
         finished = auditor.close()
+    if job.predictions and (answers := env.answers()) is not None:
+        import pandas as pd  # of those that write them alone
+
+        both = dict(zip(("label", "prediction"), answers, strict=True))
+        pd.DataFrame(both).to_parquet(folder / PREDICTIONS, index=False)
     reach("run.after-log")
     own = {name: value for name, value in finished.metrics.items() if name != job.metric}
     guard.verify(replace(finished, metrics=own))

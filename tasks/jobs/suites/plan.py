@@ -72,19 +72,12 @@ def with_baselines(suite: Suite) -> Suite:
     They get the environment's options of its first algorithm on a stream, so that one
     leaderboard can compare them. A suite without one, or with ``baselines: false``, is returned
     unchanged.
-
-    Raises UsageError if another algorithm has the name of a baseline.
     """
     on_streams = [x for x in suite.algorithms if _described(x.algorithm).environment in ON_STREAMS]
     if not (suite.baselines and on_streams):
         return suite
     named = {one.algorithm for one in suite.algorithms}
     missing = [name for name in NAIVE_BASELINES if name not in named]
-    for taken in (one for one in suite.algorithms if one.title in missing):
-        raise UsageError(
-            f"name {taken.title!r} of {taken.algorithm} is that of a naive baseline: give it"
-            " another name, or leave the baselines out with baselines: false"
-        )
     added = [Contender(algorithm=name, environment=on_streams[0].environment) for name in missing]
     return suite.model_copy(update={"algorithms": [*suite.algorithms, *added]})
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
+from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.algorithms.seeds import derive_seed
@@ -95,7 +96,7 @@ class Suite(Strict):
     names baselines to whose errors and times the others are compared. `baselines` adds the naive
     baselines to algorithms on streams, see `plan.with_baselines`. `metric` ranks on leaderboards
     in place of the score, see `leaseboard.algorithms.measures`; it changes no job, unless it is a
-    plugin's, which its jobs measure. `ignore` names
+    plugin's, which its jobs measure. With `predictions` each job writes them. `ignore` names
     codes of `leaseboard.tasks.jobs.diagnostic_codes` that are not shown.
     """
 
@@ -111,6 +112,7 @@ class Suite(Strict):
     limits: Limits = Limits()
     tracking: Tracking = Tracking()
     metric: Annotated[Name, Field(min_length=1)] | None = None
+    predictions: bool = False
     normalise: Normalise | None = None
     relative_to: list[str] = Field(default_factory=list)
     baselines: bool = True
@@ -119,6 +121,7 @@ class Suite(Strict):
     ignore: Codes = Field(default_factory=list)
     kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""
+    file: str = ""
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
@@ -138,6 +141,11 @@ class Suite(Strict):
         if title := duplicate(titles):
             raise ValueError(f"name {title!r} occurs twice: give each algorithm its own")
         for i, one in enumerate(self.algorithms):
+            if one.title in registry.names() and one.title != one.algorithm:
+                raise ValueError(
+                    f"name {one.title!r} of {one.algorithm} is that of another algorithm: choose"
+                    " one that `leaseboard list algorithms` does not have"
+                )
             for other in self.algorithms[:i]:
                 if one.model_copy(update={"name": other.name}) == other:
                     raise ValueError(
@@ -250,6 +258,7 @@ class Suite(Strict):
             environment={**self.environment, **entry.environment, **contender.environment},
             repetition=repetition,
             metric="" if self.metric in DIRECTIONS else self.metric or "",
+            predictions=self.predictions,
         )
 
 
@@ -272,7 +281,8 @@ def load_suite(name: str, conf: Path) -> Suite:
     path = suite_path(name, conf)
     if is_group(path):
         raise UsageError(f"{name} is a group of suites: name one of those in {path}")
-    return load_yaml(path, Suite).model_copy(update={"name": path.stem})
+    own = str(path) if str(path) == name else ""
+    return load_yaml(path, Suite).model_copy(update={"name": path.stem, "file": own})
 
 
 def is_group(path: Path) -> bool:

@@ -270,16 +270,15 @@ def decision_table(records: Sequence[Configuration], events: Sequence[Event]) ->
 
 def repeat(made: Material) -> Section:
     """Return all that it takes to get the same numbers: commands, data, versions."""
-    suite = (made.suite.name if made.suite else "") or made.folder
+    suite = (made.suite.file or made.suite.name if made.suite else "") or made.folder
     first = next(made.frame.itertuples(), None)
     command = "" if first is None else filled(command_of(first, commands_of(made.suite)), first)
     names = made.suite.described() if made.suite else []
     items = Markup("").join(Markup("<li>{}</li>").format(line) for line in names)
     installed = ", ".join(map(" ".join, packages().items()))
     text = [
-        Markup("<p>The leaderboard: <code>leaseboard run {}</code>, with the path of the YAML file"
-               " if the suite is a file of your own. Each number is one job; its page gives the"
-               " command, such as</p><pre><code>{}</code></pre>")
+        Markup("<p>The leaderboard: <code>leaseboard run {}</code>. Each number is one job; its"
+               " page gives the command, such as</p><pre><code>{}</code></pre>")
         .format(suite, command),
         Markup("<p>The same seed gives the same events, byte for byte. Data from a mirror need"
                " <code>--mirror</code>. <code>leaseboard report</code> built this page from"

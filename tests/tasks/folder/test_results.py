@@ -1,7 +1,9 @@
 import json
 import math
+from pathlib import Path
 
 import pytest
+from pyarrow import parquet
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Measured
@@ -149,3 +151,12 @@ def test_numpy_values_become_plain_numbers():
 
     assert json.dumps(row["metrics"]) == '{"m": 0.5}'
     assert row["champion"] == {"n": 3}
+
+
+def test_every_column_is_described_in_the_schema_and_on_the_page(tmp_path):
+    schema = parquet.read_schema(results.assemble(tmp_path, []))
+    page = (Path(__file__).parents[3] / "docs" / "operations.md").read_text()
+
+    for field in schema:
+        meaning = field.metadata[b"description"].decode()
+        assert f"| `{field.name}` | {meaning.replace('``', '`')} |" in page

@@ -1,8 +1,10 @@
 import dataclasses
 import sys
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
@@ -261,3 +263,15 @@ def test_no_algorithm_of_ours_ends_early(kind):
             algorithm = registry.build(entry.name)
             *_, finished = play(entry.name, algorithm, tiny_environment(kind), 0)
             assert finished.reason != "ended early", entry.name
+
+
+@pytest.mark.parametrize(("algorithm", "data"), [("vanilla", "fried"), ("apple", "fried")])
+def test_a_score_can_be_computed_again_from_the_predictions(tmp_path, algorithm, data):
+    job = Job(algorithm, f"synthetic:{data}?rows=300", 0, 0, predictions=True)
+    result, _ = run_job(job, tmp_path)
+    found = pd.read_parquet(tmp_path / "predictions.parquet")
+
+    assert result.score == pytest.approx(((found["label"] - found["prediction"]) ** 2).mean())
+    assert result.key != run_job(replace(job, predictions=False), tmp_path)[0].key
+    with pytest.raises(UsageError, match="predictions of average: it chooses an arm"):
+        check(replace(job, algorithm="average"))

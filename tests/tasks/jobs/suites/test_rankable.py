@@ -119,9 +119,10 @@ def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys)
     assert with_baselines(suite) is suite
 
 
-def test_another_algorithm_cannot_be_taken_for_a_baseline():
-    with pytest.raises(UsageError, match="name 'last-label' of vanilla is that of a naive"):
-        with_baselines(of({"algorithm": "vanilla", "name": "last-label"}))
+def test_no_algorithm_takes_the_name_of_another():
+    for algorithm, name in (("vanilla", "last-label"), ("mine.py:Mine", "abc")):
+        with pytest.raises(ValueError, match=f"name '{name}' of {algorithm} is that of another"):
+            of({"algorithm": algorithm, "name": name})
 
 
 def test_the_shipped_suites_name_what_they_run():
