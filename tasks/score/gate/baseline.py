@@ -90,14 +90,16 @@ class Baseline:
     scenario or requirement occurs twice.
     """
 
-    format: Literal["leaseboard-baseline-2"]
     suite: Name
     date: Annotated[str, AfterValidator(_day)]
     versions: dict[Name, Name]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
     requirements: tuple[Requirement, ...] = field(default=())
+    format: Literal["", "leaseboard-baseline-2"] = ""
 
     def __post_init__(self) -> None:
+        if not self.format:
+            raise ValueError("it is of an earlier version, whose names mean other algorithms")
         scenarios = [((one.name, one.data), one.title) for one in self.scenarios]
         requirements = [(one.identity, one.name) for one in self.requirements]
         for found in (scenarios, requirements):
@@ -199,9 +201,8 @@ def accept(
             )
         )
     requirements = tuple(one.requirement for one in quantities)
-    return Baseline(
-        "leaseboard-baseline-2", suite, date, dict(versions), tuple(scenarios), requirements
-    )
+    made = dict(versions), tuple(scenarios), requirements
+    return Baseline(suite, date, *made, "leaseboard-baseline-2")
 
 
 def dropped(before: Baseline | None, after: Baseline) -> list[str]:

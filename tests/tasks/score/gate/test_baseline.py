@@ -82,6 +82,8 @@ def test_a_file_that_accept_cannot_write_is_refused(accepted):
     for field, name in (("scenarios", "chacha on x"), ("requirements", "score of chacha on x")):
         twice = payload | {field: [*payload[field], payload[field][0]]}
         refused(json.dumps(twice), f"{name} occurs twice")
+    earlier = {field: value for field, value in payload.items() if field != "format"}
+    refused(json.dumps(earlier), "it is of an earlier version")
     for text in ("", "[]", "null", "{", '{"scenarios": [{"name": 1}]}', b"\xff\xfe", "[" * 9999):
         refused(text, "")
 
