@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 import sys
 import tempfile
@@ -268,8 +269,16 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     if len(results) > 1 and any(result.status == "ok" for result in results):
         say()
         board.show(compared(results))
-    for line in lines_of(_diagnosed(results)) if diagnosed else []:
+    if not diagnosed:
+        return
+    for line in lines_of(_diagnosed(results)):
         say(line)
+    if any("failed_trials" in result.metrics for result in results):
+        from leaseboard.tasks.evaluate.trials.worker import close_resting
+
+        close_resting()  # processes count when they have ended
+    spent = sum(os.times()[:4])
+    say(f"this command took {spent:.1f} CPU s, with imports, set-up, stopped trials and tests")
 
 
 def _checked(
@@ -398,9 +407,12 @@ def _print(
         reason = " ".join(result.reason.split())
         say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
     elif rows is None:
+        assert result.score is not None
+        rewarded = result.metric == "validation_reward" and result.score > 0
+        scale = f" (R² {2 - 1 / result.score:.4g} on validation rows)" if rewarded else ""
         say(
             f"{result.name} on {result.data}, seed {result.seed}:"
-            f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
+            f" {result.metric} {result.score:.6g}{scale}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
         )
         if {"epsilon", "delta"} <= result.settings.keys():
@@ -409,10 +421,16 @@ def _print(
                 f" {result.settings['epsilon']:g} below the best, if its learners are as the"
                 f" algorithm assumes"
             )
+        tested = result.metrics.get(TEST, math.nan)
+        unseen = " on test rows, which the search did not use" if math.isfinite(tested) else ""
         if measured := describe_metrics(result.metrics, found.best):
-            say(f"measured: {measured}{', all of the target itself' if found.of_log else ''}")
-        if math.isfinite(tested := result.metrics.get(TEST, math.nan)):
-            say(f"test score of the choice, on rows that the search did not use: {tested:.6g}")
+            say(f"measured{unseen}: {measured}"
+                f"{', all of the target itself' if found.of_log else ''}")  # fmt: skip
+        elif unseen:
+            say(f"test score of the choice{unseen}: {tested:.6g}")
+        if "majority" in result.data_facts and not result.metric.startswith("progressive"):
+            share = result.data_facts["majority"]
+            say(f"naive baseline: the commonest class is {share:.4g} of all rows")
         if result.setup_seconds >= 1:
             say(f"set up in {result.setup_seconds:.1f} s: data read, kernels compiled or loaded")
         if found.baselines_cpu_seconds > SHOWN:

@@ -256,6 +256,16 @@ def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
     assert " over online-ridge" in said
 
 
+def test_a_reward_is_printed_with_its_r2_and_measures_with_their_rows(call):
+    said = call("race", "average", "sklearn:diabetes", "--budget", "1", "--set", "arms=[ridge]")
+    found = re.search(r"validation_reward (\S+) \(R² (\S+) on validation rows\)", said.out)
+
+    assert found is not None, said
+    assert float(found[2]) == pytest.approx(2 - 1 / float(found[1]), abs=1e-3)
+    assert "measured on test rows, which the search did not use: rmse " in said.out
+    assert re.search(r"this command took \S+ CPU s", said.out)
+
+
 def test_what_is_of_the_logarithm_of_the_target_is_said_so(call):
     x = np.random.default_rng(0).normal(size=200)
     pd.DataFrame({"x": x, "y": 50 * np.exp(x)}).to_csv("sales.csv", index=False)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
 
 from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.measures import Measures, of_test
@@ -138,15 +137,34 @@ class TrialOutcome:
     """Measures of the test rows."""
 
 
-def run(order: Order, arrays: Arrays, begin: Callable[[], object] = lambda: None) -> TrialOutcome:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """Trial that was judged: its predictions, and where its models are."""
+
+    order: Order
+    score: float
+    predictions: NDArray[Any]
+    cpu_seconds: float
+    wall_seconds: float
+    file: Path | None
+    """Its pickled models, fold by fold; None if another process ran it."""
+
+
+def run(
+    order: Order,
+    arrays: Arrays,
+    begin: Callable[[], object] = lambda: None,
+    end: Callable[[], object] = lambda: None,
+) -> TrialOutcome:
     """Fit and score; an exception of the estimator is a failed trial, not an error.
 
     The cost is that of fitting and validating. Scoring the test rows is for the record and is
     not part of it.
 
-    `begin`: called when the learner's library is imported and the trial's own work begins.
+    - `begin`: called when the learner's library is imported and the trial's own work begins.
+    - `end`: called when it ends, before the test rows are scored.
     """
-    clock = _Clock()
+    clock = _Clock(end)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -199,8 +217,9 @@ def one_line(error: BaseException) -> str:
 class _Clock:
     """CPU and wall seconds from `start` to the first `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, end: Callable[[], object]) -> None:
         self._spent: tuple[float, float] | None = None
+        self._end = end
         self.start()
 
     def start(self) -> None:
@@ -214,6 +233,7 @@ class _Clock:
     def stop(self) -> tuple[float, float]:
         if self._spent is None:
             self._spent = self.seconds("cpu"), self.seconds("wall")
+            self._end()
         return self._spent
 
 
@@ -328,6 +348,8 @@ def predict(model: Any, features: Matrix, n_classes: int) -> NDArray[Any]:
     A class that the model does not know has the probability 0. A classifier without probabilities
     has the softmax of its decision function, which is not calibrated.
     """
+    from sklearn import config_context  # most commands that import this module fit nothing
+
     with config_context(working_memory=WORKING_MEMORY):
         if not n_classes:
             return np.asarray(model.predict(features), dtype=np.float64).reshape(len(features))

@@ -26,6 +26,7 @@ from leaseboard.algorithms.seeds import derive_seed
 from leaseboard.tasks.evaluate.trials import evaluate, optimisers, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
+    Judged,
     Order,
     TrialData,
     TrialOutcome,
@@ -84,13 +85,15 @@ class StoredTrials(Trials):
         self.arms = tuple(self.space.arms)
         self.tunable = tuple(arm.tunable for arm in self.space.arms.values())
         self._streams: dict[tuple[str, str], _TrialStream] = {}
+        self._stopped: dict[int, Trial] = {}
+        """By their seeds, trials that took longer than the seconds that they are charged."""
         self._arrays: Arrays | None = None
         self._lock = threading.Lock()
         self._of_workers = 0.0
         """CPU seconds of the workers."""
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        """See `Trials.trial`; `BudgetedTrials` can be stopped."""
+        """See `Trials.trial`; one that is stopped is not stored."""
         return self._get(self._stream_of(arm), n, seconds)
 
     def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
@@ -104,7 +107,11 @@ class StoredTrials(Trials):
     def _get(self, stream: _TrialStream, n: int, seconds: float) -> Trial:
         with stream.lock:
             while not stream.has(n):
-                stream.records.extend(lambda number: self._compute(stream, number))
+                seed = stream.learner_seed(len(stream.records))
+                if seed not in self._stopped or self._stopped[seed].cpu_seconds < seconds:
+                    stream.records.extend(lambda number: self._compute(stream, number, seconds))
+                elif not stream.has(n):
+                    return replace(self._stopped[seed], cpu_seconds=seconds, wall_seconds=seconds)
             return self._as_trial(stream.records[n], stream.learner_seed(n))
 
     def _stream_of(self, arm: int) -> _TrialStream:
@@ -135,12 +142,18 @@ class StoredTrials(Trials):
             made = _TrialStream(records, optimiser, space, seed, shares)
             return self._streams.setdefault(name, made)
 
-    def _compute(self, stream: _TrialStream, n: int) -> Record:
-        suggestion, thought = stream.suggest(n)
-        outcome = self._run(self._order(suggestion, stream.learner_seed(n)))
+    def _compute(self, stream: _TrialStream, n: int, seconds: float) -> Record | None:
+        """Run trial `n`; return its record, or None if it was stopped after `seconds`."""
+        (suggestion, thought), seed = stream.suggest(n), stream.learner_seed(n)
+        outcome = self._run(replace(self._order(suggestion, seed), seconds=seconds))
         with self._lock:
             self.spent_cpu_seconds += outcome.cpu_seconds + thought[0]
-        return _record(suggestion, outcome, thought)
+        record = _record(suggestion, outcome, thought)
+        if outcome.status != "stopped":
+            return record
+        stopped = replace(self._as_trial(record, seed), cpu_seconds=seconds, ended=False)
+        self._stopped[seed] = stopped
+        return None
 
     def _order(self, suggestion: Suggestion, seed: int) -> Order:
         arm = self.space.arms[suggestion.arm]
@@ -238,19 +251,6 @@ def _record(suggestion: Suggestion, outcome: TrialOutcome, more: tuple[float, fl
         "suggest_cpu_seconds": more[0],
         "suggest_wall_seconds": more[1],
     }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """Trial that was judged: its predictions, and where its models are."""
-
-    order: Order
-    score: float
-    predictions: NDArray[Any]
-    cpu_seconds: float
-    wall_seconds: float
-    file: Path | None
-    """Its pickled models, fold by fold; None if another process ran it."""
 
 
 @dataclass(slots=True)

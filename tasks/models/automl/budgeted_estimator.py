@@ -27,7 +27,7 @@ from sklearn.utils.validation import (
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import Algorithm, settings_of
-from leaseboard.algorithms.environments.pulls import PullsEnvironment, Unit
+from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError, short, unknown
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
@@ -469,6 +469,7 @@ def trials_of(answer: Searched) -> list[dict[str, Any]]:
             "trial": event.configuration,
         }
         for event in of(answer.events, TrialFinished)
+        if event.reason != UNAFFORDABLE  # it was not begun
     ]
     return sorted(
         rows,

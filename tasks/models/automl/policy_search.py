@@ -22,8 +22,15 @@ from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironm
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
 from leaseboard.tasks.evaluate.trials import recipes
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, Task, TrialData, fitted_in
-from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, Judged
+from leaseboard.tasks.evaluate.trials.evaluate import (
+    Arrays,
+    Fold,
+    Judged,
+    Task,
+    TrialData,
+    fitted_in,
+)
+from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
 from leaseboard.tasks.evaluate.trials.spaces import Space
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits

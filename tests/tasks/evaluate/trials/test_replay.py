@@ -2,13 +2,14 @@ import sqlite3
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.pulls import PullsEnvironment
+from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import TrialFinished, of
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
@@ -162,3 +163,19 @@ def test_all_arms_failing_names_the_reason(tmp_path):
     with pytest.raises(LeaseboardError, match="all 3 trials failed"):
         played(trials, "average", 3)
     trials.close()
+
+
+def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parent)
+    space = tmp_path / "space.yaml"
+    space.write_text("{title: t, source: s, arms: {a: {estimator: 'broken_learners:Spins'}}}")
+    limits = TrialLimits(cpu_seconds=60.0)
+    trials = replace(stored(tmp_path, limits=limits), space=load_space(str(space)))
+    for _ in range(2):  # the second one, as of the audit, spends nothing
+        environment = PullsEnvironment(trials, 1.0, "cpu_seconds")
+        pulled = environment.pull(0)
+        assert (pulled.status, pulled.reason, environment.at) == ("timeout", OVERRUN, 1.0)
+    trials.close()
+
+    assert 0.9 < trials.spent_cpu_seconds < 2.0
+    assert [len(each.records) for each in trials._streams.values()] == [0]
