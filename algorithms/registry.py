@@ -47,10 +47,12 @@ class Entry:
 def _read() -> Iterator[Entry]:
     with Path(__file__).with_suffix(".csv").open(encoding="utf-8", newline="") as lines:
         for row in csv.DictReader(lines, restval=""):
-            presets = {name: dict(each.split("=") for each in row.pop(name).split())
-                       for name in ("settings", "environment")}  # fmt: skip
+            settings, environment = (
+                dict(each.split("=") for each in row.pop(name).split())
+                for name in ("settings", "environment")
+            )
             target = f"{__package__}.{row.pop('target')}"
-            yield Entry(**row, target=target, **presets)
+            yield Entry(**row, target=target, settings=settings, environment=environment)
 
 
 ENTRIES = tuple(_read())

@@ -12,9 +12,11 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import fcntl
 import glob
+import inspect
 import json
 import math
 import os
@@ -22,6 +24,7 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,8 +49,6 @@ RESULT = "result.json"
 EVENTS = "events.jsonl.gz"
 LOG = "log.txt"
 TABLE = "results.parquet"
-MEANING = {name: each.description for name, each in Result.__pydantic_fields__.items()}
-"""What each column of the table means, with its unit; the table has it in its schema."""
 SUITE_FILE = "suite.json"
 MLFLOW_FILE = "mlflow.json"
 LOCK = ".lock"
@@ -299,13 +300,25 @@ def keep_rows(out: Path, keys: set[str]) -> None:
         _write_table(out, frame[frame["key"].isin(keys)])
 
 
+def meanings() -> dict[str, str]:
+    """Return what each column of the table means, which its schema has: the texts of `Result`."""
+    parsed = ast.parse(inspect.getsource(Result)).body[0]
+    assert isinstance(parsed, ast.ClassDef)
+    return {
+        ast.unparse(column.target): " ".join(ast.literal_eval(text.value).split())
+        for column, text in pairwise(parsed.body)
+        if isinstance(column, ast.AnnAssign) and isinstance(text, ast.Expr)
+    }
+
+
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
     import pyarrow as pa
     from pyarrow import parquet
 
     frame.attrs["format"] = FORMAT
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    meant = [each.with_metadata({"description": MEANING[each.name]}) for each in table.schema]
+    meaning = meanings()
+    meant = [each.with_metadata({"description": meaning[each.name]}) for each in table.schema]
     with replacing(out / TABLE) as part:
         parquet.write_table(table.cast(pa.schema(meant, table.schema.metadata)), part)
     return out / TABLE

@@ -187,7 +187,7 @@ Direction = Annotated[str, _one_of("min", "max")]
 @pydantic.dataclasses.dataclass(
     frozen=True,
     slots=True,
-    config=ConfigDict(strict=True, extra="forbid", use_attribute_docstrings=True),
+    config=ConfigDict(strict=True, extra="forbid"),
 )
 class Result:
     """Result of a job: one row of ``results.parquet``, one ``result.json`` a job.
