@@ -1,4 +1,4 @@
-"""ChaCha's default: never above its guarantee, often far below, and a scheduler one can trust."""
+"""The default: never above its guarantee, often far below, and a scheduler one can trust."""
 
 import itertools
 
