@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import socket
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -41,19 +40,14 @@ STEPS = """
 0 live status l.yaml --run-dir live --at 2024-03-01
 0 live card l.yaml --run-dir live --at 2024-03-01
 0 live forget l.yaml --reason asked --id 3 --run-dir live
-0 live export l.yaml l.zip --run-dir live --tracking-uri STORE
-0 live import l.zip --file l.yaml --replace --run-dir live2 --tracking-uri STORE
 0 live promote ran --tolerance 0.1 --better --tracking-uri STORE
 64 live promote l --force --run-dir live --tracking-uri STORE
 64 live rollback l --run-dir live --tracking-uri STORE
 0 model register run --name named --dataset file:d.csv?target=y --mirror mirror --tracking-uri STORE
 0 model list --tracking-uri STORE
 0 model show ran --tracking-uri STORE
-0 results export run a.zip --sign key
-0 results merge a.zip --run-dir merged --signers signers --tracking-uri STORE
-0 results verify a.zip --share 0.5 --seed 1 --mirror mirror --signers signers --output b.zip
-0 results publish run --output site
-0 results prune run --keep 0 --older-than 0 --archive old --yes --tracking-uri STORE
+0 results merge run gated --run-dir merged --tracking-uri STORE
+0 results prune run --keep 0 --older-than 0 --yes --tracking-uri STORE
 0 check --scaffold mine
 0 data list --mirror mirror --conf c
 3 data verify --mirror mirror
@@ -136,9 +130,6 @@ def make_inputs(folder):
     (folder / "c/suites/tiny.yaml").write_text(suite)
     entry = '{name: tiny, cron: "0 0 1 1 *", suite: tiny}'
     (folder / "c/schedule.yaml").write_text(f"timezone: UTC\nschedules: [{entry}]\n")
-    make_key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / "key"]
-    subprocess.run(make_key, check=True)
-    (folder / "signers").write_text(f"a@example.org {(folder / 'key.pub').read_text()}")
 
 
 def listed():
