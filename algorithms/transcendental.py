@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.algorithms.compilation import Kernel, compiled
+from leaseboard.algorithms.compilation import compiled
 
 _SHIFT = 1.5 * 2.0**52
 """Added to a number, it rounds it to an integer, which is in the low bits of the sum."""
@@ -54,7 +54,7 @@ def _bits(x: float) -> Any:
 
 
 @compiled(error_model="numpy", forceinline=True)
-def _float(bits: Any) -> Any:
+def _float(bits: Any) -> float:
     return np.int64(bits).view(np.float64)
 
 
@@ -99,7 +99,7 @@ def exp32(x: np.float32) -> np.float32:
     >>> float(exp32(np.float32(1.0)))
     2.7182817459106445
     """
-    z = np.float64(x)
+    z: Any = np.float64(x)
     z = -150.0 if z < -150.0 else z
     z = 150.0 if z > 150.0 else z
     # x = (i + r) ln 2 / 32
@@ -124,7 +124,7 @@ def log(x: float, rest: float = 0.0) -> float:
     # x = 2^k (1 + f), with 1 + f between the roots of 1/2 and 2.
     small = x < _SMALLEST_NORMAL
     bits = _bits(x * 2.0**54 if small else x) + (_ONE - _ROOT_HALF)
-    k = np.float64(((bits >> 52) & 0x7FF) - 0x3FF) - (54.0 if small else 0.0)
+    k: Any = np.float64(((bits >> 52) & 0x7FF) - 0x3FF) - (54.0 if small else 0.0)
     f = _float((bits & _MANTISSA) + _ROOT_HALF) - 1.0
     s = f / (2.0 + f)
     s2 = s * s
@@ -198,7 +198,7 @@ def sin(x: float) -> float:
     return cos(x, 3)
 
 
-def of_arrays(function: Kernel) -> Callable[[ArrayLike], NDArray[np.float64]]:
+def of_arrays(function: Callable[[float], float]) -> Callable[[ArrayLike], NDArray[np.float64]]:
     """Return the function of each value of an array."""
 
     @compiled(error_model="numpy")

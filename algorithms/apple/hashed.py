@@ -36,7 +36,7 @@ from leaseboard.algorithms.apple.sparse import (
     new_scratch,
     predict_emitted,
 )
-from leaseboard.algorithms.apple.update import DROPPED, FAST, UNSEEN, Update, clamp
+from leaseboard.algorithms.apple.update import DROPPED, UNSEEN, Update, clamp
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 
@@ -201,7 +201,7 @@ def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
         found[hit] = np.int64(owner & numbers) + first if sure else -1
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def _multiply(
     place: Int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
@@ -239,7 +239,7 @@ def _multiply(
     return size, n_parents
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def _multiply_batch(
     done: int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
@@ -284,7 +284,7 @@ def _multiply_batch(
     return done, size, n_parents
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def emit(
     csr: CSR, row: int, table: Buckets, scratch: Scratch, work: Worklist, learning: bool
 ) -> tuple[int, int]:
@@ -315,7 +315,7 @@ def emit(
     return size, base
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _learn(
     csr: CSR,
     labels: Floats,
@@ -335,7 +335,7 @@ def _learn(
     return -1
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _predict(
     csr: CSR,
     table: Buckets,

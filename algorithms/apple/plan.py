@@ -18,10 +18,10 @@ from scipy import sparse
 from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, Monomial, monomial_key
 from leaseboard.algorithms.apple.update import (
     EXAMPLES,
-    FAST,
     NONZEROS,
     UNSEEN,
     Update,
+    add_up,
     clamp,
     learn_adaptive,
     learn_sgd,
@@ -129,7 +129,7 @@ def _dense(rows: Rows) -> Floats:
     return uniform(rows.toarray() if sparse.issparse(rows) else rows)
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
     scale, source, variable = plan
@@ -146,7 +146,7 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     return nonzeros
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _learn(
     rows: Floats, labels: Floats, weights: Floats, plan: Plan, slots: Slots, update: Update,
     out: Floats,
@@ -155,12 +155,12 @@ def _learn(
     totals, residual_moments, square_moments, rate, sgd = update
     size = len(plan.source)
     v = np.empty(size, dtype=np.float32)
-    z = np.empty(size, dtype=np.float32)
+    z = np.empty(3 * size, dtype=np.float32)
     for t in range(len(labels)):
         totals[NONZEROS] += _expand_row(rows[t], plan, v)
         y, h = labels[t], weights[t]
         if sgd:
-            p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
+            p = learn_sgd(w, inverse, v, z, size, y, h, rate, totals)
         else:
             p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
         totals[EXAMPLES] += 1
@@ -176,7 +176,7 @@ def _learn(
     return -1
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _predict(
     rows: Floats, plan: Plan, w: Floats, inverse: Floats, low: float, high: float, out: Floats
 ) -> None:
@@ -184,7 +184,6 @@ def _predict(
     v = np.empty(size, dtype=np.float32)
     for t in range(len(out)):
         _expand_row(rows[t], plan, v)
-        p = np.float32(0.0)
         for j in range(size):
-            p += w[j] * (v[j] * inverse[j])
-        out[t] = clamp(p, low, high)
+            v[j] = w[j] * (v[j] * inverse[j])
+        out[t] = clamp(add_up(v, size), low, high)

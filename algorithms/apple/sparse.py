@@ -17,11 +17,11 @@ from scipy import sparse
 from leaseboard.algorithms.apple.learner import Learning, MonomialLearner, bucket_of
 from leaseboard.algorithms.apple.update import (
     EXAMPLES,
-    FAST,
     NONZEROS,
     UNSEEN,
     Real,
     Update,
+    add_up,
     clamp,
     learn_adaptive,
     learn_sgd,
@@ -67,12 +67,13 @@ def csr_of(rows: Rows) -> CSR:
 
 def new_scratch(n_features: int) -> Scratch:
     """Return room for so many emitted features, and one that is written but not counted."""
-    v, z, w, g, inverse = (np.empty(n_features + 1, dtype=np.float32) for _ in range(5))
+    v, w, g, inverse = (np.empty(n_features + 1, dtype=np.float32) for _ in range(4))
+    z = np.empty(3 * (n_features + 1), dtype=np.float32)
     slots = np.empty(n_features + 1, dtype=np.uint32)
     return Scratch(slots, v, z, w, g, inverse, np.empty(n_features + 1, dtype=np.uint64))
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def emit_base(
     csr: CSR,
     row: int,
@@ -97,7 +98,7 @@ def emit_base(
     return base
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def learn_emitted(
     records: Records, scratch: Scratch, size: int, base: int, y: Real, h: Real, update: Update
 ) -> Real:
@@ -111,7 +112,7 @@ def learn_emitted(
         g[i] = record.g
         inverse[i] = record.inverse
     if sgd:
-        p = learn_sgd(w, inverse, v, size, y, h, rate, totals)
+        p = learn_sgd(w, inverse, v, z, size, y, h, rate, totals)
     else:
         p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
     totals[EXAMPLES] += 1
@@ -132,17 +133,17 @@ def learn_emitted(
     return p
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float) -> Real:
     """Return the raw prediction; `fixed` replaces 1 / N under SGD and is 0 otherwise."""
     unseen = np.float32(1 / UNSEEN)
-    p = np.float32(0.0)
     for i in range(size):
         record = records[scratch.slots[i]]
+        scratch.z[i] = np.float32(0.0)
         if record.inverse < unseen:
             factor = np.float32(fixed) if fixed > 0 else record.inverse
-            p += record.w * (scratch.v[i] * factor)
-    return p
+            scratch.z[i] = record.w * (scratch.v[i] * factor)
+    return add_up(scratch.z, size)
 
 
 RECORD = np.dtype(
@@ -227,7 +228,7 @@ class Products(NamedTuple):
     degree: int
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def _emit(
     csr: CSR, row: int, products: Products, scratch: Scratch, last: NDArray[np.int32]
 ) -> tuple[int, int]:
@@ -257,7 +258,7 @@ def _emit(
     return size, base
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _learn(
     csr: CSR,
     labels: Floats,
@@ -277,7 +278,7 @@ def _learn(
     return -1
 
 
-@compiled(error_model="numpy", fastmath=FAST)
+@compiled(error_model="numpy")
 def _predict(
     csr: CSR,
     products: Products,

@@ -51,9 +51,6 @@ UNSEEN = np.float32(2.0**-100)
 
 Real = float | np.floating[Any]
 
-FAST = {"contract", "reassoc", "nsz"}
-"""Sums may be reordered into vector lanes, but NaN and infinities keep their meaning."""
-
 
 class Update(NamedTuple):
     """Way of learning an example, and what it changes in addition to its features' state.
@@ -67,6 +64,26 @@ class Update(NamedTuple):
     square_moments: NDArray[np.float64]
     rate: float
     sgd: bool
+
+
+@compiled(error_model="numpy")
+def add_up(terms: NDArray[np.float32], n: int) -> Real:
+    """Return the sum of n terms in an order that no processor changes: eight sums, then theirs."""
+    a = b = c = d = e = f = g = h = np.float32(0.0)
+    whole = n - n % 8
+    for i in range(0, whole, 8):
+        a += terms[i]
+        b += terms[i + 1]
+        c += terms[i + 2]
+        d += terms[i + 3]
+        e += terms[i + 4]
+        f += terms[i + 5]
+        g += terms[i + 6]
+        h += terms[i + 7]
+    total = ((a + e) + (c + g)) + ((b + f) + (d + h))
+    for i in range(whole, n):
+        total += terms[i]
+    return total
 
 
 @compiled
@@ -90,7 +107,7 @@ def invariant_step(p: Real, y: Real, eta: Real, ppu: Real) -> Real:
     """
     if eta * ppu < 1e-6:
         return 2.0 * eta * (y - p)
-    return (y - p) * (1.0 - exp(-2.0 * eta * ppu)) / ppu
+    return (y - p) * (1.0 - exp(float(-2.0 * eta * ppu))) / ppu
 
 
 @compiled(error_model="numpy")
@@ -111,7 +128,7 @@ def normalized_step(
     return invariant_step(p, y, h * eta, ppu * mu) * mu
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def learn_adaptive(
     w: NDArray[np.float32],
     g: NDArray[np.float32],
@@ -132,8 +149,8 @@ def learn_adaptive(
         ω, γ and 1 / N of the example's features; changed in place.
     v : ndarray of float32, shape (>= size,)
         Values of the features.
-    z : ndarray of float32, shape (>= size,)
-        Room for the scaled values.
+    z : ndarray of float32, shape (>= 3 * size,)
+        Room for the scaled values, and for the terms of two sums.
     size : int
         How many features there are.
     y, h : float
@@ -150,15 +167,16 @@ def learn_adaptive(
         the update here, but a prediction must not know its label.
     """
     # Predict, and count the features and those that exceed their largest magnitude.
-    p = np.float32(0.0)
+    terms, moved = z[size : 2 * size], z[2 * size : 3 * size]
     grown = np.int32(0)
     emitted = np.int32(0)
     for i in range(size):
         z[i] = v[i] * inverse[i]
-        p += w[i] * z[i]
+        terms[i] = w[i] * z[i]
         grown += np.int32(abs(z[i]) > 1)
         emitted += np.int32(v[i] != 0)
     totals[EMITTED] += emitted
+    p = add_up(terms, size)
     prediction = clamp(p, totals[LOW], totals[HIGH])
     totals[LOW] = min(totals[LOW], y)
     totals[HIGH] = max(totals[HIGH], y)
@@ -175,27 +193,27 @@ def learn_adaptive(
                 z[i] = v[i] * inverse[i]
     # Add the squared gradient, and sum up the norm and the prediction change per unit of update.
     square = np.float32(h * gradient_square(p_update, y))
-    norm = np.float32(0.0)
-    ppu = np.float32(0.0)
     for i in range(size):
         z2 = z[i] * z[i]
         g[i] += square * z2
         rate = np.float32(1.0) / np.sqrt(g[i]) if g[i] > 0 else np.float32(0.0)
-        norm += z2
-        ppu += z2 * rate
+        terms[i] = z2
+        moved[i] = z2 * rate
         z[i] *= rate
     # Take the step.
+    norm, ppu = add_up(terms, size), add_up(moved, size)
     step = np.float32(normalized_step(totals, p_update, y, h, eta, ppu, norm))
     for i in range(size):
         w[i] += step * z[i]
     return prediction
 
 
-@compiled(error_model="numpy", fastmath=FAST, inline="always")
+@compiled(error_model="numpy", inline="always")
 def learn_sgd(
     w: NDArray[np.float32],
     inverse: NDArray[np.float32],
     v: NDArray[np.float32],
+    z: NDArray[np.float32],
     size: int,
     y: Real,
     h: Real,
@@ -209,13 +227,12 @@ def learn_sgd(
     features of the example. Parameters are those of `learn_adaptive`, λ for η; no clamping.
     """
     t = totals[EXAMPLES] + 1.0
-    p = np.float32(0.0)
     emitted = 0
     for i in range(size):
-        p += w[i] * v[i]
+        z[i] = w[i] * v[i]
         emitted += v[i] != 0
     totals[EMITTED] += emitted
-    prediction = np.float64(p / t)
+    prediction = np.float64(add_up(z, size) / t)
     step = np.float32(h * (y - prediction) / regularization)
     for i in range(size):
         w[i] += step * v[i]

@@ -124,7 +124,7 @@ class AppleModel(TableModel):
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """See `TableModel.predict_proba`."""
         margins = margins_of_classes(self.outputs(frame))
-        return np.asarray(exp_all(log_probabilities(margins, self.slope)))
+        return exp_all(log_probabilities(margins, self.slope))
 
     @predicting()
     def outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
