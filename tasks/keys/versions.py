@@ -162,7 +162,9 @@ def _ours(start: frozenset[Path]) -> tuple[str, list[str]]:
     """Return the hash of our own code, and the libraries that it computes with."""
     made = _making(start)
     found = imported(made)
-    return hash_of(made), [name for name in _COMPUTING if name in found and _is_there(name)]
+    return hash_of(made), [
+        name for name in _COMPUTING if name in found and importlib.util.find_spec(name)
+    ]
 
 
 @functools.cache
@@ -173,10 +175,6 @@ def _code_hash(*modules: str) -> str:
 @functools.cache
 def _library_version(name: str) -> str:
     return metadata.version(name)
-
-
-def _is_there(name: str) -> bool:
-    return importlib.util.find_spec(name) is not None
 
 
 def _class_version(name: str) -> str:
