@@ -1,9 +1,8 @@
 """Update of a live model: the steps of `leaseboard.tasks.live.cycle`, in their order.
 
-Each step is a task of a Prefect flow run, or called in this process. So is `estimate_losses`, of
-days whose labels have not come. What a batch changes is written when the last of its steps is
-over, in one transaction; what touches the outside comes after it. So an update that was killed
-anywhere is completed by the next one.
+Each step is a task of a Prefect flow run, or called in this process. What a batch changes is
+written when the last of its steps is over, in one transaction; what touches the outside comes
+after it. So an update that was killed anywhere is completed by the next one.
 """
 
 import os
@@ -21,7 +20,6 @@ from leaseboard.flows.console import say
 from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.live import cycle
-from leaseboard.tasks.live.estimation import estimate_losses
 from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.notification import notify_failure, undelivered
 from leaseboard.tasks.live.page import PAGE, build
@@ -179,7 +177,6 @@ def update_in_steps(
             make("publish", cycle.publish)(update, tracking_uri, current_run())
         except LeaseboardError as error:  # the state has it all: the next update publishes it
             update.incident("publish", "MLflow", str(error))
-    make("estimate losses", estimate_losses)(update)
     cycle.close(update)
     reach("live.after-close")
     build(ModelRecord(update.settings, update.state, update.now), home)

@@ -144,28 +144,6 @@ def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
-@app.command("card", cls=FlowsCommand)
-def card(file: Path, run_dir: RunDir = None, at: str | None = None) -> int:
-    """Print the model card of the champion: data, quality, limits.
-
-    - `file`: YAML file of the live model, or its name.
-
-    Example: leaseboard live card sales.yaml
-    """
-    from leaseboard.tasks.live.card import card as card_of
-    from leaseboard.tasks.live.record import ModelRecord
-    from leaseboard.tasks.live.update import LiveModel, state_of
-
-    settings, home, now = _opened(_located(file), run_dir, at)
-    live = LiveModel.read(settings, state_of(settings, home))
-    record = ModelRecord(settings, live.state, now)
-    if record.champion is None:
-        say(f"{settings.name}: no champion yet: the first is made when labels have come")
-        return 3
-    say(card_of(live, record, record.champion).rstrip())
-    return 0
-
-
 def _located(file: Path, tracking_uri: str | None = None) -> Path:
     """Return the file of a live model, which the registry knows if it is called by its name."""
     from leaseboard.tasks.models import registry

@@ -38,40 +38,6 @@ class Purpose:
 
 
 @dataclass(frozen=True, slots=True)
-class DayEstimate:
-    """Estimate of the mean loss of a day, in the unit that people read.
-
-    That is the absolute error of numbers, and the Brier score of classes.
-
-    Attributes
-    ----------
-    day : str
-    candidate, rows : int
-        Whose predictions the loss is of, and of how many rows.
-    loss, low, high : float
-        The estimate and its interval.
-    lately : float
-        The mean loss of the last labelled days at that time.
-    came : float, optional
-        What it was; None while labels are missing.
-    """
-
-    day: str
-    candidate: int
-    rows: int
-    loss: float
-    low: float
-    high: float
-    lately: float
-    came: float | None = None
-
-    @property
-    def held(self) -> bool:
-        """True if the interval held the label."""
-        return self.came is not None and self.low <= self.came <= self.high
-
-
-@dataclass(frozen=True, slots=True)
 class EvidencePoint:
     """Logarithms of the evidence for challenger and champion at a moment."""
 
@@ -131,8 +97,6 @@ class LifecycleState:
         By role: the sequential test of the champion against it.
     evidence : list of EvidencePoint
         Of the challenger's test, after each of the last batches.
-    estimates : list of DayEstimate
-        Of the last days, in their order.
     announced : int
         How many entries of the history were reported to Prefect, or came without Prefect.
     by_hand : tuple, optional
@@ -158,7 +122,6 @@ class LifecycleState:
     rows_since_challenger: int = 0
     tests: dict[str, SequentialTest] = field(default_factory=dict)
     evidence: list[EvidencePoint] = field(default_factory=list)
-    estimates: list[DayEstimate] = field(default_factory=list)
     announced: int = 0
     by_hand: tuple[str, int, str] | None = None
 

@@ -24,7 +24,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.measures import skill_over
 from leaseboard.tasks.keys.versions import code_version
-from leaseboard.tasks.live.card import DAYS, card
 from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.rows import features_of, to_json
 from leaseboard.tasks.live.shadow import CHAMPION
@@ -46,10 +45,8 @@ KEPT = 10
 """Snapshots of a candidate, and of all that have no role any more together: the newest."""
 MOST_DAYS = 60
 """Days that are read in an update: the last. Of a longer past the first are not logged."""
-SCORE = "leaseboard.score"
-"""Tag of a version: its measures over the last days."""
-CARD = "card.md"
-"""The file of a version's model card."""
+SCORE, DAYS = "leaseboard.score", 28
+"""Tag of a version: its measures over the last days, so many at most."""
 LEVEL, DAY, DIGEST = "leaseboard.level", "leaseboard.day", "leaseboard.digest"
 """Tags of runs: ``live`` or ``day``; the day; the digest of its measures."""
 
@@ -121,7 +118,7 @@ def _add(
     candidate: ModelCandidate,
     flow_run: str,
 ) -> ModelVersion:
-    """Register a snapshot with tags of what it is and where it comes from, and its card."""
+    """Register a snapshot with tags of what it is and where it comes from."""
     assert candidate.model is not None
     learned = load(live.state.model(candidate.model), f"a model of the state {live.state}")
     model = Snapshot(features_of(live.contract, live.settings.data), learned)
@@ -135,10 +132,9 @@ def _add(
         **provenance(record.batches, live.recipe, flow_run),
         SCORE: " ".join(f"{name} {value:.6g}" for name, value in scores.items() if name != "rows"),
     }
-    text = card(live, record, candidate)
-    about = About(text, files={CARD: text})
+    text = f"`{candidate.name}` predicts `{live.settings.data.target}`."
     # Without an example: its rows would outlast their deletion by id or age.
-    return log(client, place, live.settings.name, model, None, tags, about)
+    return log(client, place, live.settings.name, model, None, tags, About(text))
 
 
 def provenance(

@@ -1,4 +1,4 @@
-"""Record of a live model in its state, read once for a page, a model card or MLflow."""
+"""Record of a live model in its state, read once for a page or MLflow."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -147,14 +147,6 @@ class State:
         query = query.order_by(rows.label_batch.desc(), rows.number.desc())
         return self._rows(query.limit(count))[::-1]
 
-    def unlabelled_rows(self) -> list[StoredRow]:
-        """Return all rows that wait for their label."""
-        rows = self._tables.rows.c
-        query = sa.select(self._tables.rows).where(
-            rows.features.is_not(None), rows.label_batch.is_(None)
-        )
-        return self._rows(query.order_by(rows.number))
-
     def _rows(self, query: Any) -> list[StoredRow]:
         with self.connected() as connection:
             return [

@@ -38,7 +38,6 @@ STEPS = """
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id --at 2024-03-01
 0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
 0 live status l.yaml --run-dir live --at 2024-03-01
-0 live card l.yaml --run-dir live --at 2024-03-01
 0 live forget l.yaml --reason asked --id 3 --run-dir live
 0 live promote ran --tolerance 0.1 --better --tracking-uri STORE
 64 live promote l --force --run-dir live --tracking-uri STORE

@@ -18,7 +18,6 @@ COMMANDS = {
     "labels": (update(3), Live.labels_posted),
     "retrain": (update(5), Live.retraining),
     "status": (["live", "status", "sales.yaml"], Live.with_challenger),
-    "card": (["live", "card", "sales.yaml"], Live.with_challenger),
     "promote": (["live", "promote", "sales", "--force"], Live.with_challenger),
     "rollback": (["live", "rollback", "sales"], Live.promoted),
     "forget": (
@@ -47,7 +46,7 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(name, swept, caps
     if name not in ("init", "first update", "update", "labels", "retrain"):
         words = [*words, "--run-dir", "."]
     sweep = Sweep(words, swept.folder, lambda _: prepare(swept), swept.outcome, before=swept.clear)
-    if name in ("first update", "status", "card"):
+    if name in ("first update", "status"):
         sweep.passages = 1
     if name == "init":
         sweep.is_done = lambda home: (home / "sales.contract.yaml").exists()

@@ -1,12 +1,11 @@
-"""Targets of fuzzing: requests to the server, and cards of live models."""
+"""Target of fuzzing: requests to the server."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -140,34 +139,3 @@ def request(content: bytes, folder: Path) -> None:
 
 def _no_constant(name: str) -> None:
     raise WrongError(f"{name} in an answer is not JSON")
-
-
-# Cards
-
-
-def card_seeds() -> Iterator[bytes]:
-    """Yield names and words of a live model, one a line."""
-    yield b"a price\nx\ny\nfolder:inbox/*.csv\nchacha\nnew"
-    yield "Preis|€\n<b>\n`code`\nsqlite:///x\nnaive\ndrift".encode()
-
-
-def card_file(content: bytes, folder: Path) -> None:
-    """Write the card of a live model whose names and words come from outside."""
-    from leaseboard.algorithms.errors import DataError
-    from leaseboard.tasks.live import card
-    from tests.tasks.live.shops import CONTRACT
-
-    try:
-        words = content.decode("utf-8").split("\x1e" if b"\x1e" in content else "\n")
-    except UnicodeDecodeError as error:
-        raise DataError("words are not UTF-8") from error
-    column, *more = [*words, "x", "y"]
-    rule = CONTRACT.columns["shop"].model_copy(update={"categories": more[:5]})
-    scores = card._table(column, {word: {word: 1.5, "rows": 2.0} for word in more})
-    rules = ", ".join(f"{k} {v}" for k, v in rule.model_dump(mode="json").items())
-    contract = card._lines(["column", "kind", "rule"], [[column, rule.kind, rules]])
-    for table, cells in ((scores, 1 + len({*more, "rows"})), (contract, 3)):
-        for line in table.replace("\r", "\n").split("\n"):
-            plain = re.sub(r"\\[\\|<]", "", line)
-            if not line.startswith("| ") or plain.count("|") != cells + 1 or "<" in plain:
-                raise WrongError(f"a table of the card has the line {line[:100]!r}")

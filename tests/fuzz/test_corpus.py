@@ -16,7 +16,7 @@ from tests.fuzz.target import Target, encoded, texts
 from tests.fuzz.targets import TARGETS
 
 CORPUS = sorted(path for path in Path(__file__).with_name("corpus").glob("*/*"))
-CHEAP = ("csv", "arff", "libsvm", "parquet", "live", "result", "card")
+CHEAP = ("csv", "arff", "libsvm", "parquet", "live", "result")
 
 
 @pytest.mark.parametrize(

@@ -22,10 +22,8 @@ PAGE = "report.html"
 
 SECTIONS: Sequence[Callable[[ModelRecord], Section | None]] = (
     quality.losses,
-    quality.estimates,
     candidates.candidates,
     candidates.comparison,
-    candidates.explanation,
     candidates.incidents,
     lambda record: diagnosed(diagnostics_of(record)),
     data.quarantine,

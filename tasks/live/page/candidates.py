@@ -7,7 +7,6 @@ from datetime import datetime
 import pandas as pd
 
 from leaseboard.algorithms.sequential_test import SequentialTest
-from leaseboard.tasks.live.explanation import TEXTS, explanation_of
 from leaseboard.tasks.live.page.data import moment
 from leaseboard.tasks.live.page.day_charts import day_chart, day_section, level
 from leaseboard.tasks.live.record import ROLES, ModelRecord, Tenure, moves, name_of
@@ -174,16 +173,6 @@ def _evidence(record: ModelRecord) -> Figure | None:
     note = "The evidence after the last update of a day; it begins again with each challenger."
     title = "Evidence by day"
     return day_chart(title, note, lines, "evidence (e-value)", log="y", type="log")
-
-
-def explanation(record: ModelRecord) -> Section | None:
-    """Return which columns and members the champion goes by; None if it learns no stream."""
-    tables = [
-        Table(f"explanation-{i}", title, frame, title=title, text=TEXTS[title])
-        for i, (title, frame) in enumerate(explanation_of(record, record.champion).items())
-    ]
-    name = "Explanation"
-    return Section("explanation", name, nav=name, tables=tables) if tables else None
 
 
 def incidents(record: ModelRecord) -> Section:

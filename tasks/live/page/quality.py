@@ -1,13 +1,10 @@
-"""Losses by day, before and after labels come, and calibration of intervals and probabilities."""
+"""Losses by day, and calibration of intervals and probabilities."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.live.estimation import LEVEL as ESTIMATED_LEVEL
-from leaseboard.tasks.live.lifecycle import DayEstimate
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page.day_charts import (
     by_span,
@@ -20,9 +17,8 @@ from leaseboard.tasks.live.page.day_charts import (
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.shadow import CHAMPION, REFERENCE
 from leaseboard.tasks.models.model import LEVEL
-from leaseboard.tasks.report.charts import Figure, Trace, colour, plain, scatter
+from leaseboard.tasks.report.charts import Figure, Trace, colour
 from leaseboard.tasks.report.page import Section, Table, number
-from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_tables import ModelCandidate
 
 MOST_ROWS = 400
@@ -30,7 +26,7 @@ SERVED = 0
 """Number of the line of who was champion on a day, among the numbers of candidates."""
 LOWEST = -1.0
 """A skill below is not drawn."""
-NAMES = {"rmse": "RMSE", "mae": "MAE", "brier": "Brier score"}
+NAMES = {"rmse": "RMSE", "brier": "Brier score"}
 UNITS = {"rmse": "root of the mean squared error", "brier": "mean Brier score"}
 WEEK = 7
 
@@ -158,96 +154,6 @@ def _label(record: ModelRecord, number: int) -> str:
     candidate = record.candidates[number]
     role = "" if candidate.role == REFERENCE else f" ({candidate.role})"
     return name_of(candidate) + role
-
-
-def estimates(record: ModelRecord) -> Section | None:
-    """Return the loss of days before their labels come; None while nothing was estimated."""
-    days = record.lifecycle.estimates
-    if not days:
-        return None
-    measure = unit_of(record)
-    rows = [
-        [each.day, each.rows, each.loss, each.low, each.high, each.came] for each in days[::-1]
-    ]
-    table = Table(
-        "estimates-table",
-        f"{measure} by day, estimated when its rows came and known when its labels did",
-        pd.DataFrame(rows, columns=["Day", "Rows", "Estimated", "From", "To", "Known"]),
-        folded="The numbers",
-        tall=True,
-    )
-    points = scatter(
-        f"estimated, with {100 * ESTIMATED_LEVEL:g} % intervals", (each.day for each in days),
-        (each.loss for each in days), "$muted", mode="markers", marker={"size": 5},
-        error_y={
-            "type": "data", "symmetric": False, "width": 0, "thickness": 1.2,
-            "array": plain(each.high - each.loss for each in days),
-            "arrayminus": plain(each.loss - each.low for each in days),
-        },
-    )  # fmt: skip
-    came = {each.day: each.came for each in days if each.came is not None}
-    known = [over_days("known", came, 1, "$ink", thick=2.6)] if came else []
-    figure = day_chart(
-        f"{measure} by day, estimated and known",
-        "A point is the estimate from the rows of a day, the line the loss once its labels came:"
-        " the champion's of that time.",
-        [points, *known],
-        measure,
-    )
-    blind = (
-        "The estimate is learned from rows whose labels have come. It sees days whose rows are"
-        " harder, and cannot see that labels have come to depend on rows otherwise."
-    )
-    return day_section(
-        "estimates",
-        "Loss before labels come",
-        figure,
-        nav="Estimates",
-        text=[f"{estimated(record)} {blind}"],
-        tables=[table],
-    )
-
-
-def estimated(record: ModelRecord) -> str:
-    """Return the estimates for the days that wait; empty while nothing is estimated."""
-    days = record.lifecycle.estimates
-    waiting = [each for each in days if each.came is None]
-    if not waiting:
-        return accuracy(days) if days else ""
-    last = waiting[-1]
-    text = f"The estimate for {last.day} is {unit_of(record)} {short(last.loss)}"
-    text += f" ({short(last.low)} to {short(last.high)}), and {short(last.lately)} in the week"
-    text += " before"
-    if len(waiting) > 1:
-        mean = float(np.mean([each.loss for each in waiting]))
-        text += f"; for the {len(waiting)} days that wait, {short(mean)} on average"
-    return f"{text}. {accuracy(days)}"
-
-
-def accuracy(days: Sequence[DayEstimate]) -> str:
-    """Return how good the estimates have been, on days whose labels have come since.
-
-    Examples
-    --------
-    >>> days = [DayEstimate("2026-01-01", 1, 20, 2.0, 1.0, 3.0, 5.0, came=2.5)]
-    >>> accuracy(days + [DayEstimate("2026-01-02", 1, 20, 2.0, 1.0, 3.0, 5.0)])
-    '1 of 1 earlier days in the 90 % interval; mean error 0.5, of the week before 2.5.'
-    """
-    over = [(each, each.came) for each in days if each.came is not None]
-    if not over:
-        return "No estimate has met its labels yet."
-    errors = float(np.mean([abs(each.loss - came) for each, came in over]))
-    before = float(np.mean([abs(each.lately - came) for each, came in over]))
-    return (
-        f"{sum(each.held for each, _ in over)} of {len(over)} earlier days in the"
-        f" {100 * ESTIMATED_LEVEL:g} % interval; mean error {short(errors)}, of the week before"
-        f" {short(before)}."
-    )
-
-
-def unit_of(record: ModelRecord) -> str:
-    """Return the measure of estimates."""
-    return NAMES["mae" if is_regression(record) else "brier"]
 
 
 def calibration(record: ModelRecord) -> Section | None:

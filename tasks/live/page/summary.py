@@ -6,7 +6,7 @@ from leaseboard.tasks.jobs.diagnostic_codes import lines_of
 from leaseboard.tasks.live.diagnostics import diagnostics_of
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page.candidates import running_tests
-from leaseboard.tasks.live.page.quality import best_baseline, estimated, is_regression, measure_of
+from leaseboard.tasks.live.page.quality import best_baseline, is_regression, measure_of
 from leaseboard.tasks.live.record import ModelRecord, name_of
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION
 from leaseboard.tasks.score.numbers import short
@@ -126,7 +126,6 @@ def status(record: ModelRecord) -> str:
         "lately": quality(record),
         "against": challenge(record),
         "labels": labels(record),
-        "estimate": estimated(record),
         "update": last_update(record),
         "deleted": "; ".join(f"{each.at[:16]} {each.what}" for each in record.deletions[-1:]),
         "incidents": trouble(record),

@@ -67,7 +67,7 @@ class Shop:
         return CONTRACT.model_copy(update={"columns": {**CONTRACT.columns, "revenue": rule}})
 
     def record(self, now=LATER):
-        """Return what page, card and MLflow read."""
+        """Return what page and MLflow read."""
         return ModelRecord(self.live.settings, self.live.state, now)
 
     def update(self, *, bear="", move=()):

@@ -94,10 +94,10 @@ def test_labels_that_come_later_meet_their_predictions(make_world):
     world.deliver(3, frame.assign(revenue=None))
     world.update(3)
     assert world.state.candidates()[0].learned == 60 + 40
-    assert len(world.state.unlabelled_rows()) == 20
+    assert sum(world.state.waiting().values()) == 20
     world.deliver(4, frame[["order", "revenue"]], "-labels")
     world.update(4)
-    assert world.state.unlabelled_rows() == []
+    assert world.state.waiting() == {}
     assert world.state.candidates()[0].learned == 60 + 60
     assert {each["day"] for each in world.state.days()} >= {"2026-01-04"}
 

@@ -20,7 +20,7 @@ def test_labels_that_were_posted_are_taken_in_once(world):
     world.state.post([{"id": name, "at": "now", "label": str(y)} for name, y in posted])
     assert world.update(3).counts["labels"] == 20
     assert world.state.posted() == []
-    assert world.state.unlabelled_rows() == []
+    assert world.state.waiting() == {}
     assert world.state.candidates()[0].learned == 60 + 60
 
 

@@ -45,7 +45,6 @@ def test_a_row_that_waits_beyond_the_horizon_is_forgotten(state):
     state.commit(batch("a", rows=rows))
     state.commit(batch("b", horizon="2026-02-01"))
 
-    assert [each.id for each in state.unlabelled_rows()] == ["y"]
     assert state.rows_of(["x", "y", "z"]).keys() == {"y", "z"}
 
 
@@ -83,7 +82,6 @@ def test_a_batch_is_read_back_unchanged(state):
     assert x == replace(row("x", label="3.5"), number=1)
     assert y == replace(row("y"), number=2)
     assert state.labelled_rows(5) == [x]
-    assert state.unlabelled_rows() == [y]
     assert state.candidates() == [CHAMPION]
     assert state.model(digest_of(b"one")) == b"one"
     assert state.days() == [

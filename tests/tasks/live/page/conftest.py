@@ -12,7 +12,7 @@ import pytest
 
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.incidents import Case, Incident
-from leaseboard.tasks.live.lifecycle import DayEstimate, EvidencePoint, LifecycleState
+from leaseboard.tasks.live.lifecycle import EvidencePoint, LifecycleState
 from leaseboard.tasks.live.losses import added, loss_of_row
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.store.live_model import State
@@ -61,7 +61,6 @@ class Life:
         self.candidates: dict[int, ModelCandidate] = {}
         self.errors = {2: 2.2, 3: 2.8}  # of the naive baselines
         self.test, self.lifecycle = SequentialTest(), LifecycleState()
-        self._came: dict[tuple[str, int], tuple[int, dict[str, float]]] = {}
 
     def live(self, days: int) -> datetime:
         for day in range(days):
@@ -89,7 +88,6 @@ class Life:
         }
         changes.batch = BatchEntry(f"sales-{date_of(day)}.csv", f"{day:064}", counts)
         self._monitor(day)
-        self._expect(day, changes)
         self._incidents(day, changes)
         self.lifecycle.last_update = BEGAN + timedelta(days=day)
         changes.lifecycle = self.lifecycle.dump()
@@ -172,19 +170,6 @@ class Life:
         part.alarmed.append(["price: middle"] if day in (33, 34) else [])
         for name, moved in (("price: middle", day in range(33, 37)), ("age: middle", False)):
             part.values.setdefault(name, []).append(5 + 0.2 * self.random.random() + 3.0 * moved)
-
-    def _expect(self, day: int, changes: Changes) -> None:
-        if day < 25:
-            return
-        champion = next(e.number for e in self.candidates.values() if e.role == "champion")
-        came = self._came = {**changes.days, **self._came}
-        for i, each in enumerate(self.lifecycle.estimates):
-            rows, sums = came.get((each.day, each.candidate), (0, {}))
-            if rows:
-                came_to = sums.get("absolute", sums["loss"]) / rows
-                self.lifecycle.estimates[i] = replace(each, came=came_to)
-        new = DayEstimate(date_of(day), champion, ROWS, 1.4, 1.1, 1.7, 1.5)
-        self.lifecycle.estimates.append(new)
 
     def _incidents(self, day: int, changes: Changes) -> None:
         for begins, kind, what, ends in (

@@ -12,7 +12,7 @@ from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate
 from tests.page_reader import read_page
 
-ALL = {"losses", "estimates", "candidates", "comparison", "incidents", "quarantine", "drift",
+ALL = {"losses", "candidates", "comparison", "incidents", "quarantine", "drift",
        "calibration", "waiting", "batches", "storage"}  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_names_are_text_not_markup(built):
 
 def test_each_part_is_drawn(built):
     assert titles(read_page(built)) == [
-        "Loss by day", "Skill over running-mean", "MAE by day, estimated and known",
+        "Loss by day", "Skill over running-mean",
         "Roles over time", "Evidence by day",
         "Quarantined rows by day", "Inputs", "Labels inside their interval, by week",
         "Rows without a label", "Rows and labels by day",
