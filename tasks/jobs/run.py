@@ -85,8 +85,8 @@ def check(job: Job) -> None:
     environments.check_options(kind, job.environment)
     if job.predictions and KINDS[kind].chooses != "model":
         raise UsageError(
-            f"predictions of {job.algorithm}: it chooses an {KINDS[kind].chooses} and predicts"
-            " nothing itself: leave them out, or take an algorithm on streams"
+            f"predictions of {job.algorithm}, which trains no model of its own ({kind}): leave"
+            " them out, or take an algorithm on streams"
         )
     for file in files(job):
         if not file.is_file():
