@@ -61,6 +61,7 @@ _NEEDS = {
     "mirror": (_MIRROR, "a data mirror", "name one with LEASEBOARD_MIRROR"),
     "browser": (_BROWSER, "a Chromium", "put one on the path"),
     "dask": (_DASK, "Dask", "install the extra dask"),
+    "smac": (importlib.util.find_spec("smac"), "SMAC", "install the extra smac"),
     "postgresql": (_POSTGRESQL, "PostgreSQL", "put initdb on the path, and install psycopg2"),
 }
 """What a mark needs: what was found of it, what it is called, how to have it."""

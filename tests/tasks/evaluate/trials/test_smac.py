@@ -1,4 +1,4 @@
-"""SMAC's adapter; collected only where the extra ``leaseboard[smac]`` is installed."""
+"""SMAC's adapter, which needs the extra ``leaseboard[smac]``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pytest
 
 from leaseboard.tasks.evaluate.trials.optimisers import make
 from leaseboard.tasks.evaluate.trials.spaces import load_space
+
+pytestmark = pytest.mark.smac
 
 FAST = load_space("fast")
 ROOT = Path(__file__).resolve().parents[4]
