@@ -86,7 +86,6 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
     "Benchmark": {
         "run": (Command, run.run),
         "report": (FlowsCommand, run.report),
-        "diff": (Command, run.diff),
         "gate": (FlowsCommand, gate.gate),
     },
     "Production": {

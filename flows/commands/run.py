@@ -1,4 +1,4 @@
-"""``leaseboard run``, ``report``, ``diff``: a suite, its page, and two runs."""
+"""``leaseboard run`` and ``report``: a suite and its page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from leaseboard.flows.commands.options import (
 )
 from leaseboard.flows.console import check_runs, report_damage, resumable, say
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.terminal import show
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.plan import Planned
@@ -228,27 +227,3 @@ def _estimate(planned: list[Planned]) -> str:
     unknown = len(waiting) - len(costs)
     tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""
     return f" Estimated cost: {sum(costs):.1f} CPU s{tail}."
-
-
-def diff(baseline: Path, candidate: Path, as_json: AsJson = False) -> int:
-    """Report what changed from one run to another, seed by seed, and whether chance explains it.
-
-    Exits with 2 if a job is not done: its files were edited or damaged.
-
-    - `baseline`: Folder of a finished run.
-    - `candidate`: Folder of the run to compare with it.
-
-    Example: leaseboard diff runs/before runs/after
-    """
-    from leaseboard.tasks.folder.results import shown_at
-    from leaseboard.tasks.score import compare
-    from leaseboard.tasks.score.frame import as_frame
-
-    runs = (baseline, candidate)
-    code = report_damage(*(run for run in runs if run.is_dir()))
-    found = compare.compare(*(as_frame(shown_at(run)) for run in runs))
-    if as_json:
-        say(compare.as_json(found).rstrip())
-    else:
-        show(compare.renderable(found, (str(baseline), str(candidate))))
-    return code if found.n_compared else 3

@@ -1,6 +1,6 @@
 """Intervals and tests: Student's t, paired signed ranks, and the tests over datasets.
 
-Pairs of scores of one seed in two runs are what the gate, `diff` and promotion judge.
+Pairs of scores of one seed in two runs are what the gate and promotion judge.
 
 Theorem. If a change is neutral, that is, if in each pair the old and the new score are
 exchangeable, the signs of the differences are independent fair coins given their sizes, for every

@@ -36,7 +36,6 @@ def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, sto
     for words in (
         ("report", out),
         ("report", out, "--leaderboard", "csv"),
-        ("diff", out, out),
         ("results", "prune", out),
         ("results", "merge", "copy", "--run-dir", out),
         ("model", "register", out),

@@ -31,7 +31,6 @@ STEPS = """
 0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB009 --json
 0 report run --metric mae --fail-on LB009 --json
 0 report run --leaderboard csv
-0 diff run run --json
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
 0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB009
 64 gate tiny --speed-against HEAD --strict --local --conf c

@@ -105,7 +105,6 @@ def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, en
         (("run", "s.yaml", *run), "run", "5 of 5 jobs"),
         (("report", "out"), "reading event logs", "5 of 5 jobs"),
         (("report", "out"), "building the page", ""),
-        (("diff", "out", "out"), "comparing", "5 of 5 scenarios"),
         (("results", "merge", "out", "--run-dir", "two"), "copying", "5 of 5 jobs"),
         (("results", "merge", "out", "--run-dir", "three"), "MLflow", ""),
         (("data", "fetch", "sklearn:iris"), "data fetch", "1 of 1 datasets"),

@@ -132,17 +132,9 @@ def test_a_run_computes_its_leaderboard_once_and_so_does_a_merge(
     assert calls == ONE_BOARD
 
 
-def test_a_run_compared_with_itself_is_the_same(finished, call):
-    assert "1 same" in call("diff", "run", "run").out
-    said = call("diff", "run", "run", "--json")
-    assert said.code == 0
-    payload = json.loads(said.out)
-    assert {d["verdict"] for d in payload["differences"]} == {"same"}
-
-
 def test_a_folder_without_results_is_wrong_usage(call, tmp_path):
     (tmp_path / "empty").mkdir()
-    said = call("diff", "empty", "empty")
+    said = call("report", "empty")
     assert said.code == 64
     assert len(said.err.splitlines()) == 1
     assert "results.parquet" in said.err

@@ -20,7 +20,6 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     board.leaderboard,
     board.diagnostics,
     curves.curves,
-    board.nights,
     board.significance,
     board.datasets,
     selections.ranks,

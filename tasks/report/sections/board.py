@@ -1,4 +1,4 @@
-"""The leaderboard, its tests, its scores by dataset, and how they changed by day."""
+"""The leaderboard, its tests, its scores by dataset."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic
 from leaseboard.tasks.report import pictures
-from leaseboard.tasks.report.charts import axis, chart, colour, scatter, sentences, wording
+from leaseboard.tasks.report.charts import sentences, wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import (
     Cell,
@@ -21,14 +21,13 @@ from leaseboard.tasks.report.page import (
     data_cell,
     finite,
     number,
-    rounded,
     spread,
 )
 from leaseboard.tasks.score import board as terminal
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
 from leaseboard.tasks.score.numbers import fixed, padded, short
-from leaseboard.tasks.score.summary import scale_of, score_name, several
+from leaseboard.tasks.score.summary import score_name, several
 from leaseboard.tasks.score.table import (
     MISSING_RULE,
     ORACLE_RULE,
@@ -38,10 +37,6 @@ from leaseboard.tasks.score.table import (
     relative_losses,
     score_table,
 )
-from leaseboard.tasks.score.trend import MOST_DAYS, trend
-
-LOWEST = -1.0
-"""A normalised score below is not drawn at first: it would flatten all others."""
 
 
 def leaderboard(made: Material) -> Section:
@@ -257,30 +252,3 @@ def microseconds(made: Material) -> Table | None:
 
     words = wording("microseconds-table", unit=done["unit"].iloc[0])
     return Table("microseconds-table", frame=_by_data(made, show), **words)
-
-
-def nights(made: Material) -> Section | None:
-    """Return each algorithm's score over the days on which jobs ran again; None of one day."""
-    found = trend(made.frame, made.earlier, scale_of(made.suite))
-    if found is None:
-        return None
-    meaning = "" if found.only else f"{found.meaning} Each day is on its own scale."
-    words = wording("trend", scale=found.scale, days=MOST_DAYS, meaning=meaning)
-    note = "A point is a day on which at least one job of the suite ran again."
-    up, curves = axis("score"), found.scores[made.labels]
-    if found.only is None:
-        most, least = curves.max(axis=None), curves.min(axis=None)
-        if least < LOWEST < most:
-            up["range"] = [LOWEST, most + 0.05 * (most - LOWEST)]
-            note += " What is below −1 is cut off; double-click shows it."
-    lines = [
-        scatter(label, curves.index, curve, colour(i), mode="lines+markers",
-                line={"dash": "dash" if i >= 10 else "solid"})
-        for i, (label, curve) in enumerate(curves.items())
-    ]  # fmt: skip
-    show = rounded if found.only is None else number
-    shown = curves.map(show).reset_index(names="Day")
-    shown.insert(1, "Jobs", [cell(n) for n in found.ran])
-    table = Table("trend-table", frame=shown[::-1], **wording("trend-table"))
-    figure = chart("Score of each algorithm by day", note, lines, axis("", type="date"), up)
-    return Section("trend", **words, figures=[figure], tables=[table])

@@ -3,13 +3,12 @@
 import json
 import math
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 from xml.etree import ElementTree as ET
 
 from leaseboard.algorithms.reference.naive import NAIVE_BASELINES
 from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.score.board import literal, markdown_table
-from leaseboard.tasks.score.compare import finite_only
 from leaseboard.tasks.score.gate.requirements import GateResult, RequirementVerdict
 from leaseboard.tasks.score.gate.verdict import (
     ALPHA,
@@ -223,6 +222,24 @@ def as_json(verdict: Verdict) -> str:
         "requirements": requirements,
     }
     return json.dumps(finite_only(payload), indent=1, allow_nan=False) + "\n"
+
+
+def finite_only(value: Any) -> Any:
+    """Return plain data with None for each number that is not finite, which JSON does not have.
+
+    Examples
+    --------
+    >>> finite_only({"a": [1.0, float("nan")]})
+    {'a': [1.0, None]}
+    """
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case dict():
+            return {key: finite_only(each) for key, each in value.items()}
+        case list() | tuple():
+            return [finite_only(each) for each in value]
+    return value
 
 
 def _common(one: GateResult) -> dict[str, object]:

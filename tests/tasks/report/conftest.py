@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 import math
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms import registry
@@ -39,7 +35,6 @@ from leaseboard.tasks.folder import results as runs
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.report import build
-from leaseboard.tasks.report.material import Material, Reader
 
 LABELS = ("vanilla", "chacha", "exhaustive", "random <b>configs</b>")
 DATA = ("synthetic:fried?rows=1000", "synthetic:2dplanes?rows=1000", "openml:1&<2>")
@@ -274,40 +269,3 @@ LOGS: dict[str, Callable[[], list[Event]]] = {
 @pytest.fixture
 def many_slots() -> list[Event]:
     return slots_events()
-
-
-@pytest.fixture
-def with_a_night(run_folder: Path) -> Path:
-    """Return a run folder that has results of earlier code, by which one algorithm was worse."""
-    for result in runs.read_results(run_folder):
-        if result.status == "ok":
-            assert result.score is not None
-            score = result.score + 0.2 * result.name.startswith("random")
-            old = dataclasses.replace(
-                result, key=result.key[::-1], started="2026-11-19T03:00:00+00:00", score=score
-            )
-            shutil.copytree(run_folder / "jobs" / result.key, run_folder / "jobs" / old.key)
-            runs.finish(run_folder, old)
-    return run_folder
-
-
-@pytest.fixture
-def logs() -> dict[str, Callable[..., list[Event]]]:
-    return LOGS
-
-
-@pytest.fixture(scope="session")
-def made_of() -> Callable[..., Material]:
-    """Return what a page is made from, as far as one reader of the event logs is concerned."""
-
-    def make(reader: Reader[Any], logs: Any, names: dict[str, str] | None = None) -> Material:
-        read = [(row, value) for row, log in logs if (value := reader(row, log)) is not None]
-        suite = SimpleNamespace(data_names=names or {})
-        return Material("", pd.DataFrame(), suite, None, {reader: read}, {})  # type: ignore[arg-type]
-
-    return make
-
-
-@pytest.fixture(scope="session")
-def make_run() -> Callable[..., None]:
-    return write_run

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from leaseboard.algorithms.log_format import write_log
-from leaseboard.tasks.folder.results import read_results, write_result
 from leaseboard.tasks.report import build
 from tests.browsing import assert_accessible, cut_off, see_all
 
@@ -220,33 +218,6 @@ def test_axe_finds_nothing_on_the_leaderboard_and_on_a_jobs_page(page):
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
             assert_accessible(page)
-
-
-def test_nights_and_all_slots_open_and_can_be_read_on_a_phone(
-    silent_page, with_a_night, suite, many_slots
-):
-    job = next(
-        r for r in read_results(with_a_night) if r.status == "ok" and r.started > "2026-11-2"
-    )
-    folder = with_a_night / "jobs" / job.key
-    write_log(folder / "events.jsonl.gz", many_slots)
-    write_result(folder, job)
-    page = silent_page("file:", viewport={"width": 400, "height": 800}, is_mobile=True)
-    page.goto(f"file://{build.build(with_a_night, suite)}")
-    see_all(page)
-    expect(page.locator("#trend .scatterlayer .trace").first).to_be_attached()
-    expect(page.locator("#trend-table")).to_be_visible()
-    assert_accessible(page)
-
-    page.goto(f"{page.url}#job-{job.key}")
-    leases = page.locator("#job .chart:visible").first
-    leases.scroll_into_view_if_needed()
-    expect(leases).to_contain_text("the 10 that mattered")
-    page.locator("#job").get_by_text("Leases of all 14 slots").press("Enter")
-    see_all(page)
-    expect(page.locator("#job details .barlayer .point").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 400
-    assert_accessible(page)
 
 
 def test_the_keyboard_alone_reaches_a_job_and_comes_back(page):
