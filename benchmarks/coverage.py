@@ -65,7 +65,7 @@ def simulate(
 
     Parameters
     ----------
-    kind : {"best", "exact", "serfling", "paper"}
+    kind : {"best", "paper"}
         Of intervals, see `leaseboard.algorithms.abc_selection.bounds`.
     delta : float
     runs : int
@@ -79,7 +79,7 @@ def simulate(
 
     Examples
     --------
-    >>> found = simulate("exact", delta=0.5, runs=20)
+    >>> found = simulate("best", delta=0.5, runs=20)
     >>> found.missed <= found.allowed, found.lost <= found.allowed
     (True, True)
     """

@@ -5,8 +5,7 @@ large dataset. AAAI 2019, as "Efficient identification of approximate best confi
 training in large datasets".
 
 - `leaseboard.algorithms.abc_selection.selection`: Algorithms 1 and 2, the selection itself.
-- `leaseboard.algorithms.abc_selection.bounds`: Theorems 1 and 2, and tighter intervals that are
-  valid too.
+- `leaseboard.algorithms.abc_selection.bounds`: Theorems 1 and 2, and tighter intervals.
 - `leaseboard.algorithms.abc_selection.schedulers`: Algorithm 3 (GradientCI), UCB and RoundRobin.
 - `leaseboard.algorithms.abc_selection.baselines`: Full-run, successive halving, Hyperband, a
   random choice, DAUB.

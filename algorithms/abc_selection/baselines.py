@@ -67,8 +67,6 @@ class SuccessiveHalving(SamplesAlgorithm):
     ----------
     initial_rows : int, optional
         The first sample size, ABC's own by default; the paper varies it from 250 (Figure 7).
-    keep : float
-        The share that survives a round, rounded down, but at least one.
 
     Notes
     -----
@@ -77,7 +75,6 @@ class SuccessiveHalving(SamplesAlgorithm):
     """
 
     initial_rows: Annotated[int, Field(ge=1)] | None = None
-    keep: Annotated[float, Field(gt=0, lt=1)] = 0.5
 
     def run(self, env: SamplesEnvironment, seed: int) -> Run:
         """Yield one round for each sample size."""
@@ -94,7 +91,8 @@ class SuccessiveHalving(SamplesAlgorithm):
                 return
             for index, probe in failed.items():
                 yield from env.fail(index, probe, None)
-            remaining, dropped = halve(order, self.keep)
+            kept = max(1, len(order) // 2) if order else 0
+            remaining, dropped = order[:kept], order[kept:]
             for index in dropped:
                 yield Eliminated(
                     at=env.at,
@@ -184,31 +182,13 @@ def _rung(
     return sorted(tested, key=lambda index: -accuracy[index])
 
 
-def halve(order: list[int], keep: float) -> tuple[list[int], list[int]]:
-    """Return the best share of an order, best first and at least one, and the rest.
-
-    Examples
-    --------
-    >>> halve([4, 1, 3, 0, 2], 0.5)
-    ([4, 1], [3, 0, 2])
-    >>> halve([4], 0.5)
-    ([4], [])
-    """
-    kept = min(len(order), max(1, int(len(order) * keep)))
-    return order[:kept], order[kept:]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Daub(SamplesAlgorithm):
     """Data allocation using upper bounds: optimism by a straight line, without a guarantee.
 
-    Every configuration is trained on b, rb and r^2 b rows. Then the one with the highest
-    projected upper bound is trained on r times its rows, until one was trained on all.
-
-    Parameters
-    ----------
-    ratio : float
-        r, the growth of the sample; the authors use 1.5, ABC's comparison 2.
+    Every configuration is trained on b, 2 b and 4 b rows. Then the one with the highest
+    projected upper bound is trained on twice its rows, until one was trained on all. So it is
+    in ABC's comparison; DAUB's authors let samples grow by 1.5.
 
     References
     ----------
@@ -216,11 +196,9 @@ class Daub(SamplesAlgorithm):
     allocation. AAAI 2016, Algorithm 1.
     """
 
-    ratio: Annotated[float, Field(gt=1)] = 2.0
-
     def run(self, env: SamplesEnvironment, seed: int) -> Run:
         """Make the first three allocations of each, then those of the highest projected bound."""
-        sizes = geometric_sizes(env.initial_rows, env.train_rows, self.ratio)
+        sizes = geometric_sizes(env.initial_rows, env.train_rows)
         curves: dict[int, list[Probe]] = {}
         upper: dict[int, float] = {}
         queue = [index for index in (yield from env.admit()) for _ in sizes[:3]]

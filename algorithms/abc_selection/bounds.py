@@ -12,25 +12,18 @@ m          number of sample sizes below \|D_tr\| that any probe may have
 delta      probability with which the answer may be worse than guaranteed
 =========  ======================================================================
 
-Four kinds of interval:
+Two kinds of interval:
 
 ``paper``
     Theorems 1 and 2 of the paper. Its union bound runs over snapshots whose times depend on
     the data, so its proof has a gap.
-``serfling``
-    One event for every (configuration, size) in place of snapshots closes the gap and is
-    tighter too: ln(2 n m / delta) for ln(4 n^2 / delta). Sampling is without replacement, and
-    the two deviations of Theorem 1 are bounded as one.
-``exact``
-    The same events, each bounded by the hypergeometric distribution itself. No concentration
-    inequality can be tighter on the same event: Hoeffding, Serfling, Bernstein (empirical or
-    not) and Chernoff bounds are all relaxations of these tail probabilities.
 ``best``
-    Fewer events: of all upper bounds only those of the one best configuration have to hold for
-    the answer to be right. All intervals of a run need not hold at once.
+    Every event is bounded by the hypergeometric distribution itself: on the same event no
+    concentration inequality can be tighter. Of all upper bounds only those of the one best
+    configuration have to hold for the answer to be right.
 
-Theorem A (``serfling``, ``exact``): all intervals of a run hold at once
-------------------------------------------------------------------------
+Lemma: one probe
+----------------
 The rows of D are in random order; S_tr, S_te and D_te are positions in that order. H*, trained
 on the set D, does not depend on the order.
 
@@ -39,25 +32,18 @@ A(H_S, S_tr). What is left is A(H*, D_te) against A(H*, S_tr) for a fixed H* and
 random samples. Given their union U of s + t rows of which H* classifies K correctly, the number
 X it classifies correctly in S_tr is hypergeometric(s + t, K, s), and A(H*, D_te) = (K - X) / t.
 
-- ``exact``: K_max(x) is the largest K with P(X <= x) > alpha. P(K > K_max(X)) <= alpha, and
-  K_max(x) - x grows with x, because one more correct row in S_tr raises X by at most one. So X
-  may be replaced by the count that H_S reaches, which fitness says is at least as large.
-- ``serfling``: the mean of X / s against K / (s + t) by Hoeffding-Serfling, factor
-  1 - (s - 1)/(s + t) = (t + 1)/(s + t); times (s + t)/t it is the deviation wanted:
-  sqrt(ln(1/alpha) / 2 (1/s + 1/t) (t + 1)/t).
+K_max(x) is the largest K with P(X <= x) > alpha. P(K > K_max(X)) <= alpha, and K_max(x) - x grows
+with x, because one more correct row in S_tr raises X by at most one. So X may be replaced by the
+count that H_S reaches, which fitness says is at least as large: `exact_upper`.
 
 *Lower bound.* H_S depends on S_tr alone, so S_te is a random sample of D_te for it. The number
 of correct rows in it is hypergeometric(t, K, s_te) with K = t A(H_S, D_te) <= t A(H_tr, D_te)
-by exploitiveness. Its exact one-sided limit, or Serfling's factor 1 - (s_te - 1)/t.
+by exploitiveness: `exact_lower`.
 
-*Union.* alpha = delta / (2 n m): one upper and one lower event for each configuration and each
-size *of a grid that is fixed beforehand*, whether it is probed or not. So every interval of a
-run holds at once with probability 1 - delta, however the scheduler uses the clock, and
-intervals of one configuration may be intersected. At full size the accuracy is measured, not
-estimated, and needs no event.
+At full size the accuracy is measured, not estimated, and needs no event.
 
-Theorem B (``best``): the answer is within epsilon of the best
----------------------------------------------------------------
+Theorem (``best``): the answer is within epsilon of the best
+------------------------------------------------------------
 With probability 1 - delta every probe of the best configuration i* = argmax A_i has A_i* <= u,
 and every probe of every configuration has l <= A_i. That is all that Theorem 3 of the paper uses:
 if i* is dropped while j leads, A_i* <= u_i* <= l_j + epsilon, the leading lower bound never falls,
@@ -65,11 +51,11 @@ and that of the answer is below its accuracy.
 
 *Upper bound*, in two steps. The split: K_tr of the N training rows, of the K right ones of all,
 are those that H*_i classifies correctly, hypergeometric(N + t, K, N): one event for each
-configuration, none for a size, with ``exact`` for s = N. The sample: given the split, D_tr is
+configuration, none for a size, with `exact_upper` for s = N. The sample: given the split, D_tr is
 still in random order, so X of S_tr is hypergeometric(N, K_tr, s). Which configuration is best was
 decided by the split, so that m events, those of i*, are enough: no union over n. The bound is
-``exact`` for t = N - s, which gives the most K_tr can be, put into the first step; both grow with
-X, so H_S may replace H*. Sizes at which one step of n events is narrower, for an accuracy of
+`exact_upper` for t = N - s, which gives the most K_tr can be, put into the first step; both grow
+with X, so H_S may replace H*. Sizes at which one step of n events is narrower, for an accuracy of
 1/2, take that one: the sizes decide it before any row is seen, so each size has one form and its
 share of delta once.
 
@@ -77,43 +63,18 @@ No configuration is dropped after fewer than three probes, so that no upper boun
 sizes has a part in the answer: of the m events of the sample m - 2 are left, those of the sizes in
 use.
 
-*Lower bound* as in ``exact``. The shares of delta are `SHARES`: alpha of the split delta/10 n, of
-the sample 7 delta/10 (m - 2), of a lower bound 2 delta/10 n m.
+*Lower bound*: one event for each configuration and each size *of a grid that is fixed beforehand*,
+whether it is probed or not, so that intervals of one configuration may be intersected. The shares
+of delta are `SHARES`: alpha of the split delta/10 n, of the sample 7 delta/10 (m - 2), of a lower
+bound 2 delta/10 n m.
 
 The condition that is new: full training does not depend on the order of its rows, or only by
 chance that has no part in how many rows of S_tr H* classifies correctly (seeds of forests,
 epochs).
 
-How much narrower, as a share of ``exact``: where s is far below N the upper width goes from
-z(delta/2nm) to z(delta/2m) of the normal distribution, 0.65 of it for n = 20, m = 10, delta = 0.5
-and 0.77 for delta = 0.05; the split adds a width that does not fall with s, so that they are level
-at s = N/16. Its larger samples ABC tests on `TESTED` times their training rows and not on twice,
-which makes the lower width half of it; the size alone decides on how many. Of the first three,
-after which configurations may be dropped, tests would be most of the cost.
-
-Theorem C: no bound that is valid at all sizes at once reaches 0.7
-------------------------------------------------------------------
-Betting (Waudby-Smith and Ramdas) and other martingales hold at all sizes at once, without a union
-over m. But what holds at all sizes holds at each, and on one size and level no valid bound that
-grows with X is below ``exact``, up to one row: where the truth is the most that ``exact`` allows
-at a count x, P(X <= x) > alpha, and a smaller bound at x would miss with that probability. So at
-each size such a bound is at least ``exact`` of level delta/2n, and for n = 20, m = 10, delta = 0.5
-the share is z(0.0125)/z(0.00125) = 0.74 at the very best. (A bound that looks at the path to X too
-is, given X, one that draws lots.) What it is really: capital that is a mean over m bets, each made
-for one size, has to reach 2 n m / delta at that size, and Ville's inequality then gives Chernoff's
-bound sqrt(2 ln(2 n m / delta)), 3.66 against 3.02, which is wider than ``exact`` with its union
-over m. `tests/algorithms/abc_selection/test_bounds.py` computes a bet of this kind.
-
-Theorem D: pairing on the same rows leaves the training rows' deviation
------------------------------------------------------------------------
-The upper bound of i deviates by A(H*_i, D_te) - A(H*_i, S_tr), the lower bound of j by A(H_j,
-S_te) - A(H_j, D_te). S_tr has no row in common with S_te and D_te, so what i and j do alike on
-test rows, the variance p(1-p)/s (1 - s/N) of S_tr given the split stays. What pairing can cancel,
-the parts of S_te and of D_te, falls with the test rows anyway, of which there are more than
-training rows in a sample; and to know how much it cancels one would have to know on which rows
-H*_i and H_j differ, and H*_i is never seen. Bounding both deviations as one adds variances in
-place of widths, but needs an event for each pair of sizes and each j, n m^2 of them, which cost
-what is saved.
+Larger samples are tested on `TESTED` times their training rows and not on twice, which makes the
+lower width half of it; the size alone decides on how many. Of the first three, after which
+configurations may be dropped, tests would be most of the cost.
 
 Lower bounds decide what is dropped when; the guarantee does not rest on them, as the choice is
 trained in full and held against the bound that it won by
@@ -127,8 +88,6 @@ References
 Huang, Wang, Ding, Chaudhuri. ABC: efficient selection of machine learning configuration on
 large dataset. AAAI 2019, as "Efficient identification of approximate best configuration of
 training in large datasets". Theorems 1 and 2.
-Hoeffding. Probability inequalities for sums of bounded random variables. JASA 58 (1963).
-Waudby-Smith, Ramdas. Estimating means of bounded random variables by betting. JRSS B 86 (2024).
 """
 
 import math
@@ -143,7 +102,7 @@ from leaseboard.algorithms.abc_selection.fitness import lowered, raised
 from leaseboard.algorithms.abc_selection.schedulers import Prospect
 from leaseboard.algorithms.environments.selecting import Probe
 
-Kind = Literal["best", "exact", "serfling", "paper"]
+Kind = Literal["best", "paper"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SHARES = (0.1, 0.7, 0.2)
@@ -162,16 +121,6 @@ def theorem1_upper(accuracy: float, s: int, t: int, n: int, delta: float) -> flo
 def theorem2_lower(accuracy: float, s_te: int, n: int, delta: float) -> float:
     """Return l of theorem 2: A(H_S, S_te) minus the deviation of S_te from D_te."""
     return accuracy - math.sqrt(math.log(2 * n**2 / delta) / (2 * s_te))
-
-
-def serfling_upper(accuracy: float, s: int, t: int, alpha: float) -> float:
-    """Return the upper bound by one deviation between the disjoint samples S_tr and D_te."""
-    return accuracy + math.sqrt(math.log(1 / alpha) / 2 * (1 / s + 1 / t) * (t + 1) / t)
-
-
-def serfling_lower(accuracy: float, s_te: int, t: int, alpha: float) -> float:
-    """Return the lower bound by the deviation of S_te from D_te, without replacement."""
-    return accuracy - math.sqrt(math.log(1 / alpha) / (2 * s_te) * (1 - (s_te - 1) / t))
 
 
 @lru_cache(maxsize=4096)
@@ -240,7 +189,7 @@ class Estimator:
 
     Parameters
     ----------
-    kind : {"best", "exact", "serfling", "paper"}
+    kind : {"best", "paper"}
     n, m, train_rows, t : int
         Configurations, sample sizes below the full one, rows of D_tr and of D_te.
     delta : float
@@ -256,11 +205,6 @@ class Estimator:
     delta: float
     idle: int = 0
 
-    @property
-    def simultaneous(self) -> bool:
-        """True if the events hold at all sizes at once: intervals may be intersected."""
-        return self.kind != "paper"
-
     def __call__(self, probe: Probe) -> tuple[float, float]:
         """Return the bounds l and u within [0, 1]; both the accuracy itself at full size."""
         if probe.train_correct is None:
@@ -268,23 +212,12 @@ class Estimator:
         lower, upper = self._interval(probe, probe.train_correct)
         return max(0.0, lower), min(1.0, upper)
 
-    @property
-    def alpha(self) -> float:
-        """The share of delta of one event."""
-        return self.delta / (2 * self.n * max(self.m, 1))
-
     def _interval(self, probe: Probe, correct: int) -> tuple[float, float]:
         """Return the bounds, which may leave [0, 1]; `correct` of the training rows are right."""
         s, s_te, t, n = probe.rows, probe.test_rows, self.t, self.n
         if self.kind == "paper":
             lower = theorem2_lower(probe.test_accuracy, s_te, n, self.delta)
             return lower, theorem1_upper(probe.train_accuracy, s, t, n, self.delta)
-        if self.kind == "serfling":
-            lower = serfling_lower(probe.test_accuracy, s_te, t, self.alpha)
-            return lower, serfling_upper(probe.train_accuracy, s, t, self.alpha)
-        if self.kind == "exact":
-            lower = exact_lower(probe.test_correct, s_te, t, self.alpha)
-            return lower, exact_upper(correct, s, t, self.alpha)
         split, sample, each = (share * self.delta for share in SHARES)
         split, sample = split / n, sample / max(self.m - self.idle, 1)
         lower = exact_lower(probe.test_correct, s_te, t, each / (n * max(self.m, 1)))
@@ -304,7 +237,7 @@ def estimate(chosen: Prospect, probe: Probe, estimator: Estimator) -> bool:
         chosen.above, chosen.below = upper - probe.train_accuracy, probe.test_accuracy - lower
     else:
         chosen.above = chosen.below = 0.0
-    if estimator.simultaneous:
+    if estimator.kind == "best":
         chosen.lower_old, chosen.upper_old = chosen.lower, chosen.upper
         chosen.curve.append(probe)
         if probe.train_correct is not None:

@@ -12,8 +12,8 @@ with b = c / (1 - e), whose expectation is 1 + b (e - theta) <= 1 where the clai
 of capitals, one for each share in `SHARES`, needs no guess of the right share. Each grows with
 e, so there is a largest e that is not refuted: `most`, the upper bound of theta.
 
-Theorem 1 (``folds="alike"``)
------------------------------
+Theorem
+-------
 Suppose that, given all verdicts of earlier folds, the verdicts of a fold are independent with a
 mean that is theta_ij in every fold: fold models are as good as each other, and what was tested
 does not predict the verdicts on those rows that it helped to train on. Let a configuration be
@@ -34,24 +34,6 @@ limit for stable ones (Bayle et al. 2020: cross-validated error minus the fold m
 normal as if rows were independent). It is wrong for unstable ones: of fair coins, a fold each, a
 learner that says the parity of its labels is right in every fold or in none.
 
-Theorem 2 (``folds="any"``)
----------------------------
-Without any assumption but that rows are independent draws: with probability 1 - delta, whenever
-i is dropped for j after f folds, the true accuracies of these fold models, averaged over the
-rows of the f folds, are not epsilon or more higher for i than for j. For this the mean of the
-logarithms of the folds' capitals takes the place of their sum, and n (n - 1) (K - 1) / delta that
-of (n - 1) / delta.
-
-*Proof.* Given the training rows of a fold, its m test rows are independent with a mean theta_f,
-so E prod (1 + b (e - X)) <= exp(m b (e - theta_f)): Y_f = log prod - m b (e - theta_f) has E
-exp(Y_f) <= 1. The exponential is convex, so E exp(mean of Y_f) <= mean of E exp(Y_f) <= 1,
-however folds hang together. Where the mean of theta_f is e or more, mean of log prod <= mean of
-Y_f (folds of m rows). Markov's inequality, for each ordered pair and each of K - 1 looks.
-
-Nothing can be said of folds that were not tested: a configuration may be worse in four folds and
-far better in the fifth. And pooling cannot be had for every learner: the verdicts of different
-folds may be copies of each other, see the parity above.
-
 References
 ----------
 Bergman, Purucker, Hutter. Don't waste your time: early stopping cross-validation. AutoML 2024.
@@ -61,7 +43,7 @@ Bayle, Bayle, Janson, Mackey. Cross-validation confidence intervals for test err
 
 import math
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -87,7 +69,7 @@ class CrossValidation(FoldsAlgorithm):
 
     def run(self, env: FoldsEnvironment, seed: int) -> Run:
         """Test all configurations, fold after fold."""
-        yield from _folds(env, lambda _pairing, _folds: (1.0, False))  # drops none
+        yield from _folds(env, lambda _pairing: (1.0, False))  # drops none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +82,6 @@ class EarlyStoppedCV(FoldsAlgorithm):
         Accuracy that may be lost.
     delta : float
         Probability with which more may be lost by dropping.
-    folds : {"alike", "any"}
-        Whether verdicts of all folds are pooled, which is sharp and takes learners whose folds are
-        alike, or nothing is assumed: Theorems 1 and 2 of the module.
 
     Notes
     -----
@@ -120,23 +99,19 @@ class EarlyStoppedCV(FoldsAlgorithm):
 
     epsilon: Annotated[float, Field(ge=0, lt=1)] = 0.01
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    folds: Literal["alike", "any"] = "alike"
 
     def run(self, env: FoldsEnvironment, seed: int) -> Run:
         """Test those that remain, fold after fold."""
-        n = len(env.configurations)
-        level = (n - 1) / self.delta
-        if self.folds == "any":
-            level *= n * (env.folds - 1)
+        level = (len(env.configurations) - 1) / self.delta
 
-        def refuted(pairing: Pairing, folds: int) -> tuple[float, bool]:
-            upper = most(pairing, level, folds if self.folds == "any" else 1)
+        def refuted(pairing: Pairing) -> tuple[float, bool]:
+            upper = most(pairing, level)
             return upper, upper <= self.epsilon
 
         yield from _folds(env, refuted)
 
 
-def log_capital(pairing: Pairing, e: float, folds: int = 1) -> float:
+def log_capital(pairing: Pairing, e: float) -> float:
     """Return the logarithm of the capital against "theta >= e", -1 < e < 1.
 
     Parameters
@@ -144,8 +119,6 @@ def log_capital(pairing: Pairing, e: float, folds: int = 1) -> float:
     pairing : tuple of int
         Wins, ties and losses in all folds together.
     e : float
-    folds : int
-        Over how many folds the mean is taken of the logarithms; 1 pools them.
 
     Examples
     --------
@@ -154,19 +127,16 @@ def log_capital(pairing: Pairing, e: float, folds: int = 1) -> float:
     """
     wins, ties, losses = pairing
     logs = [
-        (
-            wins * math.log1p(-share)
-            + ties * math.log1p(share * e / (1 - e))
-            + losses * math.log1p(share * (1 + e) / (1 - e))
-        )
-        / folds
+        wins * math.log1p(-share)
+        + ties * math.log1p(share * e / (1 - e))
+        + losses * math.log1p(share * (1 + e) / (1 - e))
         for share in SHARES
     ]
     top = max(logs)
     return top + math.log(sum(math.exp(each - top) for each in logs) / len(SHARES))
 
 
-def most(pairing: Pairing, level: float, folds: int = 1) -> float:
+def most(pairing: Pairing, level: float) -> float:
     """Return the upper bound of theta: the least e whose capital reaches `level`; 1 if none.
 
     Examples
@@ -175,11 +145,11 @@ def most(pairing: Pairing, level: float, folds: int = 1) -> float:
     True
     """
     low, high = -1 + 1e-9, 1 - 1e-9
-    if log_capital(pairing, high, folds) < math.log(level):
+    if log_capital(pairing, high) < math.log(level):
         return 1.0
     while high - low > PRECISION:
         middle = (low + high) / 2
-        if log_capital(pairing, middle, folds) < math.log(level):
+        if log_capital(pairing, middle) < math.log(level):
             low = middle
         else:
             high = middle
@@ -199,7 +169,7 @@ def pairing(one: str, other: str) -> Pairing:
     return wins, len(mine) - wins - losses, losses
 
 
-def _folds(env: FoldsEnvironment, refuted: Callable[[Pairing, int], tuple[float, bool]]) -> Run:
+def _folds(env: FoldsEnvironment, refuted: Callable[[Pairing], tuple[float, bool]]) -> Run:
     """Test those that remain on one fold after the other; the best mean leads.
 
     `refuted` says how much a configuration may have over the leader at most, and whether it is
@@ -233,7 +203,7 @@ def _folds(env: FoldsEnvironment, refuted: Callable[[Pairing, int], tuple[float,
             return
         for index in list(remaining):
             pair = pairing(right[index], right[leader])
-            above, drop = (0.0, False) if index == leader else refuted(pair, fold + 1)
+            above, drop = (0.0, False) if index == leader else refuted(pair)
             upper = min(1.0, max(mean[leader] + above, mean[index]))
             yield BoundsUpdated(
                 at=env.at,

@@ -123,35 +123,6 @@ SCHEDULERS: dict[str, Callable[[Sequence[Prospect], int], Prospect | None]] = {
 }
 
 
-def cost_exponent(candidate: Prospect) -> float:
-    """Return the exponent alpha of T(s) = s^alpha from the last two probes; 1 until there are two.
-
-    Examples
-    --------
-    >>> cost_exponent(Prospect(index=0, rows=4000, seconds=8.0, probes=2,
-    ...                         rows_before=1000, seconds_before=4.0))
-    0.5
-    """
-    if candidate.probes < 2 or min(candidate.seconds, candidate.seconds_before) <= 0:
-        return 1.0
-    seconds = candidate.seconds / candidate.seconds_before
-    return math.log(seconds) / math.log(candidate.rows / candidate.rows_before)
-
-
-def step(alpha: float) -> int:
-    """Return the step c = 2^(1/alpha) in half doublings, from 1 (c = 1.41) to 4 (c = 4).
-
-    Sizes stay on a grid that is fixed beforehand, because the union bound counts its sizes;
-    times that grow slower than the square root of the rows, or shrink, take the largest step.
-
-    Examples
-    --------
-    >>> [step(alpha) for alpha in (0.1, 0.5, 1.0, 2.0)]
-    [4, 4, 2, 1]
-    """
-    return 4 if alpha <= 0.5 else min(4, max(1, round(2 / alpha)))
-
-
 def best_guess(leader: Prospect, omega: Sequence[Prospect]) -> Prospect:
     """Return the candidate of the highest lower or upper bound that can lose least.
 

@@ -24,8 +24,6 @@ from leaseboard.algorithms.abc_selection.schedulers import (
     Prospect,
     best_guess,
     by_upper_bound,
-    cost_exponent,
-    step,
 )
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.samples import (
@@ -61,13 +59,10 @@ class ABC(SamplesAlgorithm):
         Probability with which more may be lost: .5 in the paper's experiments.
     scheduler : {"gradient-ci", "ucb", "round-robin"}
         Algorithm 3, or what the paper compares it with.
-    bounds : {"paper", "serfling", "exact", "best"}
+    bounds : {"paper", "best"}
         The kind of interval, see `leaseboard.algorithms.abc_selection.bounds`. With ``paper`` the
         whole selection is the paper's, but for what the notes name. The name ``abc-tight`` has
         ``best`` and a `delta` of .1.
-    growth : {"double", "measured"}
-        Sample sizes double, or grow by 2^(1/alpha) with each configuration's own alpha of
-        T(s) = s^alpha, rounded to half doublings.
     time_limit : float, optional
         CPU seconds after which the best guess is returned.
     scenario : {"selection", "training"}
@@ -129,7 +124,6 @@ class ABC(SamplesAlgorithm):
     delta: Annotated[float, Field(gt=0, lt=1)] = 0.5
     scheduler: Literal["gradient-ci", "ucb", "round-robin"] = "gradient-ci"
     bounds: Kind = "paper"
-    growth: Literal["double", "measured"] = "double"
     time_limit: Annotated[float, Field(gt=0)] | None = None
     scenario: Literal["selection", "training"] = "selection"
 
@@ -262,11 +256,10 @@ class ABC(SamplesAlgorithm):
         return not self._published and self.time_limit is None
 
     def _sizes(self, env: SamplesEnvironment) -> list[int]:
-        ratio = 2.0 if self.growth == "double" else math.sqrt(2)
         if self._published:
-            return geometric_sizes(env.initial_rows, env.train_rows, ratio)
+            return geometric_sizes(env.initial_rows, env.train_rows)
         first = max(1, env.initial_rows // 2)
-        return worthwhile(geometric_sizes(first, env.train_rows, ratio), env.train_rows)
+        return worthwhile(geometric_sizes(first, env.train_rows), env.train_rows)
 
     def _afford(
         self, allowance: Allowance, chosen: Prospect, omega: list[Prospect], sizes: list[int]
@@ -341,11 +334,8 @@ class ABC(SamplesAlgorithm):
             )
 
     def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
-        """Return c times the last size, on the grid of sizes (algorithm 3, line 6)."""
-        if not chosen.probes:
-            return sizes[0]
-        steps = 1 if self.growth == "double" else step(cost_exponent(chosen))
-        return sizes[min(sizes.index(chosen.rows) + steps, len(sizes) - 1)]
+        """Return twice the last size, on the grid of sizes (algorithm 3, line 6)."""
+        return sizes[sizes.index(chosen.rows) + 1] if chosen.probes else sizes[0]
 
     def _train(self, env: SamplesEnvironment, chosen: Prospect) -> Run:
         """Train in full, as in scenario (ii), and keep the sampled model when it is better."""

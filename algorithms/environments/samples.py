@@ -352,8 +352,8 @@ class SamplesAlgorithm(Algorithm[SamplesEnvironment]):
     may do something else."""
 
 
-def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:
-    """Return the sample sizes s_0, c s_0, c^2 s_0, ... and at last the full size.
+def geometric_sizes(initial: int, full: int) -> list[int]:
+    """Return the sample sizes s_0, 2 s_0, 4 s_0, ... and at last the full size.
 
     Examples
     --------
@@ -361,8 +361,6 @@ def geometric_sizes(initial: int, full: int, ratio: float = 2.0) -> list[int]:
     [1000, 2000, 4000, 8000, 10000]
     """
     sizes: list[int] = []
-    exponent = 0
-    while (rows := round(initial * ratio**exponent)) < full:
+    while (rows := initial << len(sizes)) < full:
         sizes.append(rows)
-        exponent += 1
     return [*sizes, full]

@@ -1,4 +1,4 @@
-"""Early-stopped cross-validation: its bet, its guarantees, and an adversary."""
+"""Early-stopped cross-validation: its bet and its guarantees."""
 
 from __future__ import annotations
 
@@ -29,25 +29,6 @@ def dropped(events):
     return {event.configuration for event in of(events, Eliminated)}
 
 
-class Parity(Folds):
-    """Fair coins, a fold each: one says 0, one the parity of the labels that it was trained on.
-
-    Both are right half the time, the latter in all folds or in none.
-    """
-
-    def __init__(self, rows, seed):
-        self.configurations = [{"learner": "zero"}, {"learner": "parity"}]
-        self.folds = rows
-        self._labels = np.random.default_rng(seed).integers(0, 2, rows)
-
-    def measure(self, configuration, fold):
-        rest = self._labels.sum() - self._labels[fold]
-        right = int(self._labels[fold] == (rest % 2 if configuration else 0))
-        return FoldProbe(
-            rows=self.folds - 1, test_rows=1, test_correct=right, right=str(right), fit_cpu=1.0
-        )
-
-
 @pytest.mark.parametrize("e", [-0.5, 0.0, 0.3])
 def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
     """The expectation of every share's capital after a row is 1."""
@@ -62,10 +43,9 @@ def test_the_bet_is_fair_where_the_claim_holds_with_equality(e):
 
 def test_the_upper_bound_is_where_the_capital_reaches_its_level():
     pair = (9, 360, 31)
-    for folds in (1, 3):
-        upper = most(pair, 20.0, folds)
-        assert log_capital(pair, upper, folds) == pytest.approx(math.log(20), abs=1e-3)
-        assert log_capital(pair, upper, folds) >= math.log(20)
+    upper = most(pair, 20.0)
+    assert log_capital(pair, upper) == pytest.approx(math.log(20), abs=1e-3)
+    assert log_capital(pair, upper) >= math.log(20)
     capitals = [log_capital(pair, e) for e in np.linspace(-0.9, 0.9, 30)]
     assert all(one < other for one, other in pairwise(capitals))
     assert most((10, 0, 0), 20.0) > 0.9
@@ -76,29 +56,15 @@ def test_verdicts_are_paired():
     assert pairing("0011", "0101") == (1, 2, 1)
 
 
-@pytest.mark.parametrize("folds", ["alike", "any"])
-def test_the_best_is_dropped_no_more_often_than_delta(folds):
+def test_the_best_is_dropped_no_more_often_than_delta():
     """Six that are alike but for the first, which is better by just epsilon: the hardest case."""
     runs, delta = 150, 0.2
-    algorithm = EarlyStoppedCV(epsilon=0.05, delta=delta, folds=folds)
+    algorithm = EarlyStoppedCV(epsilon=0.05, delta=delta)
     wrong = 0
     for seed in range(runs):
         _, events = played(algorithm, SimulatedFolds([0.75] + [0.7] * 5, 400, 6, seed))
         wrong += 0 in dropped(events)
     assert wrong <= runs * delta
-
-
-def test_an_adversary_fools_pooled_folds_and_not_the_others():
-    runs = 30
-    counts = {
-        folds: sum(
-            bool(dropped(played(EarlyStoppedCV(epsilon=0, folds=folds), Parity(61, seed))[1]))
-            for seed in range(runs)
-        )
-        for folds in ("alike", "any")
-    }
-    assert counts["alike"] > 0.9 * runs
-    assert counts["any"] == 0
 
 
 def test_it_spares_fits_and_chooses_as_without():
@@ -151,9 +117,9 @@ class Verdicts(Folds):
         )
 
 
-@pytest.mark.parametrize(("folds", "level"), [("alike", 2 / 0.1), ("any", 3 * 2 * 3 / 0.1)])
-def test_one_is_dropped_just_where_the_capital_reaches_its_level(folds, level):
-    """Three configurations, four folds: (n - 1) / delta, and n (n - 1) (K - 1) / delta."""
+def test_one_is_dropped_just_where_the_capital_reaches_its_level():
+    """Three configurations: (n - 1) / delta."""
+    level = 2 / 0.1
     capitals = {
         (2, ties, losses): math.exp(log_capital((2, ties, losses), 0.01)) / level
         for ties in range(200)
@@ -164,7 +130,7 @@ def test_one_is_dropped_just_where_the_capital_reaches_its_level(folds, level):
     assert capitals[below] > 0.98
     assert capitals[above] < 1.02
     for pair, expected in ((below, set()), (above, {1})):
-        algorithm = EarlyStoppedCV(epsilon=0.01, delta=0.1, folds=folds)
+        algorithm = EarlyStoppedCV(epsilon=0.01, delta=0.1)
         env = FoldsEnvironment(Verdicts(pair, 4))
         events = [event for event in algorithm.run(env, seed=0) if env.at <= 3]
         assert dropped(events) == expected

@@ -1,4 +1,4 @@
-"""Algorithm 3 by hand, UCB, RoundRobin, and the step of the sample size."""
+"""Algorithm 3 by hand, UCB, RoundRobin."""
 
 from __future__ import annotations
 
@@ -83,14 +83,3 @@ def test_an_exhausted_configuration_is_skipped(name):
     exhausted, other = probed(0, upper=0.9, rows=FULL), probed(1, upper=0.8, probes=5)
     assert schedule([exhausted, other], FULL) is other
     assert schedule([exhausted], FULL) is None
-
-
-def test_the_exponent_is_one_until_there_are_two_probes():
-    assert schedulers.cost_exponent(probed(0, upper=0.9)) == 1.0
-
-
-def test_the_step_is_two_to_the_inverse_of_the_exponent():
-    """Appendix: c = 2^(1/alpha); in half doublings that is 2/alpha of them."""
-    assert [schedulers.step(alpha) for alpha in (0.5, 2 / 3, 1.0, 2.0)] == [4, 3, 2, 1]
-    assert schedulers.step(-0.2) == 4
-    assert schedulers.step(9.0) == 1

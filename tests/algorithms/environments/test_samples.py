@@ -77,7 +77,7 @@ def test_a_unit_is_rows_or_seconds():
 
 def test_geometric_sizes_end_at_the_full_size():
     assert geometric_sizes(1000, 1000) == [1000]
-    assert geometric_sizes(1000, 2000, 2**0.5) == [1000, 1414, 2000]
+    assert geometric_sizes(1000, 2000) == [1000, 2000]
 
 
 class FoldedLearners(SimulatedLearners):

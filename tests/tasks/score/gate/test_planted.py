@@ -110,10 +110,10 @@ PLANTS = {
         ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
     ),
     "ABC's alpha times 50": (
-        ("ci-selection", [], ["full-run", "abc-tight (exact)"]),
+        ("ci-selection", [], ["full-run", "abc-tight"]),
         "leaseboard.algorithms.abc_selection.bounds",
-        "return self.delta / (2 * self.n", "return 50 * self.delta / (2 * self.n",
-        ["missed_intervals of abc-tight (exact)"],
+        "(share * self.delta for", "(50 * share * self.delta for",
+        ["missed_intervals of abc-tight"],
     ),
     "one apple expansion fewer": (
         ("ci-apple", [], ["apple", "apple-ssm"]),
