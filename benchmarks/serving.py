@@ -163,7 +163,7 @@ def measure(folder: Path, *, rate: float, seconds: float, changes: int) -> LoadT
         _serve_and_ask(command, folder, turns, measured, rate, seconds, changes)
     state = State(folder / "state.sqlite", "speed")
     with state.connected() as connection:
-        log = {row[0] for row in connection.exec_driver_sql("select id from keep_speed_served")}
+        log = {row[0] for row in connection.exec_driver_sql("select id from live_speed_served")}
     measured.logged = len(measured.ids & log)
     return measured
 

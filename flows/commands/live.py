@@ -193,28 +193,24 @@ def serve(
     file: Path,
     host: str = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535)] = PORT,
-    rate: Annotated[float, typer.Option(min=1)] = 1000.0,
     run_dir: RunDir = None,
     tracking_uri: TrackingUri = None,
 ) -> None:
-    """Serve the champion over HTTP, as MLflow and KServe do: /invocations, /v2, /labels, /metrics.
+    """Serve the champion over HTTP, as MLflow does: /invocations, /labels, /metrics.
 
     A new champion is served without a restart. Each prediction is logged before it is answered.
 
     - `file`: YAML file of the live model, or its name.
     - `host`: Address to listen on; any but the loopback needs the variable LEASEBOARD_TOKEN.
     - `port`: a free one with 0.
-    - `rate`: Number of requests a second that one client may make.
 
     Example: leaseboard live serve sales.yaml
     """
-    import time
-
     import uvicorn
 
     from leaseboard.tasks.live.update import state_of
     from leaseboard.tasks.serve.admission import TOKEN, Admission, check_place
-    from leaseboard.tasks.serve.app import PatientProtocol, application
+    from leaseboard.tasks.serve.app import application
     from leaseboard.tasks.serve.champion import Follower
     from leaseboard.tasks.serve.service import PredictionService
 
@@ -227,9 +223,9 @@ def serve(
     with _listening(host, port) as listener:
         follower.start()
         service = PredictionService(settings.data, follower, state, lambda: datetime.now(UTC))
-        app = application(service, Admission(token, rate, time.monotonic))
+        app = application(service, Admission(token))
         config = uvicorn.Config(
-            app, http=PatientProtocol, ws="none", log_level="warning", access_log=False,
+            app, http="h11", ws="none", log_level="warning", access_log=False,
             proxy_headers=False, server_header=False, limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=STOPPING,
         )  # fmt: skip
@@ -255,6 +251,8 @@ def _listening(host: str, port: int) -> Iterator[socket]:
         said = f"--host {host} --port {port} cannot be used ({why}): name another"
         raise UsageError(said) from error
     with listener:
+        # Otherwise the body of an answer waits until its head is acknowledged, 40 ms.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield listener
 
 

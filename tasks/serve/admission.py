@@ -1,24 +1,15 @@
-"""Admission of requests: tokens, hosts and rates."""
+"""Admission of requests by token, or from this machine."""
 
 import hmac
-from base64 import b64decode
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from ipaddress import ip_address
 
 from leaseboard.algorithms.errors import UsageError
 
 TOKEN = "LEASEBOARD_TOKEN"  # noqa: S105  (its name)
 """The variable of the environment that holds the token."""
-RATE = 1000
-"""Requests a second of one client."""
-OPEN = frozenset({"/ping", "/health", "/v2/health/live", "/v2/health/ready"})
+OPEN = frozenset({"/ping", "/health"})
 """What may be asked without the token: whether the server lives and is ready."""
-PAGES = frozenset({"/docs", "/openapi.json"})
-"""What a browser may ask for with the token as a password, for which it asks its user."""
-CLIENTS = 10_000
-"""Clients that are counted each; of more, those that asked least recently are forgotten."""
 
 
 class RefusedError(Exception):
@@ -36,21 +27,16 @@ class RefusedError(Exception):
 
 
 class Admission:
-    """Admission of requests by token, host and rate.
+    """Admission of requests by token and host.
 
     - `token`: what every request but those of `OPEN` must have; empty: none, on loopback only.
-    - `rate`: see `RATE`.
-    - `seconds`: a clock that only goes forward.
     """
 
-    def __init__(self, token: str, rate: float, seconds: Callable[[], float]) -> None:
-        self._token, self._rate, self._seconds = token.encode(), rate, seconds
-        self._clients: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        """By client: how many requests it may still send at once, and when it asked last."""
+    def __init__(self, token: str) -> None:
+        self._token = token.encode()
 
-    def check(self, path: str, client: str, headers: Mapping[bytes, bytes]) -> None:
+    def check(self, path: str, headers: Mapping[bytes, bytes]) -> None:
         """Raise RefusedError unless the request may pass."""
-        self._check_rate(client)
         if not self._token:
             # A page in a browser here could ask us by a name of its own that leads to loopback.
             host = headers.get(b"host", b"").decode("latin-1")
@@ -59,39 +45,18 @@ class Admission:
                     403, "host", f"host {host[:100]!r} is not this machine: ask 127.0.0.1, or"
                     f" start the server with {TOKEN}",
                 )  # fmt: skip
-        elif path not in OPEN and not self.trusts(headers, by_password=path in PAGES):
+        elif path not in OPEN and not self.trusts(headers):
             raise RefusedError(
                 401, "token", "no token, or a wrong one: send the header Authorization: Bearer and"
                 f" what the server has in {TOKEN}",
             )  # fmt: skip
 
-    def trusts(self, headers: Mapping[bytes, bytes], *, by_password: bool = False) -> bool:
-        """Return whether the request has the token, if there is one.
-
-        - `by_password`: it may be the password of any user.
-        """
+    def trusts(self, headers: Mapping[bytes, bytes]) -> bool:
+        """Return whether the request has the token, if there is one."""
         scheme, _, given = headers.get(b"authorization", b"").partition(b" ")
-        scheme, given = scheme.lower(), given.strip()
-        if by_password and scheme == b"basic":
-            with suppress(ValueError):
-                scheme, given = b"bearer", b64decode(given).partition(b":")[2]
         # The time that this takes says nothing about the token.
-        is_right = hmac.compare_digest(given, self._token)
-        return not self._token or (is_right and scheme == b"bearer")
-
-    def _check_rate(self, client: str) -> None:
-        """Raise RefusedError for a client that asks more often than `rate`."""
-        now = self._seconds()
-        left, then = self._clients.pop(client, (self._rate, now))
-        left = min(self._rate, left + (now - then) * self._rate)
-        self._clients[client] = (left - 1 if left >= 1 else left), now
-        if len(self._clients) > CLIENTS:
-            self._clients.popitem(last=False)
-        if left < 1:
-            raise RefusedError(
-                429, "rate", f"more than {self._rate:g} requests a second from {client}: wait a"
-                " second, or send many rows in a request",
-            )  # fmt: skip
+        is_right = hmac.compare_digest(given.strip(), self._token)
+        return not self._token or (is_right and scheme.lower() == b"bearer")
 
 
 def check_place(host: str, token: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a request, whichever protocol sends them, and what is sent back for each."""
+"""Rows of a request, and what is sent back for each."""
 
 import math
 from collections import Counter

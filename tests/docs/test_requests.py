@@ -12,8 +12,6 @@ def test_requests_name_the_columns_of_the_script_that_makes_the_data():
     columns = re.search(r'print\("(order_id,[^"]+),revenue"\)', SCRIPT)[1].split(",")
     (records,) = re.findall(r'"dataframe_records": \[\{(.*?)\}\]', SERVE)
     (frame,) = re.findall(r"DataFrame\(\s*\{(.*?)\}\s*\)", SERVE)
-    tensors = re.findall(r'"name": "(\w+)", "shape": \[1\], "datatype": "\w+", "data": \[', SERVE)
 
     assert re.findall(r'"(\w+)": ', records) == columns
     assert re.findall(r'"(\w+)": ', frame) == columns
-    assert [name for name in tensors if name != "prediction"] == columns

@@ -62,7 +62,7 @@ ELSEWHERE = {
     "test_demo.py": ["demo --output", "demo --no-open"],
     "test_cluster.py": ["run --cluster"],
     "test_serve.py": [
-        f"live serve --{name}" for name in ("host", "port", "rate", "run-dir", "tracking-uri")
+        f"live serve --{name}" for name in ("host", "port", "run-dir", "tracking-uri")
     ],
 }
 """Options that need a cluster, a server or minutes, by the file of tests that calls them."""

@@ -16,6 +16,7 @@ import psutil
 import pytest
 from mlflow.pyfunc.scoring_server.client import ScoringServerClient
 
+from leaseboard.flows.commands.live import _listening
 from tests.flows.waiting import until
 from tests.tasks.live.world import World
 
@@ -213,7 +214,6 @@ def taken():
         ((), "--port {port} cannot be used (Address already in use): name another"),
         (("--host", "0.0.0.0"), "--host '0.0.0.0' lets other machines ask: set LEASEBOARD_TOKEN"),
         (("--host", "no.such.host.invalid"), "lets other machines ask"),
-        (("--rate", "0"), "--rate"),
     ],
 )
 def test_what_cannot_be_served_is_one_line(call, world, uri, taken, options, said):
@@ -231,3 +231,10 @@ def test_a_token_that_no_one_can_send_is_one_line(call, world, monkeypatch):
     assert code == 64
     assert "LEASEBOARD_TOKEN holds a space" in err
     assert len(err.strip().splitlines()) == 1
+
+
+def test_an_answer_is_sent_at_once():
+    with _listening("127.0.0.1", 0) as listener, calling(listener.getsockname()[1]) as caller:
+        caller.connect()
+        with listener.accept()[0] as accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)

@@ -21,10 +21,7 @@ NOW = datetime(2026, 2, 1, tzinfo=UTC)
 class Asker:
     """A server in this process, asked without a socket."""
 
-    def __init__(
-        self, made, address, *, token="", rate=1000.0, seconds=lambda: 0.0, learned=True,
-        patience=30.0, task="regression",
-    ):  # fmt: skip
+    def __init__(self, made, address, *, token="", learned=True, patience=30.0, task="regression"):
         self.shop, self.said = made, []
         kept = made.live
         kept.recipe = replace(kept.recipe, task=task)
@@ -36,7 +33,7 @@ class Asker:
         self.follower.start()
         own = State(kept.state.place, "sales", patience)
         self.service = PredictionService(kept.settings.data, self.follower, own, lambda: NOW)
-        self.app = application(self.service, Admission(token, rate, seconds))
+        self.app = application(self.service, Admission(token))
 
     def ask(self, method, path, body=None, **given):
         """Return the status and the body of an answer."""

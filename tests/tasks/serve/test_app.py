@@ -279,45 +279,23 @@ def test_why_something_is_wrong_is_reported_to_those_with_the_token(asker):
     assert "contract.yaml" in server.ask("GET", "/health", headers=bearer)[1]["fault"]
 
 
-def test_what_is_compressed_is_refused(asker, row):
-    status, reported = asker().ask(
-        "POST", "/invocations", {"dataframe_records": [row]}, headers={"content-encoding": "gzip"}
-    )
-    assert (status, reported["error"]) == (
-        415,
-        "content encoding 'gzip': send the body without any",
-    )
-
-
-@pytest.mark.parametrize(
-    ("messages", "kind"),
-    [
-        ([{"type": "http.disconnect"}], "gone"),
-        ([{"type": "http.request", "body": b"{", "more_body": True}], "slow"),
-    ],
-)
-def test_who_leaves_or_sends_slowly_is_not_a_fault_of_ours(asker, monkeypatch, messages, kind):
+def test_a_caller_who_leaves_is_not_a_fault_of_ours(asker):
     server = asker(learned=False)
-    monkeypatch.setattr(serving, "PATIENCE", 0.01)
     said = list(server.said)
     headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
     scope = {"type": "http", "method": "POST", "path": "/invocations", "headers": headers,
-             "query_string": b"", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2),
-             "scheme": "http", "root_path": "", "http_version": "1.1"}  # fmt: skip
-    sent = []
+             "query_string": b""}  # fmt: skip
 
     async def receive():
-        if messages:
-            return messages.pop()
-        return await asyncio.Event().wait()
+        return {"type": "http.disconnect"}
 
-    async def send(message):
-        sent.append(message)
+    async def send(_):
+        pass
 
     asyncio.run(server.app(scope, receive, send))
     assert server.said == said
     text = server.ask("GET", "/metrics")[1]
-    assert f'leaseboard_refusals_total{{reason="{kind}"}} 1.0' in text
+    assert 'leaseboard_refusals_total{reason="gone"} 1.0' in text
     assert "leaseboard_errors_total 0.0" in text
 
 
@@ -381,23 +359,6 @@ def test_metrics_count_what_was_answered_and_refused(asker, row):
     assert "leaseboard_snapshot_age_seconds" in text
 
 
-def test_the_seconds_of_a_request_are_those_of_its_caller(asker, monkeypatch):
-    server, clock = asker(), [10.0]
-    monkeypatch.setattr(serving.time, "perf_counter", lambda: clock[0])
-
-    async def receive():
-        clock[0] += 2  # of a body that comes slowly
-
-    async def send(_):
-        clock[0] += 4
-
-    scope = {"type": "http", "method": "GET", "path": "/ping", "headers": [], "query_string": b"",
-             "client": ("127.0.0.1", 1), "state": {"arrived": 9.0}}  # fmt: skip
-    asyncio.run(server.app(scope, receive, send))
-    found = server.ask("GET", "/metrics")[1]
-    assert 'leaseboard_request_seconds_sum{path="/ping"} 9.0' in found
-
-
 def test_no_traceback_is_a_callers(asker, row, monkeypatch):
     server = asker()
 
@@ -423,13 +384,6 @@ def test_nothing_is_reported_that_cannot_be_logged(asker, row):
     assert "cannot be used: no such table" in reported["error"]
 
 
-@pytest.mark.parametrize("path", ["/", "/doc", "/invocations/"])
-def test_other_paths_say_which_there_are(asker, path):
-    status, reported = asker().ask("GET", path)
-    assert status in (404, 405)
-    assert "POST /invocations, POST /labels, GET /ping" in reported["error"]
-
-
 @REPEATED
 def test_requests_leave_no_file_open_and_no_memory(asker, row, times):
     server = asker()
@@ -443,16 +397,8 @@ def test_requests_leave_no_file_open_and_no_memory(asker, row, times):
     assert_flat(request, times)
 
 
-def test_unknown_paths_ask_for_the_token_too(asker):
-    server = asker(token="secret")
-    assert server.ask("GET", "/admin")[0] == 401
-    bearer = {"authorization": "Bearer secret"}
-    assert server.ask("GET", "/admin", headers=bearer)[0] == 404
-    assert server.ask("GET", "/invocations", headers=bearer)[0] == 405
-    assert server.ask("GET", "/admin", host="evil.example")[0] == 401
-    assert asker().ask("GET", "/admin", host="evil.example")[0] == 403
-
-
-def test_unknown_paths_count_for_the_rate(asker):
-    server = asker(rate=3)
-    assert [server.ask("GET", f"/{n}")[0] for n in range(4)] == [404, 404, 404, 429]
+def test_other_paths_and_hosts_are_refused(asker):
+    server = asker()
+    assert server.ask("GET", "/admin") == (404, {"error": "Not Found"})
+    assert server.ask("GET", "/invocations") == (405, {"error": "Method Not Allowed"})
+    assert server.ask("GET", "/health", host="evil.example")[0] == 403
