@@ -171,9 +171,7 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
-data = typer.Typer(
-    cls=Commands, help="List, fetch, mirror, verify and import datasets.", no_args_is_help=True
-)
+data = typer.Typer(cls=Commands, help="List, fetch and mirror datasets.", no_args_is_help=True)
 
 
 @data.command("list", cls=Command)
@@ -201,17 +199,6 @@ def fetch_data(datasets: list[str], mirror: Mirrors = None) -> None:
             f"{reference}: {len(found.features)} rows, {found.features.shape[1]} features,"
             f" {found.task}, target {found.target.name!r}, digest {found.digest}"
         )
-
-
-@data.command("verify", cls=Command)
-def verify_data(mirror: Mirrors = None) -> int:
-    """Compare every file of the mirrors and of the cache with its digest.
-
-    Example: leaseboard data verify --mirror my-mirror
-    """
-    from leaseboard.tasks.fetch import inventory
-
-    return _say_each(inventory.verify(paths.mirrors(tuple(mirror or ()))), "files checked")
 
 
 def _say_each(found: Iterable[Verified], done: str) -> int:
@@ -243,24 +230,6 @@ def mirror_data(
     named = [load_suite(each, home) for suite in suites or () for each in members(suite, home)]
     wanted = sorted({entry.data for suite in named for entry in suite.data}) if suites else None
     return _say_each(inventory.build_mirror(folder, wanted), f"datasets of {folder}")
-
-
-@data.command("import", cls=Command)
-def import_data(
-    file: Path, name: str | None = None, target: str | None = None, task: str | None = None
-) -> None:
-    """Copy a file of your own into the cache under a name; an earlier import of it is replaced.
-
-    - `file`: Table: csv, parquet, arff or libsvm.
-    - `name`: by default that of the file.
-
-    Example: leaseboard data import sales.csv --target revenue
-    """
-    from leaseboard.tasks.fetch import inventory
-
-    replaces = inventory.is_imported(file.stem if name is None else name)
-    entry = inventory.import_file(file, name=name, target=target, task=task)
-    say(f"{'imported again, replacing' if replaces else 'imported as'} {entry}")
 
 
 frameworks = typer.Typer(

@@ -1,4 +1,4 @@
-"""Files with a known digest: the cache of fetched and imported data, and mirrors.
+"""Files with a known digest: the cache of fetched data, and mirrors.
 
 The cache has one folder for each dataset, which appears whole or not at all. A mirror is a
 read-only folder with a ``catalogue.csv`` and one parquet file for each dataset.

@@ -114,7 +114,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     if options.missing_target == "drop":
         frame = frame[frame[column].notna()]
         _check_shape(frame, text)
-    if reference.source in ("file", "imported"):  # others have been looked through
+    if reference.source == "file":  # others have been looked through
         for name in frame:
             if name != column or options.task is None:
                 columns.refuse_few_words(frame[name])

@@ -1,4 +1,4 @@
-"""Inventory of data: list datasets, verify their digests, import a file, build a mirror.
+"""Inventory of data: list datasets, build a mirror.
 
 A mirror is built from the public sources that ``conf/mirror.csv`` names. A row of that table is a
 dataset that suites or pages name: where it is public (the address of a file with its checksum, an
@@ -7,7 +7,6 @@ the digest of the copy on which published results were measured.
 """
 
 import csv
-import re
 import shutil
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -25,36 +24,25 @@ from leaseboard.algorithms.errors import (
 )
 from leaseboard.tasks.fetch import cache, files, loading, packages, references, synthetic
 from leaseboard.tasks.fetch.cache import Catalogued
-from leaseboard.tasks.fetch.dataset import RawTable, file_digest, finish
-from leaseboard.tasks.fetch.references import Reference
+from leaseboard.tasks.fetch.dataset import RawTable, file_digest
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
 
 ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Line of ``leaseboard data list``; None is the size that only the data show."""
+    """Line of ``leaseboard data list``."""
 
     reference: str
     summary: str
     source: str
-    task: str = ""
-    rows: int | None = None
-    features: int | None = None
-    licence: str = ""
-
-    def __str__(self) -> str:
-        """Return the reference and the size of the dataset."""
-        return f"{self.reference}: {self.rows} rows, {self.features} features, {self.task}"
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
-    """Comparison of a dataset's file with its catalogue; `detail` says how it differs."""
+class Mirrored:
+    """Dataset of a mirror that is built; `detail` says what is there, or why it is not whole."""
 
     name: str
     whole: bool
@@ -66,20 +54,17 @@ def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> l
     listed = []
     for name in loading.names(conf):
         known = loading.read_named(name, conf)
-        listed.append(Listed(name, known.about, known.reference, known.task or ""))
+        listed.append(Listed(name, known.about, known.reference))
     for name, each in synthetic.GENERATORS.items():
-        listed.append(
-            Listed(f"synthetic:{name}", each.summary(), "generator", each.task, each.rows)
-        )
+        listed.append(Listed(f"synthetic:{name}", each.summary(), "generator"))
     shipped = {"sklearn": ("scikit-learn", packages.BUNDLED)}
     if packages.river_is_here():
         shipped["river"] = ("River", packages.RIVER)
     for source, (package, known_sets) in shipped.items():
         listed += [
-            Listed(f"{source}:{name}", f"{name}, {task}", package, task,
-                   licence=packages.LICENCES[source])
+            Listed(f"{source}:{name}", f"{name}, {task}", package)
             for name, task in known_sets.items()
-        ]  # fmt: skip
+        ]
     listed += [_listed(reference, entry) for reference, entry in _entries(mirrors)]
     there = {each.reference for each in listed}
     return listed + [
@@ -89,69 +74,13 @@ def catalogue(conf: Path | None = None, mirrors: Iterable[str | Path] = ()) -> l
     ]
 
 
-def verify(mirrors: Iterable[str | Path] = ()) -> Iterator[Verified]:
-    """Check the digest of every file of the mirrors and of the cache."""
-    for reference, entry in counted([*_entries(mirrors)], "checking files", "files"):
-        try:
-            cache.check(entry)
-        except DataError as error:
-            yield Verified(reference, whole=False, detail=str(error))
-        else:
-            yield Verified(reference, whole=True)
-
-
-def import_file(
-    path: str | Path,
-    name: str | None = None,
-    *,
-    target: str | None = None,
-    task: str | None = None,
-) -> Listed:
-    """Copy a data file into the cache, under a `name` that is a data reference from then on.
-
-    The file is read and checked as ``file:path`` would be; later changes of it do not matter. A
-    file that was imported under the name before is replaced.
-
-    Raises UsageError: the name is one of ``conf/data`` or not plain, or the file cannot be used as
-    data.
-    """
-    table = files.read(str(path))
-    name = Path(path).stem if name is None else name
-    if not _PLAIN.fullmatch(name):
-        raise UsageError(f"name {name!r} must be letters, digits, dots, dashes or underscores")
-    if name in loading.names():
-        raise UsageError(f"name {name!r} is taken by a file of conf/data: choose another one")
-    given = {"target": target, "task": task}
-    options = {key: value for key, value in given.items() if value is not None}
-    data = finish(table, Reference("file", str(path), options), str(path))
-    frame = data.features.assign(**{str(data.target.name): data.target})
-    with cache.scratch(loading.IMPORTED) as folder:
-        (folder / "new").mkdir()
-        cache.write(
-            folder / "new",
-            frame,
-            id=name,
-            name=table.name,
-            task=data.task,
-            target=str(data.target.name),
-            source=f"imported from {Path(path).name}",
-        )
-        entry = cache.publish(folder / "new", loading.IMPORTED, name, replace=True)
-        return _listed(name, entry)
-
-
-def is_imported(name: str) -> bool:
-    """Return whether a file was imported under `name`."""
-    return (cache.section(loading.IMPORTED) / name).is_dir()
-
-
 def public_sources() -> dict[str, dict[str, str]]:
     """Return the table of public sources by id; `source` is empty if only a mirror has it."""
     with (paths.shipped_conf() / "mirror.csv").open(encoding="utf-8", newline="") as lines:
         return {row["id"]: row for row in csv.DictReader(lines)}
 
 
-def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[Verified]:
+def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[Mirrored]:
     """Build the mirror `folder`, dataset by dataset; one that fails stops no other.
 
     Datasets that are there already, with their checksums, stay.
@@ -172,9 +101,9 @@ def build_mirror(folder: Path, wanted: Iterable[str] | None = None) -> Iterator[
         elsewhere = {"source": f"openml:{name}" if name.isdecimal() else ""}
         try:
             said = _add(folder, there, name, known.get(name, elsewhere))
-            yield Verified(name, whole=True, detail=said)
+            yield Mirrored(name, whole=True, detail=said)
         except LeaseboardError as error:
-            yield Verified(name, whole=False, detail=str(error))
+            yield Mirrored(name, whole=False, detail=str(error))
 
 
 def _add(folder: Path, there: dict[str, Catalogued], name: str, row: dict[str, str]) -> str:
@@ -224,8 +153,6 @@ def _read(row: dict[str, str], scratch: Path) -> RawTable:
 
 def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
     """Yield every file with a known digest, with its reference."""
-    for entry in cache.entries(loading.IMPORTED):
-        yield entry.id, entry
     for entry in cache.entries("openml"):
         yield f"openml:{entry.id}", entry
     folders = paths.mirrors(tuple(Path(folder) for folder in mirrors))
@@ -235,5 +162,4 @@ def _entries(mirrors: Iterable[str | Path]) -> Iterator[tuple[str, Catalogued]]:
 
 def _listed(reference: str, entry: Catalogued) -> Listed:
     summary = f"{entry.name}, {entry.task}, {entry.rows} x {entry.features}"
-    sizes = entry.task, entry.rows, entry.features
-    return Listed(reference, summary, entry.source, *sizes, entry.licence)
+    return Listed(reference, summary, entry.source)

@@ -23,9 +23,6 @@ from leaseboard.tasks.fetch.references import Reference
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
-IMPORTED = "imported"
-"""The cache's section of imported files."""
-
 
 class Named(Strict):
     """File of ``conf/data``: a reference, what it is, and options of the reference."""
@@ -56,21 +53,19 @@ def read_named(name: str, conf: Path | None = None) -> Named:
 def resolve(reference: Reference) -> Reference:
     """Return the reference with the source of a bare name or path.
 
-    A name of ``conf/data`` comes first, then an imported dataset, then a path, then a plugin's.
+    A name of ``conf/data`` comes first, then a path, then a plugin's.
     """
     if reference.source:
         return reference
     name = reference.name
     if name in names():
         return _named(name).with_options(reference.options)
-    if cache.find(IMPORTED, name) is not None:
-        return Reference(IMPORTED, name, reference.options)
     if Path(name).expanduser().is_file():
         return Reference("file", name, reference.options)
     added = plugins.names("datasets")
     if name in added:
         return Reference(plugin_source.SOURCE, name, reference.options)
-    known = [*names(), *(entry.id for entry in cache.entries(IMPORTED)), *added]
+    known = [*names(), *added]
     if "/" in name or Path(name).suffix:
         raise UsageError(f"{name}: no such file")
     raise unknown("dataset", name, known)
@@ -154,10 +149,6 @@ def read_raw(reference: Reference, mirrors: tuple[Path, ...]) -> RawTable:
         case "openml":
             entry = cache.mirrored(mirrors).get(reference.name)
             return table_of(entry, rows) if entry else openml_source.read(reference.name, rows)
-        case "imported":
-            if entry := cache.find(IMPORTED, reference.name):
-                return table_of(entry, rows)
-            raise UsageError(f"{reference.name}: no longer in the cache: import the file again")
         case _:
             return files.read(reference.name, rows)
 

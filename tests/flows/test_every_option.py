@@ -48,10 +48,8 @@ STEPS = """
 0 results prune run --keep 0 --older-than 0 --yes --tracking-uri STORE
 0 check --scaffold mine
 0 data list --mirror mirror --conf c
-3 data verify --mirror mirror
 0 data fetch file:d.csv?target=y --mirror mirror
 3 data mirror made tiny --conf c
-0 data import d.csv --name mine --target y --task regression
 64 ui --port PORT --tracking-uri STORE
 64 schedule --conf c --port PORT --tracking-uri STORE
 0 doctor --fix --tracking-uri STORE

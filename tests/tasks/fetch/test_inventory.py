@@ -1,4 +1,4 @@
-"""Named datasets, the listing, verification and imports."""
+"""Named datasets, the listing and the cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch import cache, loading
-from leaseboard.tasks.fetch.inventory import catalogue, import_file, verify
+from leaseboard.tasks.fetch.inventory import catalogue
 from leaseboard.tasks.fetch.loading import load
 
 
@@ -76,61 +76,7 @@ def test_a_wrong_file_of_conf_data_is_one_clear_line(conf):
         assert "\n" not in str(caught.value)
 
 
-def test_an_import_is_a_dataset_by_name_and_keeps_its_content(sales):
-    known = import_file(sales, target="revenue")
-    before = load(f"file:{sales}?target=revenue")
-    sales.unlink()
-
-    data = load("sales")
-
-    assert str(known) == "sales: 3 rows, 2 features, regression"
-    assert (data.digest, data.task) == (before.digest, "regression")
-    assert "sales" in [listed.reference for listed in catalogue()]
-    assert [checked.whole for checked in verify()] == [True]
-
-
-def test_an_import_must_be_data_and_have_a_free_name(sales):
-    with pytest.raises(DataError, match="unknown target column 'revnue'"):
-        import_file(sales, target="revnue")
-    with pytest.raises(UsageError, match="must be letters, digits"):
-        import_file(sales, "../x")
-    with pytest.raises(UsageError, match="name 'fried-drift' is taken"):
-        import_file(sales, "fried-drift")
-    assert list(cache.section("imported").glob("*")) == []
-
-
-def test_a_changed_file_is_imported_again(sales):
-    import_file(sales, target="revenue")
-    sales.write_text("revenue,shop\n9.5,a\n8.5,b\n")
-    again = import_file(sales, target="revenue")
-
-    assert again.rows == 2
-    assert load("sales").target.tolist() == [9.5, 8.5]
-    assert [path.name for path in cache.section("imported").iterdir()] == ["sales"]
-
-
-def test_verification_finds_a_changed_file(sales):
-    import_file(sales)
-    path = cache.section("imported") / "sales" / "data.parquet"
-    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(path)
-
-    (checked,) = verify()
-
-    assert (checked.name, checked.whole) == ("sales", False)
-    assert "is not the catalogue's" in checked.detail
-    with pytest.raises(DataError, match="is not the catalogue's"):
-        load("sales")
-
-
-def test_a_damaged_entry_of_the_cache_is_named(sales):
-    import_file(sales)
-    (cache.section("imported") / "sales" / "entry.json").write_text("{}")
-
-    with pytest.raises(DataError, match=r"entry\.json: not an entry of the cache"):
-        load("sales")
-
-
-def test_the_first_of_two_processes_publishes(sales, tmp_path):
+def test_the_first_of_two_processes_publishes():
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
     for number in (1, 2):
         with cache.scratch("openml") as folder:
@@ -140,18 +86,26 @@ def test_the_first_of_two_processes_publishes(sales, tmp_path):
     assert [path.name for path in cache.section("openml").iterdir()] == ["7"]
 
 
-def test_a_cache_that_cannot_be_written_is_named(sales, tmp_path, monkeypatch):
+def test_a_damaged_entry_or_file_of_the_cache_is_named():
+    load("sklearn:wine")
+    (place,) = cache.section("sklearn").glob("wine-*")
+    entry = cache.read_entry(place)
+    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(entry.path)
+    with pytest.raises(DataError, match="is not the catalogue's"):
+        cache.table_of(entry)
+    (place / "entry.json").write_text("{}")
+    with pytest.raises(DataError, match=r"entry\.json: not an entry of the cache"):
+        cache.read_entry(place)
+
+
+def test_a_cache_that_cannot_be_written_is_named(sales, monkeypatch):
     monkeypatch.setenv("LEASEBOARD_CACHE", str(sales))
 
     with pytest.raises(UsageError, match=r"cannot be written .*: name another folder with LEASE"):
-        import_file(sales)
+        cache.scratch("openml").__enter__()
 
 
 @pytest.mark.mirror
-def test_a_mirror_is_listed_and_verified(mirror):
+def test_a_mirror_is_listed(mirror):
     listed = {entry.reference: entry for entry in catalogue(mirrors=(mirror,))}
-    assert listed["openml:215"].rows == 40_768
-
-    checked = list(verify((mirror,)))
-    assert len(checked) == len(pd.read_csv(mirror / "catalogue.csv"))
-    assert all(entry.whole for entry in checked)
+    assert "40768 x" in listed["openml:215"].summary
