@@ -66,7 +66,7 @@ SHARED = {
     "cluster": "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786.",
     "conf": "Configuration folder (default: ./conf).",
     "dry_run": "Print what would be done, and do nothing.",
-    "fail_on": "Exit with 1 if the diagnostics find one of these codes, such as LB001,LB007.",
+    "fail_on": "Exit with 1 if the diagnostics find one of these codes, such as LB001,LB002.",
     "force": "Do it in spite of the evidence.",
     "local": "Run the same steps without Prefect.",
     "metric": "Metric that ranks, in place of the score, such as mae or skill.",

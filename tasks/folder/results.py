@@ -21,7 +21,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import pairwise
@@ -163,13 +163,6 @@ def current(out: Path) -> list[Result]:
         return found
     keys = set(read_table(out / TABLE)["key"])
     return [result for result in found if result.key in keys]
-
-
-def superseded(out: Path, keys: Collection[str]) -> list[Result]:
-    """Return the results of the folder but those of the jobs `keys`: those of earlier code."""
-    folders = (path.parent for path in sorted(out.glob(f"jobs/*/{RESULT}")))
-    found = (look(folder, folder.name) for folder in folders if folder.name not in keys)
-    return [result for result in found if isinstance(result, Result)]
 
 
 def put(out: Path, folder: Path) -> None:

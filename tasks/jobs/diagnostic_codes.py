@@ -1,4 +1,4 @@
-"""Diagnostics: numbered checks of results, event logs and live models, LB001 to LB012.
+"""Diagnostics: numbered checks of results, event logs and live models.
 
 ``diagnostics.yaml`` has the title, the advice and the sentences of each code. A pure function of
 `leaseboard.tasks.score.diagnostics` or `leaseboard.tasks.live.diagnostics` finds it. On an alarm a
@@ -77,8 +77,8 @@ def counts_of(found: Iterable[Diagnostic]) -> str:
 
     Examples
     --------
-    >>> counts_of([Diagnostic("LB002", ALARM, "", {}), Diagnostic("LB005", NOTE, "", {})])
-    'LB002 1, LB005 1'
+    >>> counts_of([Diagnostic("LB002", ALARM, "", {}), Diagnostic("LB006", NOTE, "", {})])
+    'LB002 1, LB006 1'
     >>> counts_of([])
     'none'
     """

@@ -10,18 +10,12 @@ import numpy as np
 
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, Diagnostic, find
 from leaseboard.tasks.live.losses import LossTotal
-from leaseboard.tasks.live.record import CREATED, ROLLED_BACK, ModelRecord
-from leaseboard.tasks.live.shadow import CHAMPION, PREVIOUS
-from leaseboard.tasks.live.validation import GRACE
-from leaseboard.tasks.models.model import LEVEL
+from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.score.diagnostics import LEVEL as SHOWN
-from leaseboard.tasks.score.diagnostics import RARE, is_refuted
 from leaseboard.tasks.score.inference import p_value
 
 LATELY, FEWEST_DAYS = timedelta(days=28), 7
 """Days that count, and the fewest that say anything."""
-LATE, SHORT_OF_LEVEL = 0.05, 0.02
-"""Shares: of labels that are overdue, of labels that intervals may miss beyond their level."""
 
 
 def diagnostics_of(record: ModelRecord) -> list[Diagnostic]:
@@ -59,67 +53,4 @@ def unbeaten_baseline(record: ModelRecord) -> Iterator[Diagnostic]:
         yield Diagnostic("LB001", *kind, facts)
 
 
-def missed_intervals(record: ModelRecord) -> Iterator[Diagnostic]:
-    """LB007: yield that fewer labels are in the champion's intervals than their level says."""
-    champion = record.champion
-    days = _last_days(record, champion.number) if champion else []
-    totals = [record.days[day][champion.number] for day in days if champion]
-    totals = [each for each in totals if each.sums.get("intervals")]
-    if len(totals) < FEWEST_DAYS:
-        return
-    share = LossTotal.of(totals).measures["coverage"]
-    short = np.array([LEVEL - each.measures["coverage"] for each in totals])
-    if share < LEVEL - SHORT_OF_LEVEL and p_value(short) <= RARE:
-        labels = LossTotal.of(totals).sums["intervals"]
-        facts = {"share": share, "labels": labels, "level": LEVEL, "p": p_value(short)}
-        yield Diagnostic("LB007", ALARM, "live", facts)
-
-
-def late_labels(record: ModelRecord) -> Iterator[Diagnostic]:
-    """LB008: yield rows that wait for a label for longer than is usual."""
-    limit = (record.now - record.settings.data.label_delay - GRACE).date().isoformat()
-    first = (record.now - record.settings.data.label_delay - LATELY).date().isoformat()
-    late = {day: rows for day, rows in record.waiting.items() if first <= day < limit}
-    came = sum(max(total.rows for total in found.values())
-               for day, found in record.days.items() if first <= day < limit)  # fmt: skip
-    if late:
-        count = sum(late.values())
-        facts = {"late": count, "rows": count + came, "oldest": min(late)}
-        kind = ALARM if count > LATE * (count + came) else NOTE
-        yield Diagnostic("LB008", kind, "late", facts)
-
-
-def spent_guarantee(record: ModelRecord) -> Iterator[Diagnostic]:
-    """LB009: yield promotions of which half or more may be by chance, or too many went back.
-
-    Of c comparisons at level alpha at most alpha c promote a worse challenger, in the mean. How
-    large a share of the promotions that is has no bound.
-    """
-    kinds = [each.kind for each in record.history]
-    promotions = sum(each.role == CHAMPION for each in record.tenures) - 1
-    alpha, back = record.settings.compare.alpha, kinds.count(ROLLED_BACK)
-    compared = max(promotions, back, kinds.count(CREATED) - 1)
-    allowed = alpha * compared
-    refuted = back > 0 and is_refuted(back, compared, alpha)
-    if promotions > 0 and (2 * allowed >= promotions or refuted):
-        facts = {"promotions": promotions, "alpha": alpha, "allowed": allowed, "back": back,
-                 "compared": compared}  # fmt: skip
-        yield Diagnostic("LB009", ALARM if refuted else NOTE, "live", facts)
-
-
-def worse_version(record: ModelRecord) -> Iterator[Diagnostic]:
-    """LB012: yield that the previous champion is better, by the sequential test of both.
-
-    Evidence of 1 / alpha, at any time, is wrong with probability alpha; of its root a note.
-    """
-    test, previous = record.lifecycle.tests.get(PREVIOUS), record.in_role(PREVIOUS)
-    alpha = record.settings.compare.alpha
-    evidence = test.e_value("challenger") if test else 0.0
-    if test and previous and evidence >= alpha**-0.5:
-        facts = {"evidence": evidence, "labels": test.rows, "previous": previous.number}
-        yield Diagnostic("LB012", ALARM if evidence >= 1 / alpha else NOTE, "live", facts)
-
-
-FINDERS: Sequence[Callable[[ModelRecord], Iterable[Diagnostic]]] = (
-    unbeaten_baseline, missed_intervals, late_labels, spent_guarantee, worse_version,
-)  # fmt: skip
+FINDERS: Sequence[Callable[[ModelRecord], Iterable[Diagnostic]]] = (unbeaten_baseline,)

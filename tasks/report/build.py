@@ -16,7 +16,6 @@ from leaseboard.tasks.folder.results import (
     SUITE_FILE,
     TABLE,
     shown_at,
-    superseded,
     write_atomically,
 )
 from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
@@ -52,10 +51,10 @@ def material(
     """
     frame = as_frame(shown_at(out))
     found = found or compared(frame, suite)
-    logs, earlier = read_logs(out, frame, readers), superseded(out, set(frame["key"]))
+    logs = read_logs(out, frame, readers)
     place = out / MLFLOW_FILE
     mlflow = json.loads(place.read_bytes()) if place.is_file() else {}
-    return Material(out.name, frame, suite, found, *logs, earlier, mlflow)
+    return Material(out.name, frame, suite, found, *logs, mlflow)
 
 
 def diagnose(out: Path, suite: Suite | None, found: Compared | None = None) -> list[Diagnostic]:

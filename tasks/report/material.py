@@ -12,7 +12,6 @@ from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.log_format import read_log
 from leaseboard.tasks.folder.results import EVENTS
 from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic, find
-from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.report.page import Names
@@ -39,8 +38,6 @@ class Material:
     """The rows of the jobs whose logs hold anything for a reader, each with what that is."""
     damaged: Mapping[str, str]
     """Damage of event logs, by the job's key."""
-    earlier: Sequence[Result] = ()
-    """Results of the folder that newer ones superseded."""
     mlflow: Mapping[str, str] = field(default_factory=dict)
     """Where users see the run in MLflow: the address of its UI, and the ids of two experiments."""
 
@@ -62,7 +59,7 @@ class Material:
     def diagnostics(self) -> list[Diagnostic]:
         """Findings of all codes that the suite does not ignore."""
         logs = {str(row.key): events for row, events in self.by(signals)}
-        run = DiagnosedRun(self.frame, self.found, self.names, logs, self.earlier)
+        run = DiagnosedRun(self.frame, self.names, logs)
         return find(FINDERS, run, self.suite.ignore if self.suite else ())
 
     def by(self, reader: Reader[Found]) -> Sequence[tuple[Any, Found]]:

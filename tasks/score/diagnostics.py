@@ -1,7 +1,7 @@
 """Diagnostics of a run: a pure function for each code, on results and event logs.
 
-The page of a code in ``docs/diagnostics`` has its test and level, and the rate of false alarms
-that was measured. Several algorithms or hyperparameters share a level.
+The page ``docs/diagnostics.md`` has their tests and levels, and how often they are wrong. Several
+algorithms share a level.
 """
 
 from __future__ import annotations
@@ -14,28 +14,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.pulls import OVERRUN
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationFailed,
     Event,
-    ExploitivenessViolated,
-    MonotonicityViolated,
-    ProbeFinished,
     TrialFinished,
     of,
 )
 from leaseboard.algorithms.measures import SKILL, loss_of
 from leaseboard.tasks.fetch.data_facts import SORTED
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, Diagnostic
-from leaseboard.tasks.jobs.job import FAILURES, Result, plain_value
-from leaseboard.tasks.score.frame import finished, rows_cut
-from leaseboard.tasks.score.inference import paired
-from leaseboard.tasks.score.selection import REFERENCE, Selection, Truth, compare
-from leaseboard.tasks.score.summary import Compared
-from leaseboard.tasks.score.table import significant
+from leaseboard.tasks.jobs.job import FAILURES
+from leaseboard.tasks.score.frame import finished
 
 LEVEL, RARE = 0.05, 0.01
 """Levels of what has to be shown, and of what is refuted."""
@@ -43,21 +35,11 @@ LEAK, LEAST_LEAK = 0.98, 0.9
 """Skill of one column that is a leak, and of classes its lower bound at the level `RARE`."""
 DEPENDENT = 3.1
 """Standard deviations that are rare: .001."""
-EDGE, FEWEST_TRIALS, FEWEST_VALUES = 0.1, 10, 5
-"""Share of a range that is its edge, and what a range needs."""
-NEAR = 0.05
-"""Distance from 0 or 1 at which a share ends."""
 FAILING = 0.1
 """Share of an arm's trials that may fail."""
 KURTOSIS, TEST_SHARE = 10.0, 0.2
 """Of errors, at most; share of rows that test, where scores are not progressive."""
-BUSY, FEWEST_SECONDS = 1.5, 0.5
-"""Wall over CPU seconds of a busy machine, and the least CPU seconds of a job that count."""
-LEAST_DROP = 0.002
-"""Relative change of a mean score that is worth a finding, as the gate's tolerance."""
 MOST_REASON = 400
-FEEDBACK = "best_feedback"
-"""Metric of recorded rewards, which have no hyperparameters."""
 
 
 @dataclass(frozen=True)
@@ -65,13 +47,10 @@ class DiagnosedRun:
     """Results of a run, compared, with what their logs hold."""
 
     frame: pd.DataFrame
-    found: Compared | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     """Names of datasets, by reference."""
     logs: Mapping[str, Sequence[Event]] = field(default_factory=dict)
     """See `signals`, by the job's key."""
-    earlier: Sequence[Result] = ()
-    """Results of earlier code."""
 
     def place(self, row: Any) -> dict[str, Any]:
         """Return where a finding is."""
@@ -93,8 +72,7 @@ class DiagnosedRun:
 def signals(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
     """Return the events of a job that codes need: of a stream, which may have many, failures."""
     del row
-    trials, probes = of(events, TrialFinished), of(events, ProbeFinished)
-    if trials or probes:
+    if of(events, TrialFinished):
         return events
     return of(events, ConfigurationFailed) or None
 
@@ -210,73 +188,6 @@ def unordered(run: DiagnosedRun) -> Iterator[Diagnostic]:
                              "share": share, "sds": sds})  # fmt: skip
 
 
-def edges(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB004: yield hyperparameters of which the best trials of the best arm are all at one end.
-
-    The range is that of the trials; a natural end, see `natural_ends`, cannot be wider. Of a
-    hyperparameter without effect a trial is at one end with probability `EDGE`: as many of the
-    best are looked at as make it `RARE` that all are.
-    """
-    for row, events in run.jobs():
-        trials = [each for each in of(events, TrialFinished) if each.status == "ok"]
-        trials.sort(key=lambda each: -each.reward)
-        trials = [each for each in trials if each.arm == trials[0].arm]
-        if len(trials) < FEWEST_TRIALS or row.metric == FEEDBACK:
-            continue
-        known = {e.configuration: e.parameters for e in of(events, ConfigurationAdmitted)}
-        table = pd.DataFrame([dict(known[each.configuration]) for each in trials])
-        table = table.select_dtypes("number")
-        table = table.loc[:, table.nunique() >= FEWEST_VALUES]
-        best = math.ceil(math.log(2 * max(1, table.shape[1]) / RARE) / -math.log(EDGE))
-        for name in table:
-            values = table[name].dropna().to_numpy(np.float64)
-            low, high = values.min(), values.max()
-            skewed = np.median(values) < low + EDGE * (high - low)  # as on a logarithmic scale
-            scaled = np.log(values) if low > 0 and skewed else values
-            places = ((scaled - scaled.min()) / np.ptp(scaled))[:best]
-            lowest, highest = places.max() <= EDGE, places.min() >= 1 - EDGE
-            natural = natural_ends(values, logarithmic=low > 0 and skewed)
-            if len(values) >= FEWEST_TRIALS and (
-                (lowest and not natural[0]) or (highest and not natural[1])
-            ):
-                end = "lowest" if lowest else "highest"
-                arm = known.get(trials[0].arm, {}).get("arm", trials[0].arm)
-                yield Diagnostic("LB004", NOTE, "edge", run.place(row) | {
-                    "arm": arm, "hyperparameter": name, "best": best, "trials": len(values),
-                    "end": end, "value": values[0], "low": low, "high": high})  # fmt: skip
-
-
-def natural_ends(values: NDArray[np.float64], *, logarithmic: bool) -> tuple[bool, bool]:
-    """Return whether a range ends naturally: counts at 0 or 1, shares and probabilities likewise.
-
-    Draws hardly reach the ends of 0 to 1: what comes within `NEAR` of both, or is above 0 and
-    comes near 1, is a share. Near 0 a logarithmic range can always be wider.
-
-    Examples
-    --------
-    >>> natural_ends(np.array([1.0, 5.0, 9.0]), logarithmic=False)
-    (True, False)
-    >>> natural_ends(np.array([0.02, 0.5, 0.99]), logarithmic=False)
-    (True, True)
-    >>> natural_ends(np.array([0.001, 0.01, 0.99]), logarithmic=True)
-    (False, True)
-    """
-    low, high = values.min(), values.max()
-    counts = bool((values == np.rint(values)).all())
-    share = low >= 0 and 1 - NEAR <= high <= 1
-    fills = share and low <= NEAR and not logarithmic
-    return bool(low == 0 or (counts and low == 1) or fills), bool(share)
-
-
-def close_leaders(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB005: yield a note unless the first of the leaderboard is ahead of the second for sure."""
-    board = run.found.board if run.found else None
-    if board is not None and len(board.rows) > 1 and board.rows[1].n_ok and board.lead_p > LEVEL:
-        first, second = (row.name for row in board.rows[:2])
-        found = {"algorithm": first, "second": second, "p": board.lead_p}
-        yield Diagnostic("LB005", NOTE, "lead", found)
-
-
 def failures(run: DiagnosedRun) -> Iterator[Diagnostic]:
     """LB006: yield algorithms with failed jobs, and arms of which too many trials fail."""
     failed = run.frame[run.frame["status"].isin(FAILURES)]
@@ -317,128 +228,7 @@ def is_refuted(count: int, n: int, probability: float) -> bool:
     return bool(bdtrc(count - 1, n, probability) <= RARE)
 
 
-def _selections(run: DiagnosedRun) -> Iterator[tuple[Any, list[Selection]]]:
-    """Yield the runs with a guarantee of each selection on a dataset, with a result of them.
-
-    Runs that made equal probes do not depend on the seed: they are one observation.
-    """
-    truths: dict[tuple[str, int], Truth] = {}
-    for row, events in run.jobs():
-        if row.algorithm == REFERENCE:
-            truths.setdefault((row.data, row.repetition), Truth()).add(events)
-    groups: dict[tuple[str, str], tuple[Any, dict[Any, Selection]]] = {}
-    for row, events in run.jobs():
-        one = compare(events, truths.get((row.data, row.repetition), Truth()))
-        if one is not None and one.epsilon is not None and "delta" in one.settings:
-            probes = of(events, ProbeFinished)
-            made = tuple((each.configuration, each.rows, each.test_accuracy) for each in probes)
-            groups.setdefault((row.data, row.name), (row, {}))[1].setdefault(made, one)
-    for row, found in groups.values():
-        yield row, list(found.values())
-
-
-def spent(
-    run: DiagnosedRun, code: str, row: Any, found: Sequence[Selection], count: int
-) -> Iterator[Diagnostic]:
-    """Yield an alarm if delta does not explain so many runs, a note if they are all it allows."""
-    delta, runs = float(found[0].settings["delta"]), len(found)
-    if count and count >= delta * runs:
-        kind = ALARM if is_refuted(count, runs, delta) else NOTE
-        counts = {"count": count, "runs": runs, "delta": delta, "allowed": delta * runs}
-        yield Diagnostic(code, kind, "runs", run.place(row) | counts)
-
-
-def missed_intervals(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB007: yield selections of which more runs miss an interval than their delta explains."""
-    for row, found in _selections(run):
-        missed = [each.calibration.above + each.calibration.below > 0 for each in found]
-        yield from spent(run, "LB007", row, found, sum(missed))
-
-
-def spent_guarantees(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB009: yield selections that lose more than epsilon more often than their delta explains.
-
-    And those that saw an assumption of their guarantee broken.
-    """
-    for row, found in _selections(run):
-        guaranteed = [each for each in found if each.kept is not None]
-        if guaranteed:
-            lost = sum(not each.kept for each in guaranteed)
-            yield from spent(run, "LB009", row, guaranteed, lost)
-    for row, events in run.jobs():
-        broken = [*of(events, ExploitivenessViolated), *of(events, MonotonicityViolated)]
-        if broken:
-            facts = run.place(row) | {"count": len(broken)}
-            yield Diagnostic("LB009", NOTE, "assumption", facts)
-
-
-def incomparable_seconds(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB010: yield several machines, an alarm if a budget is of seconds; and a busy machine."""
-    done = run.frame[finished(run.frame)]
-    hosts = sorted({*done["host"].dropna()} - {""})
-    if len(hosts) > 1:
-        kind = ALARM if done["unit"].astype(str).str.endswith("seconds").any() else NOTE
-        facts = {"machines": len(hosts), "hosts": ", ".join(hosts[:3])}
-        yield Diagnostic("LB010", kind, "machines", facts)
-    long = done[done["cpu_seconds"] >= FEWEST_SECONDS]
-    ratios = long["wall_seconds"] / long["cpu_seconds"]
-    busy = int((ratios > BUSY).sum())
-    if 2 * busy > len(long):
-        facts = {"jobs": busy, "all": len(long), "least": FEWEST_SECONDS,
-                 "ratio": float(ratios.median())}  # fmt: skip
-        yield Diagnostic("LB010", NOTE, "busy", facts)
-
-
-def cut_datasets(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB011: yield datasets of which not all rows were used."""
-    for data, rows, _ in run.datasets():
-        if text := rows_cut(rows, run.names):
-            yield Diagnostic("LB011", NOTE, "rows", {"data": data, "text": text.rstrip(".")})
-
-
-def _work(row: Any) -> tuple[str, ...]:
-    """Return what a job does, without its settings and the version of its code."""
-    budget = None if pd.isna(row.budget) else row.budget
-    options = plain_value(dict(row.environment_options))
-    places = row.algorithm, row.name, row.data, row.digest, row.metric, row.environment
-    return *places, repr((row.seed, row.environment_seed, budget, sorted(options.items())))
-
-
-def worse_version(run: DiagnosedRun) -> Iterator[Diagnostic]:
-    """LB012: yield algorithms that are worse than their earlier code on the same jobs.
-
-    The signed-rank test of relative changes, which `leaseboard.tasks.score.inference` proves.
-    Equal scores that changed equally do not depend on the seed: they are one observation. A
-    setting that only one of both has does not count: code may gain and lose settings.
-    """
-    before: dict[tuple[str, ...], list[Result]] = {}
-    for each in sorted(run.earlier, key=lambda each: each.started):
-        if each.status == "ok" and each.complete and each.score:
-            before.setdefault(_work(each), []).append(each)
-    found: dict[str, dict[tuple[Any, ...], tuple[float, str]]] = {}
-    for row in run.frame[finished(run.frame)].itertuples():
-        mine = plain_value(dict(row.settings))
-        for old in reversed(before.get(_work(row), [])):
-            theirs = plain_value(dict(old.settings))
-            alike = all(mine[name] == theirs[name] for name in mine.keys() & theirs.keys())
-            if alike and old.score and old.version != row.version:
-                gain = (row.score - old.score) / abs(old.score)
-                gain *= 1 if row.direction == "max" else -1
-                same = row.data, *significant(np.array([old.score, row.score]))
-                found.setdefault(row.name, {})[same] = gain, old.version
-                break
-    for name, changes in found.items():
-        gains = np.array([gain for gain, _ in changes.values()])
-        test = paired(np.ones(len(gains)), 1 + gains, "max")
-        p = len(found) * test.p_value_of_drop
-        if test.gain.value < -LEAST_DROP and p <= LEVEL:
-            facts = {"algorithm": name, "version": next(iter(changes.values()))[1],
-                     "drop": -test.gain.value, "pairs": len(gains), "p": p}  # fmt: skip
-            yield Diagnostic("LB012", ALARM if p <= RARE else NOTE, "code", facts)
-
-
 FINDERS: Sequence[Callable[[DiagnosedRun], Iterable[Diagnostic]]] = (
-    unbeaten_baseline, leaks, unordered, edges, close_leaders, failures, missed_intervals,
-    spent_guarantees, incomparable_seconds, cut_datasets, worse_version,
+    unbeaten_baseline, leaks, unordered, failures,
 )  # fmt: skip
-"""One a code; LB008 is of live models alone."""
+"""One a code."""

@@ -38,10 +38,10 @@ def test_a_leak_from_the_run_to_the_gate(leaking, tmp_path):
 
     printed = leaking(*run, code=0)
     assert "LB002 alarm: on file:sales.csv?target=y the column refund alone" in printed.out
-    printed = leaking(*run, "--json", "--fail-on", "LB005,LB002", code=1)
+    printed = leaking(*run, "--json", "--fail-on", "LB006,LB002", code=1)
     assert "LB002" in codes(printed.out)
     assert len(printed.out.splitlines()) == 1
-    leaking(*run, "--fail-on", "LB008", code=0)
+    leaking(*run, "--fail-on", "LB003", code=0)
 
     assert "LB002" in codes(leaking("report", "runs/leak", "--json", code=0).out)
     leaking("report", "runs/leak", "--fail-on", "LB002", code=1)

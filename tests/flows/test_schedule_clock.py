@@ -82,7 +82,7 @@ def test_cron_strikes_and_the_leaderboard_is_on_the_run_s_page(served):
     artifacts = client.request("POST", "/artifacts/filter", json=body).json()
     shown = {artifact["key"]: artifact["data"] for artifact in artifacts}
     assert "vanilla" in shown["tiny-leaderboard"]
-    assert '"code": "LB011"' in shown["tiny-diagnostics"]
+    assert "tiny-diagnostics" in shown
     assert re.search(r"http://127.0.0.1:5000/#/experiments/1/runs/\w+/artifacts/report.html",
                      shown["tiny-report"])  # fmt: skip
     assert not any("file://" in str(each) for each in shown.values())

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.events import BoundsUpdated, ExploitivenessViolated, ProbeFinished
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, NOTE, find
@@ -14,7 +13,6 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import failed, run_job
 from leaseboard.tasks.score.diagnostics import FINDERS, DiagnosedRun, signals
 from leaseboard.tasks.score.frame import to_frame
-from leaseboard.tasks.score.summary import compared
 
 pytestmark = pytest.mark.mirror
 NAIVE = ("running-mean", "last-label", "online-ridge")
@@ -33,8 +31,7 @@ def ran(mirror, tmp_path):
             results.append(result)
             log = read_partial_log(folder / "events.jsonl.gz") if result.unit != "examples" else ()
             logs[result.key] = signals(result, log) or ()  # a stream's is long, and of no use here
-        frame = to_frame(results)
-        return DiagnosedRun(frame, compared(frame), logs=logs)
+        return DiagnosedRun(to_frame(results), logs=logs)
 
     return run
 
@@ -102,30 +99,6 @@ def test_lb003_time_that_was_shuffled(ran, planted, reference):
     assert ("LB003" in codes(kept), "LB003" in codes(mixed)) == (False, True)
 
 
-SPACE = """
-title: too many neighbours
-source: a test
-arms:
-  nearest:
-    estimator: sklearn.neighbors:KNeighborsClassifier
-    hyperparameters:
-      n_neighbors: {type: int, low: 40, high: 400, default: 100}
-  broken:
-    estimator: sklearn.naive_bayes:ComplementNB
-"""
-
-
-@pytest.mark.slow
-def test_lb004_and_lb006_a_range_that_is_too_high_and_an_arm_that_crashes(ran, tmp_path):
-    (tmp_path / "space.yaml").write_text(SPACE)
-    options = {"space": str(tmp_path / "space.yaml"), "optimiser": "random"}
-
-    run = ran(["average"], "mirror:40984", budget=40.0, environment=options)
-
-    assert "LB004" in codes(run, NOTE)
-    assert "LB006" in codes(run)
-
-
 def test_lb006_jobs_that_fail(ran):
     run = ran(["last-label"], "mirror:183_abalone")
     crashed = failed(Job("vanilla", "mirror:183_abalone", 0, 0), "timeout", "wall time: 5 s")
@@ -134,73 +107,12 @@ def test_lb006_jobs_that_fail(ran):
     assert "LB006" in codes(dataclasses.replace(run, frame=frame))
 
 
-def test_lb005_the_same_learner_twice(ran):
-    run = ran(["vanilla"], "mirror:183_abalone")
-    twice = [run.frame.assign(name=name, repetition=j, score=run.frame["score"] * factor)
-             for j in range(3)
-             for name, factor in (("one", 1.0), ("two", 1 + 0.001 * (-1) ** j))]  # fmt: skip
-    frame = pd.concat(twice, ignore_index=True)
-
-    assert "LB005" in codes(dataclasses.replace(run, frame=frame, found=compared(frame)), NOTE)
-
-
-def test_lb007_and_lb009_intervals_and_a_guarantee_that_fail(ran):
-    given = {"environment": {"configurations": 3}}
-    full = ran(["full-run"], "mirror:magic04", **given)
-    abc = ran(["abc"], "mirror:magic04", settings={"bounds": "paper"}, **given)
-    (log,) = abc.logs.values()
-    moved = [dataclasses.replace(each, lower=each.lower + 0.5, upper=each.upper + 0.5)
-             if isinstance(each, BoundsUpdated) else each for each in log]  # fmt: skip
-    moved.insert(-1, ExploitivenessViolated(at=log[-2].at, configuration=0, rows=9, fall=0.1))
-    both = pd.concat([full.frame, abc.frame])
-    copies = [both.assign(repetition=n, key=both["key"] + f"-{n}") for n in range(8)]
-
-    def another_seed(events, n):
-        return [dataclasses.replace(each, test_accuracy=each.test_accuracy + n / 1e6)
-                if isinstance(each, ProbeFinished) else each for each in events]  # fmt: skip
-
-    def run(events, seeds=range(8)):
-        logs = {f"{each}-{n}": another_seed(events, seed)
-                for each in abc.logs for n, seed in enumerate(seeds)}  # fmt: skip
-        logs |= {f"{key}-{n}": log for key, log in full.logs.items() for n in range(8)}
-        return DiagnosedRun(pd.concat(copies, ignore_index=True), logs=logs)
-
-    assert "LB007" not in codes(run(log))
-    assert "LB007" in codes(run(moved))
-    assert "LB009" in codes(run(moved), NOTE)
-    assert "LB007" not in codes(run(moved, seeds=[0] * 8)), "equal runs are one observation"
-
-
-def test_lb010_lb011_and_lb012_machines_rows_and_versions(ran):
-    run = ran(["vanilla", *NAIVE], "mirror:216?rows=4000")
-    two = run.frame.assign(host=["one", *["two"] * 3])
-    rows = [row for row in run.frame.itertuples() if row.name == "vanilla"]
-    scores = [run.frame["score"] * (1 + j / 99) for j in range(8)]
-    frame = pd.concat([run.frame.assign(repetition=j, seed=j, score=each)
-                       for j, each in enumerate(scores)])  # fmt: skip
-    before = [dataclasses.replace(_result(rows[0]), seed=j, repetition=j, version="v0",
-                                  score=0.9 * float(each[rows[0].Index]))
-              for j, each in enumerate(scores)]  # fmt: skip
-    found = dataclasses.replace(run, frame=frame.reset_index(drop=True), earlier=before)
-
-    assert {"LB011"} <= codes(run, NOTE)
-    assert "LB010" in codes(dataclasses.replace(run, frame=two), NOTE)
-    assert "LB012" in codes(found)
-
-
-def _result(row):
-    from leaseboard.tasks.jobs.job import Result
-
-    names = [each.name for each in dataclasses.fields(Result)]
-    return Result(**{name: getattr(row, name) for name in names})
-
-
 CLEAN = (
     "201", "215", "216", "218", "344", "564", "537", "1199", "1203", "183_abalone", "23515", "151",
     "32", "60", "847", "28", "letter", "adult", "higgs_10984", "1430",
 )  # fmt: skip
 """Named before any finding was seen: no column that is known to leak, rows in the order of their
-time or in none, and something to learn; docs/diagnostics has the ones left out."""
+time or in none, and something to learn; docs/diagnostics.md has the ones left out."""
 
 
 @pytest.mark.slow
