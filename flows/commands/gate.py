@@ -21,7 +21,7 @@ from leaseboard.flows.commands.options import (
     Workers,
     failing_codes,
 )
-from leaseboard.flows.console import check_file, resumable, say, say_progress, terminable
+from leaseboard.flows.console import check_file, resumable, say, say_progress
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.paths import conf_files, own_conf
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from leaseboard.flows.dispatch import RunOptions
     from leaseboard.tasks.jobs.diagnostic_codes import Diagnostic
-    from leaseboard.tasks.jobs.job import Job
     from leaseboard.tasks.jobs.suites.suite import Suite
     from leaseboard.tasks.score.gate.requirements import Quantity
     from leaseboard.tasks.score.gate.verdict import Verdict
@@ -45,8 +44,6 @@ def gate(
     markdown: Path | None = None,
     junit: Path | None = None,
     as_json: AsJson = False,
-    speed_against: str | None = None,
-    strict: bool = False,
     run_dir: RunDir = None,
     workers: Workers = None,
     local: Local = False,
@@ -67,13 +64,10 @@ def gate(
     - `tolerance`: A score that does not depend on the seed must be equal.
     - `markdown`: Also write the verdict to this file, as Markdown.
     - `junit`: Also write the verdict to this file, as JUnit's XML.
-    - `speed_against`: Also compare CPU times with those of this commit of your repository.
-    - `strict`: With --speed-against: an algorithm that became slower fails the gate.
 
     Example: leaseboard gate ci --markdown comment.md
     """
     from leaseboard.flows.dispatch import RunOptions, open_suites
-    from leaseboard.tasks.score.gate import formats
     from leaseboard.tasks.score.gate.baseline import read_baseline
     from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
     from leaseboard.tasks.score.gate.verdict import gate as judge
@@ -83,23 +77,16 @@ def gate(
     failing = failing_codes(fail_on)
     if update_baseline:
         given = {"tolerance": tolerance, "markdown": markdown, "junit": junit,
-                 "json": as_json or None, "speed-against": speed_against,
-                 "strict": strict or None, "fail-on": fail_on}  # fmt: skip
+                 "json": as_json or None, "fail-on": fail_on}  # fmt: skip
         if wrong := [name for name, value in given.items() if value is not None]:
             raise UsageError(f"--{wrong[0]} compares, and --update-baseline does not: omit one")
         return _accept(suite, run_dir, conf, repetitions or 24, options)
     if repetitions is not None:
         raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
-    if strict and speed_against is None:
-        raise UsageError("--strict is of speed: add --speed-against COMMIT, or omit it")
     for path in filter(None, (markdown, junit)):
         check_file(path)
     opened = open_suites(suite, run_dir, conf)
     jobs = [job for loaded, _ in opened for job in loaded.jobs()]
-    if speed_against is not None:
-        from leaseboard.tasks.score.gate.speed import repository, resolved
-
-        resolved(speed_against, repository(jobs))
     path = _own_baseline(suite, conf)
     if not path.is_file():  # a suite that is named as a file has no shipped scores
         path = conf_files("baselines", conf, ".json").get(suite, path)
@@ -109,17 +96,16 @@ def gate(
         problem = f"{missing[0]}: run leaseboard gate {suite} --update-baseline first"
         if baseline is not None or not any(loaded.requirements for loaded, _ in opened):
             nothing = Verdict(Path(suite).stem, "", {}, (), problems=(problem,))
-            return _written(suite, nothing, formats.markdown(nothing), markdown, junit, as_json)
+            return _written(suite, nothing, markdown, junit, as_json)
         say(problem, err=True)
     ran = _run(opened, options)
     names = {key: name for loaded, _ in opened for key, name in loaded.data_names.items()}
     limit = TOLERANCE if tolerance is None else tolerance
 
-    def judged(slower: tuple[str, ...] = ()) -> Verdict:
+    def judged() -> Verdict:
         return judge(
-            ran.frame, baseline, limit, ran.quantities,
-            names=names, problems=tuple(ran.problems), slower=slower,
-        )  # fmt: skip
+            ran.frame, baseline, limit, ran.quantities, names=names, problems=tuple(ran.problems)
+        )
 
     verdict = judged()
     while doubtful := {(one.name, one.data): one.wanted for one in verdict.checks if one.wanted}:
@@ -128,19 +114,13 @@ def gate(
         say_progress(f"{doubt} in doubt: running up to {most} repetitions each")
         ran = _repeat(opened, doubtful, ran, options)
         verdict = judged()
-    text = ""
-    if speed_against is not None:
-        text, slower = _speed(jobs, ran.frame, speed_against, options, names)
-        verdict = judged(slower if strict else ())
     verdict = replace(verdict, diagnostics=_failing(opened, failing))
-    page = formats.markdown(verdict) + (f"\n{text}" if text else "")
-    return _written(suite, verdict, page, markdown, junit, as_json)
+    return _written(suite, verdict, markdown, junit, as_json)
 
 
 def _written(
     suite: str,
     verdict: Verdict,
-    page: str,
     markdown: Path | None,
     junit: Path | None,
     as_json: bool,
@@ -149,6 +129,7 @@ def _written(
     from leaseboard.flows import prefect_events as events
     from leaseboard.tasks.score.gate import formats
 
+    page = formats.markdown(verdict)
     for path, content in ((markdown, page), (junit, formats.junit(verdict))):
         if path is not None:
             path.write_text(content, encoding="utf-8")
@@ -212,23 +193,6 @@ def _accept(
     for gone in core.dropped(before, baseline):
         say(f"not accepted any more: {gone}, which is not measured now", err=True)
     return RUN_FAILED if ran.problems else PASSED
-
-
-def _speed(
-    jobs: list[Job], frame: pd.DataFrame, commit: str, options: RunOptions, names: dict[str, str]
-) -> tuple[str, tuple[str, ...]]:
-    """Return the comparison of CPU times as markdown, and the scenarios that became slower."""
-    from leaseboard.tasks.score.gate.speed import compare, markdown, repository, timed
-
-    done = frame[frame["status"] == "ok"]
-    ran = set(zip(done["name"], done["data"], strict=True))
-    chosen = timed([job for job in jobs if (job.name, job.data) in ran])
-    with terminable():
-        folders = paths.mirrors(options.mirrors)
-        found, incomparable = compare(chosen, commit, root=repository(jobs), mirrors=folders)
-    found = [replace(speed, data=names.get(speed.data, speed.data)) for speed in found]
-    page = markdown(found, incomparable, commit)
-    return page, tuple(f"{speed.name} on {speed.data}" for speed in found if speed.slower)
 
 
 def _own_baseline(named: str, conf: Path | None) -> Path:

@@ -95,7 +95,7 @@ _METAVARS = {
     "as_json": "", "at": "TIME", "cluster": "ADDRESS", "conf": "DIR", "host": "ADDRESS",
     "archive": "DIR", "fail_on": "CODES", "identity": "COLUMN", "leaderboard": "FORMAT",
     "mirror": "DIR", "output": "PATH", "purpose": "stream|table|selection", "run_dir": "DIR",
-    "settings": "KEY=VALUE", "speed_against": "COMMIT", "target": "COLUMN", "task": "TASK",
+    "settings": "KEY=VALUE", "target": "COLUMN", "task": "TASK",
     "time": "COLUMN", "tracking_uri": "URI", "files": "PATTERN",
 }  # fmt: skip
 _DESCRIBED = re.compile(r"^- `(\w+)`: (.*(?:\n  .*)*)\n*", re.MULTILINE)

@@ -25,7 +25,7 @@ STEPS = """
 0 predict m.model d.csv --output p.csv --tracking-uri STORE
 0 learn i.model d.csv --target y --set b=2 -q
 0 predict i.model d.csv --level 0.9 --debug
-0 race vanilla running-mean d.csv --target y --task regression --seed 1 --environment-seed 2 --metric mae --no-baselines --json --run-dir raced --mirror mirror --conf c
+0 race vanilla running-mean d.csv --target y --task regression --seed 1 --environment-seed 2 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
 0 race vanilla d.csv --target y --set vw_options=--l2=0 --budget 50 --register raced --track --tracking-uri STORE
 0 run tiny --dry-run --conf c --mirror mirror
 0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB003 --json
@@ -33,7 +33,6 @@ STEPS = """
 0 report run --leaderboard csv
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
 0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB003
-64 gate tiny --speed-against HEAD --strict --local --conf c
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id --at 2024-03-01
 0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
 0 live status l.yaml --run-dir live --at 2024-03-01

@@ -48,8 +48,6 @@ def headline(verdict: Verdict) -> str:
     }[verdict.exit_code]
     if verdict.exit_code in (RUN_FAILED, NOTHING_COMPARED) and verdict.problems:
         opening = f"Gate failed: {verdict.problems[0]}"
-    if verdict.slower:
-        opening += f" ({len(verdict.slower)} slower)"
     if verdict.diagnostics:
         opening += f" ({counts_of(verdict.diagnostics)})"
     scenarios = several(verdict.n_compared, "scenario")
@@ -155,7 +153,6 @@ def junit(verdict: Verdict) -> str:
             place = verdict.names.get(one.data, one.data)
             cases.append((place, one.name, one.verdict, tag, one.explanation))
     cases += [("gate", "recording", "recording", "error", text) for text in verdict.problems]
-    cases += [("gate", "speed", "speed", "failure", f"slower: {each}") for each in verdict.slower]
     cases += [("gate", each.code, each.severity, "failure", str(each))
               for each in verdict.diagnostics]  # fmt: skip
     if verdict.exit_code == NOTHING_COMPARED:
@@ -216,7 +213,6 @@ def as_json(verdict: Verdict) -> str:
         "headline": headline(verdict),
         "compared": verdict.n_compared,
         "problems": verdict.problems,
-        "slower": verdict.slower,
         "diagnostics": [each.as_row() for each in verdict.diagnostics],
         "checks": checks,
         "requirements": requirements,

@@ -231,8 +231,6 @@ class Verdict:
     accepted_versions: Mapping[str, str]
     checks: tuple[Check, ...]
     requirements: tuple[RequirementVerdict, ...] = ()
-    slower: tuple[str, ...] = ()
-    """Scenarios that became slower, where that fails the gate."""
     problems: tuple[str, ...] = ()
     """Problems in addition to failed jobs, such as a tracking store that is gone."""
     names: Mapping[str, str] = field(default_factory=dict)
@@ -264,7 +262,7 @@ class Verdict:
             return REGRESSION
         if self.problems:
             return RUN_FAILED
-        return REGRESSION if self.slower else PASSED
+        return PASSED
 
 
 def gate(
@@ -273,7 +271,6 @@ def gate(
     tolerance: float = TOLERANCE,
     quantities: Sequence[Quantity] = (),
     *,
-    slower: tuple[str, ...] = (),
     problems: tuple[str, ...] = (),
     names: Mapping[str, str] | None = None,
 ) -> Verdict:
@@ -284,7 +281,7 @@ def gate(
       fails.
     - `tolerance`: relative drop of the mean score that is still accepted.
     - `quantities`: the suite's requirements, measured.
-    - `slower`, `problems`, `names`: as of `Verdict`.
+    - `problems`, `names`: as of `Verdict`.
     """
     return Verdict(
         baseline.suite if baseline else "",
@@ -292,7 +289,6 @@ def gate(
         baseline.versions if baseline else {},
         check_scores(frame, baseline.scenarios if baseline else (), tolerance),
         check_requirements(quantities, baseline.requirements if baseline else ()),
-        slower,
         problems,
         names or {},
     )
