@@ -26,7 +26,6 @@ from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 REFERENCE = "kernel b=5"
 WIDTHS = (5, 10, 50)
 RULES = "chacha"
-VW_ROWS = 5_000
 SINGLE_ROWS = 10_000
 
 
@@ -41,12 +40,11 @@ def run(stream: Stream, folder: Path, *, repeats: int = 5) -> list[Timing]:
     repeats : int
     """
     ways = [
-        *(_rules(f"kernel b={b}", stream, "kernel", b) for b in WIDTHS),
+        *(played(f"kernel b={b}", stream, registry.build(RULES, {"b": b})) for b in WIDTHS),
         _one_by_one("kernel b=5, one call at a time", stream, algorithm=RULES, b=5),
         _default(stream),
         _one_by_one("kernel, default settings, one call at a time", head(stream, SINGLE_ROWS)),
         *(_cache_pass(stream, folder, n_models) for n_models in (1, 5)),
-        *(replace(_rules(f"vw b={b}", head(stream, VW_ROWS), "vw", b), repeats=1) for b in WIDTHS),
     ]
     for b in WIDTHS:
         algorithm = registry.build(RULES, {"b": b})
@@ -69,10 +67,6 @@ def played(name: str, stream: Stream, algorithm: Algorithm) -> Way:
         return env.score().value
 
     return Way(name, len(stream.labels), work)
-
-
-def _rules(name: str, stream: Stream, engine: str, b: int) -> Way:
-    return played(name, stream, registry.build(RULES, {"b": b, "engine": engine}))
 
 
 def _default(stream: Stream) -> Way:

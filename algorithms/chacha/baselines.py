@@ -21,7 +21,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.engines import EngineName, VwOptions, make_learner
+from leaseboard.algorithms.online.learner import make_learner
 from leaseboard.algorithms.online.one_against_all import make_one_against_all
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.oracle import Tune, make_oracle
@@ -52,9 +52,7 @@ class Vanilla(Published):
         if not stream.classes or env.budget == 0:
             return (yield from super().run(env, seed))
         configuration, n_classes = VWConfiguration(), len(stream.classes)
-        learn = make_one_against_all(
-            self.engine, stream_schema(stream), configuration, n_classes, self.vw_options
-        )
+        learn = make_one_against_all(stream_schema(stream), configuration, n_classes)
         parameters = {**configuration.parameters(), "oaa": n_classes}
         yield from one_model(env, lambda x, y: learn(x, y.astype(np.int64)), parameters)
         return None
@@ -71,7 +69,7 @@ class RandomConfigurations(Tuning):
     ----------
     b : int
         Live models.
-    tune, engine, vw_options
+    tune
         See `Tuning`.
     """
 
@@ -107,13 +105,9 @@ class Offline(StreamAlgorithm):
     ----------
     share : float
         Of the stream that it learns.
-    engine, vw_options
-        See `Racing`.
     """
 
     share: Annotated[float, Field(gt=0, le=1)] = 0.2
-    engine: EngineName = "auto"
-    vw_options: VwOptions = ""
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Predict progressively while it learns, then with the frozen model."""
@@ -121,9 +115,7 @@ class Offline(StreamAlgorithm):
             return None
         stream = env.stream
         require_finite(stream, env.budget)
-        learner = make_learner(
-            self.engine, stream_schema(stream), VWConfiguration(), stream.task, self.vw_options
-        )
+        learner = make_learner(stream_schema(stream), VWConfiguration(), stream.task)
         cut = max(1, round(self.share * env.budget))
         yield ConfigurationAdmitted(
             at=0, configuration=0, parameters=VWConfiguration().parameters()
@@ -147,15 +139,13 @@ class BestInHindsight(StreamAlgorithm):
 
     Parameters
     ----------
-    tune, engine, vw_options
+    tune
         See `Tuning`.
     """
 
     oracle_baseline: ClassVar[bool] = True
 
     tune: Tune | None = None
-    engine: EngineName = "auto"
-    vw_options: VwOptions = ""
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
         """Run one model after the other over the whole stream; take the best one's predictions."""
@@ -168,9 +158,7 @@ class BestInHindsight(StreamAlgorithm):
         configurations = [VWConfiguration(), *frontier(self.tune, schema)]
         best, scores = 0, list[float]()
         for number, configuration in enumerate(configurations):
-            learner = make_learner(
-                self.engine, schema, configuration, stream.task, self.vw_options
-            )
+            learner = make_learner(schema, configuration, stream.task)
             own = learner.learn_many(*block)
             scores.append(env.loss(own))
             if number == 0 or scores[number] < scores[best]:

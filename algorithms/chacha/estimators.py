@@ -49,7 +49,7 @@ class ChaChaRegressor(_Published, OnlineAutoMLRegressor):
         public program, FLAML's AutoVW; or of the printed text.
     **settings
         Rules that differ from the preset's: those of `leaseboard.algorithms.chacha.rules.Rules`,
-        `b` (live models, 5 by default), `tune`, `engine` and `vw_options`.
+        `b` (live models, 5 by default) and `tune`.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ from leaseboard.algorithms.chacha.rules import (
     Rules,
 )
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.online.engines import make_models
+from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import (
     ConfigOracle,
@@ -34,13 +34,7 @@ from leaseboard.algorithms.online_automl.racing import Racing
 
 @dataclass(frozen=True, kw_only=True)
 class Published(Racing):
-    """Algorithm 1 of the paper with the rules that a subclass names, or a fixed set of models.
-
-    Parameters
-    ----------
-    engine, vw_options
-        See `Racing`.
-    """
+    """Algorithm 1 of the paper with the rules that a subclass names, or a fixed set of models."""
 
     def rules(self) -> Rules:
         """Return the rules of the race."""
@@ -67,7 +61,7 @@ class Published(Racing):
         n_slots = self.slots(schema)
         return PublishedRace(
             schema,
-            make_models(self.engine, schema, n_slots, task, self.vw_options),
+            KernelModels(schema, n_slots, LOSSES[task]),
             oracle or self.oracle(),
             np.random.RandomState(seed),
             n_slots,
@@ -90,8 +84,6 @@ class Tuning(Published):
     tune : str, optional
         Interactions of namespaces (the paper's NI, the default), the learning rate, or both
         (NI+LR); or one's own oracle, ``path/to/file.py:Class``.
-    engine, vw_options
-        See `Racing`.
     """
 
     tune: Tune | None = None
@@ -114,7 +106,7 @@ class Paper(Tuning, Rules):
     ----------
     b : int
         Live models at once; 1 is vanilla.
-    tune, engine, vw_options
+    tune
         See `Tuning`.
     **rules
         See `leaseboard.algorithms.chacha.rules.Rules`.
@@ -156,7 +148,7 @@ class Flaml(Paper):
 
     Parameters
     ----------
-    b, tune, engine, vw_options, **rules
+    b, tune, **rules
         See `Paper`; these have other defaults here.
     """
 
@@ -182,7 +174,7 @@ class IcmlEval(Flaml):
 
     Parameters
     ----------
-    b, tune, engine, vw_options, **rules
+    b, tune, **rules
         See `Paper`; these have other defaults here.
     """
 

@@ -35,7 +35,7 @@ from leaseboard.algorithms.online.handles import entry, handle_of
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
-from leaseboard.algorithms.online.learner import LiveModels, SingleCalls
+from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import EMPTY, Race, State, require_numbers
@@ -82,7 +82,7 @@ class PublishedRace(Race):
     def __init__(
         self,
         schema: Schema,
-        models: LiveModels,
+        models: KernelModels,
         oracle: ConfigOracle,
         random: np.random.RandomState,
         b: int,
@@ -101,52 +101,25 @@ class PublishedRace(Race):
         self.frontier: list[int] = []
         self.joined: list[int] = []
         self.pending: list[int] = []
-        self._outputs = np.zeros((1, b), dtype=np.float32)
 
     def predict(self, example: Floats) -> float:
         """Return what the model that `state.select` names predicts, 0 if it names none."""
-        if isinstance(self.models, KernelModels):
-            given = uniform(example), self.slots, self.control, self.models.handle
-            return float(state.predict_selected(*given))
-        slot = state.select(self.slots, self.control)
-        return self.models.learner(slot).predict(example) if slot >= 0 else 0.0
+        given = uniform(example), self.slots, self.control, self.models.handle
+        return float(state.predict_selected(*given))
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
         n, models = self._log_point - self.at, self.models
-        if isinstance(models, KernelModels):
-            block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
-            known = self.slots, self.control
-            learned = int(
-                state.advance(*block, predictions[:n], *known, models.handle, models.loss)
-            )
-        else:
-            learned = self._learn_by_workspaces(examples[:n], labels, importances, predictions)
+        block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
+        known = self.slots, self.control
+        learned = int(state.advance(*block, predictions[:n], *known, models.handle, models.loss))
         self.at += learned
         return learned
 
-    def _learn_by_workspaces(
-        self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
-    ) -> int:
-        """Learn as `state.advance` does, by workspaces."""
-        slots, control = self.slots, self.control
-        for t, example in enumerate(examples):
-            one, predictor = slice(t, t + 1), state.select(slots, control)
-            block = example[None], labels[one], importances[one]
-            self.models.learn(*block, self.live, self._outputs)
-            predictions[t] = self._outputs[0, predictor] if predictor >= 0 else 0
-            state.observe(slots, control, float(labels[t]), self._outputs[0])
-            control[state.DUE] = state.needs_decision(slots, control)
-            if control[state.DUE]:
-                return t + 1
-        return len(examples)
-
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        if not isinstance(self.models, KernelModels):
-            return super().single_calls(row)
         loss = self.models.loss
         handle = handle_of(row, self.slots, self.control, self.models.handle)
         prediction = entry(state.predict_row, handle)
@@ -392,7 +365,6 @@ class PublishedRace(Race):
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`."""
-        self.models.require_same_naming(schema)
         if not all(fits(schema, self.configurations[n]) for n in self.holders[self.live]):
             raise ValueError(
                 f"{schema.n_features} features give a live model's interactions more than"

@@ -10,8 +10,7 @@
 | ``lower``, ``upper`` | L̲_{c,t} and L̄_{c,t} |
 
 `select` names the model that predicts, `observe` takes one example's losses, and
-`needs_decision` returns whether the scheduler is needed. All is compiled: a race calls exactly
-these over workspaces, and the kernel from inside its loop, so their decisions are the same.
+`needs_decision` returns whether the scheduler is needed. All is compiled.
 """
 
 from __future__ import annotations
@@ -296,7 +295,7 @@ def advance(
     slots, control : ndarray of float64
         The race's state; updated.
     handle, loss
-        Of the models, see `leaseboard.algorithms.online.learner.KernelModels`.
+        Of the models, see `leaseboard.algorithms.online.kernel_models.KernelModels`.
     """
     pool = open_pool(handle)
     # Copy the models that are faster there into lanes.

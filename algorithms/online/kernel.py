@@ -33,9 +33,6 @@ from leaseboard.algorithms.transcendental import exp, exp32, log
 SQUARED, LOGISTIC = 0, 1
 """The losses as the kernel names them."""
 
-OPTIONS = {SQUARED: (), LOGISTIC: ("--loss_function", "logistic")}
-"""What names a loss on VW's command line."""
-
 RANGE = {SQUARED: (0.0, 0.0), LOGISTIC: (-50.0, 50.0)}
 """What VW clips predictions to before it has seen a label."""
 

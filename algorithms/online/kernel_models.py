@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.handles import handle_of, quick
 from leaseboard.algorithms.online.kernel import (
-    OPTIONS,
+    LOGISTIC,
     RANGE,
     SQUARED,
     Floats,
@@ -24,7 +23,6 @@ from leaseboard.algorithms.online.kernel import (
 )
 from leaseboard.algorithms.online.lanes import LANES
 from leaseboard.algorithms.online.layout import Layout, layouts
-from leaseboard.algorithms.online.learner import Learner, LiveModels, command_options
 from leaseboard.algorithms.online.placement import (
     ENTERED,
     GROUPS,
@@ -41,8 +39,15 @@ _learn_live, _predict_live = quick(learn_live), quick(predict_live)
 _place, _leave_all = quick(place), quick(leave_all)
 
 
-class KernelModels(LiveModels):
-    """Models of the numba kernel, next to each other in arrays; bit-identical to the wheel.
+LOSSES = {"regression": SQUARED, "classification": LOGISTIC}
+"""The loss that each task is learned with; classes are labelled -1 and 1."""
+
+
+class KernelModels:
+    """Models in numbered slots, next to each other in arrays; bit-identical to Vowpal Wabbit's.
+
+    A prediction is clipped to the labels learned before, and `learn` writes the predictions that
+    were due before learning.
 
     Parameters
     ----------
@@ -64,8 +69,8 @@ class KernelModels(LiveModels):
     """
 
     def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
-        super().__init__(schema, n_slots, OPTIONS[loss])
-        self.loss, self._layouts = loss, layouts(schema)
+        self.schema, self.loss, self._layouts = schema, loss, layouts(schema)
+        self.configurations: list[VWConfiguration | None] = [None] * n_slots
         self.layouts: list[Layout | None] = [None] * n_slots
         self.pool = empty_pool(n_slots)
         self.handle = handle_of(*self.pool)
@@ -86,7 +91,17 @@ class KernelModels(LiveModels):
             self._in_lanes = []
 
     def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
-        """See `LiveModels.start`; a branch's predictions equal its parent's until it learns."""
+        """Put a new model into `slot`.
+
+        Parameters
+        ----------
+        slot : int
+        configuration : VWConfiguration
+        parent : int, optional
+            The slot of a model whose weights and state the new one starts with; what only the
+            new one has starts at zero, so predictions are the parent's until it learns. The
+            configuration must have all its interactions.
+        """
         self._start(slot, configuration, self, parent)
 
     def stop(self, slot: int) -> None:
@@ -122,12 +137,15 @@ class KernelModels(LiveModels):
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, live: Slots, out: Floats
     ) -> None:
-        """See `LiveModels`; one compiled loop over all live models."""
+        """Let the models in the `live` slots learn a block, of contiguous arrays.
+
+        Their progressive predictions are written into ``out[:, live]``.
+        """
         self.leave_lanes()
         _learn_live(examples, labels, importances, live, self.handle, self.loss, out)
 
     def predict(self, example: Floats, live: Slots, out: Floats) -> None:
-        """See `LiveModels`; one compiled loop over all live models."""
+        """Write into ``out[live]`` what the live models predict for one example."""
         self.leave_lanes()
         _predict_live(example, live, self.handle, out)
 
@@ -139,29 +157,6 @@ class KernelModels(LiveModels):
         self.leave_lanes()
         rescale_live(self.handle, live, float(ratio), float(shift))
 
-    def learner(self, slot: int) -> Learner:
-        """Return a copy of the model in `slot`."""
-        return Learner(self.copy(slot))
-
-    def save(self, slot: int, path: Path) -> None:
-        """See `LiveModels.save`.
-
-        VW keeps the range of labels in the file; its options for the range of predictions set it.
-        """
-        from vowpalwabbit import Workspace
-
-        self.leave_lanes()
-        low, high = self.pool.labels[slot].tolist()
-        limits = ["--min_prediction", repr(low), "--max_prediction", repr(high), "--quiet"]
-        own = command_options(self.schema, self.configuration(slot))
-        workspace = Workspace(arg_list=[*own, *self.options, *limits])
-        indices, cells = self._layout_at(slot).indices, self._arrays(slot)["table"]
-        for index, cell in zip(indices.tolist(), cells.tolist(), strict=True):
-            for offset, value in enumerate(cell):
-                workspace.set_weight(index, offset, value)
-        workspace.save(str(path))
-        workspace.finish()
-
     def state(self, slot: int) -> dict[str, Any]:
         """Return the model's cells, the sums of its normaliser, its range of labels."""
         return {name: array.copy() for name, array in self._arrays(slot).items()}
@@ -171,6 +166,13 @@ class KernelModels(LiveModels):
         self.start(slot, configuration)
         for name, array in self._arrays(slot).items():
             fill_array(array, state[name])
+
+    def configuration(self, slot: int) -> VWConfiguration:
+        """Return the configuration of the model in `slot`; raise ValueError if it is empty."""
+        found = self.configurations[slot]
+        if found is None:
+            raise ValueError(f"slot {slot} is empty: only a live model has a configuration")
+        return found
 
     def _arrays(self, slot: int) -> dict[str, NDArray[Any]]:
         """Return what the model in `slot` learns."""

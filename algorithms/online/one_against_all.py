@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.engines import EngineName, choose_engine
 from leaseboard.algorithms.online.kernel import (
     LOGISTIC,
     RANGE,
@@ -38,15 +37,9 @@ its progressive probabilities, an ndarray of float64 of shape (n_examples, n_cla
 
 
 def make_one_against_all(
-    name: EngineName,
-    schema: Schema,
-    configuration: VWConfiguration,
-    n_classes: int,
-    vw_options: str = "",
+    schema: Schema, configuration: VWConfiguration, n_classes: int
 ) -> LearnClasses:
-    """Return a model of all classes, trained by the engine called `name`.
-
-    The kernel's probabilities are those of the wheel, bit for bit.
+    """Return a model of all classes; its probabilities are Vowpal Wabbit's, bit for bit.
 
     Parameters
     ----------
@@ -57,17 +50,12 @@ def make_one_against_all(
     Examples
     --------
     >>> schema = Schema(("a",), ((0,),), ("x",))
-    >>> learn = make_one_against_all("kernel", schema, VWConfiguration(), 3)
+    >>> learn = make_one_against_all(schema, VWConfiguration(), 3)
     >>> numbers = np.tile([0, 1, 2], 200)
     >>> probabilities = learn(numbers[:, None].astype(np.float32) - 1, numbers)
     >>> probabilities.shape, probabilities[0].round(2).tolist(), probabilities[-1].argmax()
     ((600, 3), [0.33, 0.33, 0.33], np.int64(2))
     """
-    chosen, options = choose_engine(name, "classification", vw_options)
-    if chosen == "vw":
-        from leaseboard.algorithms.online.workspace import one_against_all
-
-        return one_against_all(schema, configuration, n_classes, options)
     layout = layouts(schema).of_classes(configuration, n_classes)
     rate = np.float32(configuration.learning_rate)
     table = np.zeros((len(layout.indices), 4), dtype=np.float32)

@@ -113,16 +113,6 @@ def generated(interaction: Interaction, full_names: bool) -> tuple[tuple[Any, ..
     return tuple(keys), tuple(name for *_, name in keys)
 
 
-def require_same_naming(old: Schema, new: Schema) -> None:
-    """Raise ValueError for a namespace that live workspaces would take for an earlier one."""
-    if old.full_names != new.full_names:
-        added = ", ".join(map(repr, new.namespaces[len(old.namespaces) :]))
-        raise ValueError(
-            f"new namespace {added} begins like an earlier one: engine 'vw' distinguishes"
-            " namespaces by their first letters once it runs, rename it"
-        )
-
-
 def stream_schema(stream: Stream, width: int | None = None) -> Schema:
     """Return the schema of the first `width` columns of a stream, by default of all."""
     known = len(stream.names) if width is None else width

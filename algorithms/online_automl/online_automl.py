@@ -10,7 +10,7 @@ from pydantic.dataclasses import dataclass
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
-from leaseboard.algorithms.online.engines import choose_engine, make_models
+from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import (
     ConfigOracle,
@@ -83,8 +83,6 @@ class OnlineAutoML(Racing):
     levels : tuple of float
         Of the prediction intervals of a regression (`leaseboard.algorithms.online.conformal`);
         0.9 is added to them.
-    engine, vw_options
-        See `Racing`.
 
     Notes
     -----
@@ -125,9 +123,7 @@ class OnlineAutoML(Racing):
     starts from nothing and is weighted as if it had the champion's past losses and its own
     since, so it counts for little before it has caught up.
 
-    Representations and the unit need the kernel. With the engine ``vw``, or with `tune`, models
-    see the raw features, and both engines give the same events. Fifty workspaces are
-    slow, though: ask for fewer. Members are there only where representations are.
+    With `tune`, models see the raw features. Members are there only where representations are.
 
     Two classes are the labels -1 and 1 of a regression, whose squared loss is proper: half of
     1 + ŷ estimates the probability of the second class. All of the above holds for them, with the
@@ -180,15 +176,13 @@ class OnlineAutoML(Racing):
     ) -> SafeRace:
         """See `Racing.race`."""
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
-        engine, _ = choose_engine(self.engine, "regression", self.vw_options)
-        represents = engine == "kernel" and self.tune is None and oracle is None
+        represents = self.tune is None and oracle is None
         wide = represent(schema).schema if represents else schema
         named = self.tune is not None and ".py:" in self.tune
         own = load_oracle(str(self.tune)) if named else FrontierOracle(self.tune)
         # Classes are learned by squared loss too, which is proper.
-        models = make_models(self.engine, wide, b, "regression", self.vw_options)
         ensemble = Ensemble(
-            models,
+            KernelModels(wide, b),
             schema.n_features,
             b,
             gamma=1.0 - 1.0 / self.memory,

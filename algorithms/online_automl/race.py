@@ -22,7 +22,8 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats, Slots
-from leaseboard.algorithms.online.learner import Learner, LiveModels, SingleCalls
+from leaseboard.algorithms.online.kernel_models import KernelModels
+from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
@@ -110,7 +111,7 @@ class Race(Saved, ABC):
     Parameters
     ----------
     schema : Schema
-    models : LiveModels
+    models : KernelModels
         With `b` slots.
     oracle : ConfigOracle
     random : numpy.random.RandomState
@@ -141,7 +142,7 @@ class Race(Saved, ABC):
     def __init__(
         self,
         schema: Schema,
-        models: LiveModels,
+        models: KernelModels,
         oracle: ConfigOracle,
         random: np.random.RandomState,
         b: int,
@@ -228,12 +229,8 @@ class Race(Saved, ABC):
     def share(self, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
 
-    @abstractmethod
     def require_fit(self, schema: Schema) -> None:
-        """Raise ValueError if live models cannot have the columns of `schema`.
-
-        One would have too many terms, or the engine would take a new namespace for another.
-        """
+        """Raise ValueError if a live model would have too many terms with `schema`'s columns."""
 
     @abstractmethod
     def grow(self, schema: Schema) -> list[Event]:
@@ -259,13 +256,12 @@ class Race(Saved, ABC):
         return next(iter(np.flatnonzero(self.holders == number).tolist()), EMPTY)
 
     def model(self) -> Learner | Race | None:
-        """Return what predicts on when the examples have ended: the champion's model."""
-        return self.champion_learner()
+        """Return what predicts on when the examples have ended: the champion's model.
 
-    def champion_learner(self) -> Learner | None:
-        """Return the champion's model; None while it is paused, which only an ablation allows."""
+        None while it is paused, which only an ablation allows.
+        """
         slot = self.slot_of(self.champion)
-        return None if slot == EMPTY else self.models.learner(slot)
+        return None if slot == EMPTY else Learner(self.models.copy(slot))
 
     def parameters(self, configuration: VWConfiguration) -> dict[str, Any]:
         """Return what a configuration chose as plain values, in the names of columns."""

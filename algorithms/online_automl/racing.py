@@ -25,7 +25,6 @@ from leaseboard.algorithms.events import (
     Event,
     LeaseGranted,
 )
-from leaseboard.algorithms.online.engines import EngineName, VwOptions
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
@@ -34,18 +33,7 @@ from leaseboard.algorithms.online_automl.race import Race
 
 @dataclass(frozen=True, kw_only=True)
 class Racing(StreamAlgorithm):
-    """Algorithm that is a race.
-
-    Parameters
-    ----------
-    engine : "auto", "kernel" or "vw"
-        What trains the models; "auto" is the kernel wherever it can do the work.
-    vw_options : str
-        Further options of Vowpal Wabbit for every model; they need the engine "vw".
-    """
-
-    engine: EngineName = "auto"
-    vw_options: VwOptions = ""
+    """Algorithm that is a race."""
 
     @abstractmethod
     def race(

@@ -1,19 +1,15 @@
 """The champion or the whole race at the end of a stream, as a model that learns no more."""
 
-import tempfile
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from vowpalwabbit import Workspace
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.learner import Learner
-from leaseboard.algorithms.online.workspace import text_line
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import race_state, restored_race
@@ -38,18 +34,18 @@ class EndedStreamModel(TableModel):
     - `settings`: how features become numbers, and outputs targets or classes: ``options`` of
       `StreamOptions`, the ``encoder``'s state, ``classes``, and ``shift``, of a target that is
       the exponential of an output, less this.
-    - `learned`: a file of Vowpal Wabbit, or the state of a race; see `race_state`. A race's
-      models see what it computes, so that none of them predicts without it.
+    - `learned`: the state of a `Learner`, or of a race; see `race_state`. A race's models see what
+      it computes, so that none of them predicts without it.
     """
 
     kind = "ended-stream"
-    needs = (*TableModel.needs, "vowpalwabbit")
+    needs = (*TableModel.needs, "numba")
 
     def __init__(
         self,
         columns: tuple[Column, ...],
         settings: dict[str, Any],
-        learned: bytes | dict[str, Any],
+        learned: dict[str, Any],
     ) -> None:
         super().__init__(columns)
         self.settings, self.learned = settings, learned
@@ -59,10 +55,11 @@ class EndedStreamModel(TableModel):
         self.predicts_codes = False
         """Whether an output is the code of a class; else it is a logarithm, margin or number."""
         self._predict: Callable[[NDArray[np.float32]], Any]
-        if isinstance(learned, bytes):
-            self._predict = self._exported(learned)
+        schema = self.encoder.features_.schema()
+        if "model" in learned:
+            self._predict = Learner.restored(learned, schema).predict
         else:
-            race = restored_race(learned, self.encoder.features_.schema(), task)
+            race = restored_race(learned, schema, task)
             self.predicts_codes = isinstance(race, OneVsRest)
             self._predict = (
                 (lambda x: np.argmax(race.predict(x))) if self.predicts_codes else race.predict
@@ -93,17 +90,6 @@ class EndedStreamModel(TableModel):
         """See `TableModel.restored`."""
         return cls(file.columns, **file.state)
 
-    def _exported(self, content: bytes) -> Callable[[NDArray[np.float32]], Any]:
-        """Return what predicts by a file of Vowpal Wabbit."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "champion.vw"
-            path.write_bytes(content)
-            workspace = Workspace(
-                arg_list=["--quiet", "--testonly", "--initial_regressor", str(path)]
-            )
-        schema = self.encoder.features_.schema()
-        return lambda x: workspace.predict(text_line(schema, x.tolist()))
-
 
 def fitted(
     dataset: Dataset, job: Job, result: Result, learner: Any
@@ -127,10 +113,7 @@ def fitted(
     else:
         _, classes = class_labels(dataset, order)
     if isinstance(learner, Learner):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "champion.vw"
-            learner.save(path)
-            learned: bytes | dict[str, Any] = path.read_bytes()
+        learned = learner.state()
     else:
         learned = race_state(job.algorithm, job.settings, job.seed, learner)
     settings = {

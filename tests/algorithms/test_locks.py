@@ -76,16 +76,9 @@ def apple(kind, target):
     return kind(passes=1, learning_rate=0.5, random_state=0).fit(sparse.csr_array(X), target)
 
 
-def learned_by_vw():
-    model = OnlineAutoMLRegressor(algorithm="chacha", engine="vw", b=2)
-    model.learn_many(X[:100], Y[:100])
-    return model
-
-
 MODELS = {
     "online-automl": regressor,
     "published": partial(regressor, "chacha"),
-    "vw": learned_by_vw,
     "two classes": partial(classifier, [0]),
     "three classes": partial(classifier, [-1, 1]),
     "text": with_text,
@@ -127,7 +120,6 @@ CHANCES = [
 USES = {
     "online-automl": NUMBERS,
     "published": PUBLISHED,
-    "vw": [PUBLISHED[0]],
     "two classes": CHANCES,
     "three classes": CHANCES,
     "text": [many("predict_many", text)],

@@ -97,9 +97,9 @@ def test_a_setting_of_several_types_is_named_in_its_written_form():
 
 def test_a_value_of_a_few_names_is_answered_with_the_nearest():
     with pytest.raises(
-        UsageError, match=r"unknown value .krenel.: did you mean .kernel.\? Known:"
+        UsageError, match=r"unknown value .top-hlf.: did you mean .top-half.\? Known:"
     ):
-        registry.build("online-automl", {"engine": "krenel"})
+        registry.build("chacha", {"keep": "top-hlf"})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online.handles import Handle, handle_of
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.learner import LiveModels
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED, join, new_aggregate
@@ -36,7 +35,6 @@ from leaseboard.algorithms.online_automl.safe.mixture import (
     Mixture,
     learning_rate,
     posterior_mean,
-    targets_of,
 )
 from leaseboard.algorithms.online_automl.safe.passes import (
     ALL,
@@ -64,7 +62,7 @@ class Ensemble(Saved):
 
     Parameters
     ----------
-    models : LiveModels
+    models : KernelModels
     n_features : int
     b : int
         Slots for models; the initial configuration is in slot 0.
@@ -92,7 +90,7 @@ class Ensemble(Saved):
 
     def __init__(
         self,
-        models: LiveModels,
+        models: KernelModels,
         n_features: int,
         b: int,
         *,
@@ -137,7 +135,7 @@ class Ensemble(Saved):
     @property
     def is_narrow(self) -> bool:
         """Whether all that becomes of an example is one compiled call."""
-        return isinstance(self.models, KernelModels) and not len(self.expansion.known.memory)
+        return not len(self.expansion.known.memory)
 
     def share(self, n_features: int, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
@@ -167,8 +165,8 @@ class Ensemble(Saved):
         predictions: Floats,
     ) -> None:
         """Predict each example of a block, which `until` allows, and learn it."""
-        if isinstance(self.models, KernelModels) and self.is_narrow:
-            self.models.leave_lanes()
+        self.models.leave_lanes()
+        if self.is_narrow:
             kept, given = in_room(examples, labels, importances, self.b, predictions)
             self.pass_block(self.handle, given, live, champion, ALL + LEARN, 0)
             self.answer(given, len(labels), live, champion, learns=True)
@@ -177,22 +175,19 @@ class Ensemble(Saved):
         block = new_block(examples, labels, importances, self.b + N_SIMPLE)
         outputs = np.zeros((len(labels), self.b), dtype=np.float32)
         given = handle_of(*block, outputs, predictions, _NOTHING_SEEN)
-        if isinstance(self.models, KernelModels):
-            self.models.leave_lanes()
-        self.take(given, block, outputs, live, champion, learns=True)
+        self.take(given, block, live, champion, learns=True)
 
     def take(
         self,
         given: Handle,
         block: Block,
-        outputs: Floats,
         live: Slots,
         champion: int,
         *,
         learns: bool,
     ) -> None:
         """Let a block, of the handle `given`, go through `passes`, members and intervals."""
-        self._predict(given, block, outputs, live, champion, learns=learns)
+        self._predict(given, block, live, champion, learns=learns)
         self.answer(given, len(block.labels), live, champion, learns=learns)
 
     def answer(self, given: Handle, n: int, live: Slots, champion: int, *, learns: bool) -> None:
@@ -206,48 +201,34 @@ class Ensemble(Saved):
         self,
         given: Handle,
         block: Block,
-        outputs: Floats,
         live: Slots,
         champion: int,
         *,
         learns: bool,
     ) -> None:
-        models, expansion = self.models, self.expansion
-        known = self.handle if self._handle is None else self._handle
-        how = known, given, live, champion
-        if isinstance(models, KernelModels) and not (learns and len(expansion.known.memory)):
+        how = self.handle, given, live, champion
+        if self.is_narrow or not learns:
             self.pass_block(*how, ALL + learns, 0)
             return
         at = 0
         while at < len(block.labels):
-            at = self.pass_block(*how, EXPAND + learns, at)
-            if learns:
-                expansion.select(block.importances[at - 1])
-        if isinstance(models, KernelModels):
-            self.pass_block(*how, MODEL + MIX + learns, 0)
-            return
-        if learns:
-            targets = targets_of(block.shown, self.known.place)
-            models.learn(block.examples, targets, block.importances, live, outputs)
-        else:
-            models.predict(block.examples[0], live, outputs[0])
-        self.pass_block(*how, MIX + learns, 0)
+            at = self.pass_block(*how, EXPAND + LEARN, at)
+            self.expansion.select(block.importances[at - 1])
+        self.pass_block(*how, MODEL + MIX + LEARN, 0)
 
     @property
     def handle(self) -> Handle:
         """The arrays of `passes`, which are the same ones until `grow`."""
         if self._handle is None:
-            simple, of_models, loss = self.expansion.known, (np.zeros((1, 4), np.int64),) * 2, 0
-            if isinstance(self.models, KernelModels):
-                of_models = self.models.handle, self.models.lanes
-                loss = self.models.loss
-            control = np.array([1, self.classes, self.represents, loss, 0])
+            simple, models = self.expansion.known, self.models
+            control = np.array([1, self.classes, self.represents, models.loss, 0])
             own: Any = self.log_odds
             if self.intervals is not None:
                 own = *self.intervals.conformal, self.intervals.rates
             self._arrays = (
                 control, *simple[:4], *simple.ridge, *simple.on_past, simple.slots, simple.memory,
-                *self.known, self.baselines, np.array([self.gamma]), *of_models, *own,
+                *self.known, self.baselines, np.array([self.gamma]), models.handle, models.lanes,
+                *own,
             )  # fmt: skip
             self._handle = handle_of(*self._arrays)
         return self._handle
@@ -296,7 +277,6 @@ class Ensemble(Saved):
             return
         place = np.array([self.expansion.scale[MEAN], spread])
         if self.known.place[1]:
-            assert isinstance(self.models, KernelModels)  # others have no representations
             center, old = self.known.place
             self.models.rescale(live, old / spread, (center - place[0]) / spread)
         self.known.place[:] = place

@@ -47,7 +47,7 @@ class OneExample:
         self.seen = np.full(len(row), np.nan, dtype=np.float32)
         self.given = handle_of(*self.block, self.outputs, self.predictions, self.seen)
         self.models: KernelModels | None = None
-        if isinstance(ensemble.models, KernelModels) and ensemble.is_narrow:
+        if ensemble.is_narrow:
             self.models = ensemble.models
             self.known, pool = ensemble.handle, ensemble.pool
             how = self.known, self.given, np.zeros(1, dtype=np.int64), 0, ALL, 0
@@ -59,7 +59,7 @@ class OneExample:
     def predict(self, live: Slots, champion: int) -> float:
         """Return the prediction; nothing is learned."""
         if self.models is None:
-            self.ensemble.take(self.given, self.block, self.outputs, live, champion, learns=False)
+            self.ensemble.take(self.given, self.block, live, champion, learns=False)
         else:
             pool = self.ensemble.pool
             members = _NO_POOL if pool is None else pool.handle
@@ -83,7 +83,7 @@ class OneExample:
         block, models = self.block, self.models
         block.labels[0], block.importances[0] = label, importance
         if models is None:
-            self.ensemble.take(self.given, block, self.outputs, live, champion, learns=True)
+            self.ensemble.take(self.given, block, live, champion, learns=True)
             return
         if not models.lanes[0, ENTERED]:
             self.enter(live, n)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -20,7 +19,6 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
-from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
@@ -160,32 +158,6 @@ class SafeRace(Race):
     def model(self) -> Learner | Race | None:
         """See `Race.model`; the race itself if its models see representations, which need it."""
         return self if self.represents else super().model()
-
-    def champion_learner(self) -> Learner | None:
-        """Return a model of raw examples that predicts as the champion does in the race.
-
-        Raises
-        ------
-        UsageError
-            If it sees what only the race can compute: features standardised or in pieces, or
-            earlier labels.
-        """
-        if not self.represents:
-            return super().champion_learner()
-        champion = self.configurations[self.champion]
-        computed = {*(champion.namespaces or ())} - {*self.representations.raw}
-        if computed:
-            raise UsageError(
-                "the champion sees features that the race computes and no model alone can"
-                f" ({self.words.features(computed)}): build with"
-                ' tune="interactions+learning-rate" to have one that sees raw features, or'
-                " keep the race by `save`"
-            )
-        assert isinstance(self.models, KernelModels)
-        center, spread = self.ensemble.unit
-        model = self.models.copy(self.slot_of(self.champion))
-        model.rescale(np.zeros(1, dtype=np.int64), spread, center)
-        return Learner(model.copy(0, self.schema, replace(champion, namespaces=None)))
 
     def decide(self) -> Iterator[Event]:
         """Test Better, else Worse and the leases; then fill free slots."""
@@ -335,10 +307,6 @@ class SafeRace(Race):
     def _achieved(self, slot: int) -> tuple[int, float]:
         return self.at - int(self.fresh_at[slot]), float(self.ensemble.achieved[slot])
 
-    def require_fit(self, schema: Schema) -> None:
-        """See `Race.require_fit`; models that would have too many terms make room."""
-        self.models.require_same_naming(represent(schema).schema if self.represents else schema)
-
     def grow(self, schema: Schema) -> list[Event]:
         """See `Race.grow`; models with features of a kind get those of new namespaces too."""
         wider = represent(schema)
@@ -362,7 +330,6 @@ class SafeRace(Race):
         """Let configurations with features of a kind have those of all namespaces."""
         self.configurations = list(map(self.representations.whole, self.configurations))
         self._numbers = {known: number for number, known in enumerate(self.configurations)}
-        assert isinstance(self.models, KernelModels)  # others have no representations
         for slot in self.live.tolist():
             self.models.extend(slot, self.configurations[self.holders[slot]])
         self._measure()

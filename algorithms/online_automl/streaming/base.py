@@ -1,8 +1,7 @@
-"""Base of the classes for streams: growth, state, inspection, export."""
+"""Base of the classes for streams: growth, state, inspection."""
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event
 from leaseboard.algorithms.locks import exclusive, half_learned, new_lock
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.one_vs_rest import STRIDE
@@ -297,7 +295,7 @@ class OnlineModel(files.Savable, LaterLabels):
                 self._leading = self._leading - {event.previous} | {event.configuration}
             self._events.append(event)
 
-    # Inspection and export
+    # Inspection
 
     @property
     @exclusive
@@ -419,41 +417,11 @@ class OnlineModel(files.Savable, LaterLabels):
             )  # fmt: skip
         return figure
 
-    def export(self, path: str | Path) -> str:
-        """Write the champion as a VW model file.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        str
-            The options with which ``vw`` trains such a model. With ``-t -i path`` alone it
-            predicts as the champion does, from text with the same names.
-
-        Raises
-        ------
-        UsageError
-            If nothing was learned, or the champion sees what Vowpal Wabbit cannot compute:
-            features standardised or in pieces, or earlier labels.
-        """
-        learner = None if self._race is None else self._champion_learner()
-        if learner is None:
-            raise UsageError("nothing to export: no champion has learned an example yet")
-        with files.replacing(Path(path)) as partial:
-            learner.save(partial)
-        return learner.command_line()
-
     def _loss(self, prediction: Any, label: float) -> float:
         return float((prediction - label) ** 2)
 
     def _first_race(self) -> Race | None:
         return self._race
-
-    def _champion_learner(self) -> Learner | None:
-        assert self._race is not None
-        return self._race.champion_learner()
 
     def state(self) -> dict[str, Any]:
         """See `Savable`."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,10 +75,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         budget_us : float, optional
             Microseconds an example that trees, Fourier features and neighbours may take together;
             by default all that save enough.
-        engine : {"auto", "kernel", "vw"}
-            What trains the models: our compiled kernel where it can, or Vowpal Wabbit.
-        vw_options : str
-            Further options of Vowpal Wabbit for every model; they need ``engine="vw"``.
 
     Attributes
     ----------
@@ -365,38 +360,11 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             for row in race.standings()
         ]
 
-    def export(self, path: str | Path) -> str:
-        """Write the champion as a VW model file, which predicts above 0 for the second class.
-
-        Parameters
-        ----------
-        path : str or Path
-
-        Returns
-        -------
-        str
-            The options with which ``vw`` trains such a model.
-
-        Raises
-        ------
-        UsageError
-            As of `OnlineAutoMLRegressor.export`, and for more than two classes.
-        """
-        if len(self.classes) > 2:
-            raise UsageError(
-                f"{len(self.classes)} classes have {len(self.classes) - 1} champions, and a VW"
-                " model file holds one model: write them by `save`"
-            )
-        return super().export(path)
-
     def _loss(self, prediction: Any, label: float) -> float:
         return -log(max(float(prediction[int(label)]), LEAST))
 
     def _first_race(self) -> Race | None:
         return None if self._race is None else self._race.races[0]
-
-    def _champion_learner(self) -> Any:
-        return self._race.races[0].champion_learner()
 
     def _advance(self, examples: Floats, labels: Floats, importances: Floats) -> Floats:
         race: Any = self._race

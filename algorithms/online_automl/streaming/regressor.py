@@ -65,10 +65,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             by default all that save enough.
         levels : tuple of float
             Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
-        engine : {"auto", "kernel", "vw"}
-            What trains the models: our compiled kernel where it can, or Vowpal Wabbit.
-        vw_options : str
-            Further options of Vowpal Wabbit for every model; they need ``engine="vw"``.
 
     Attributes
     ----------

@@ -14,11 +14,9 @@ from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     LeaseGranted,
     Paused,
-    of,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.engines import make_learner
-from leaseboard.algorithms.online.one_against_all import make_one_against_all
+from leaseboard.algorithms.online.learner import make_learner
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.testing import Tiny, tiny_environment
 
@@ -64,7 +62,7 @@ def test_best_in_hindsight_is_never_worse_than_a_single_configuration():
     losses = []
     for pair in (None, "ab", "ac", "ad", "bc", "bd", "cd"):
         configuration = VWConfiguration((tuple(pair),) if pair else ())
-        own = make_learner("kernel", schema, configuration).learn_many(
+        own = make_learner(schema, configuration).learn_many(
             environment.stream.features, environment.stream.labels
         )
         losses.append(environment.loss(own))
@@ -80,7 +78,7 @@ def test_the_offline_learner_stops_learning():
     _, offline = run("offline", {"share": 0.25}, data=data)
     _, vanilla = run("vanilla", data=data)
     schema = stream_schema(data)
-    learner = make_learner("kernel", schema, VWConfiguration())
+    learner = make_learner(schema, VWConfiguration())
     learner.learn_many(data.features[:150], data.labels[:150])
 
     assert np.array_equal(offline.predictions[:150], vanilla.predictions[:150])
@@ -88,17 +86,17 @@ def test_the_offline_learner_stops_learning():
     assert offline.score().metrics["models_per_example"] == 0.25
 
 
-@pytest.mark.slow
-def test_vanilla_learns_many_classes_by_one_workspace():
-    environment = tiny_environment("stream", Tiny(classes=3))
-    log = list(play("vanilla", Vanilla(), environment, seed=0))
-    schema, stream = stream_schema(environment.stream), environment.stream
-    learn = make_one_against_all("vw", schema, VWConfiguration(), 3)
-    probabilities = learn(stream.features, stream.labels.astype(int))
-    wrong = probabilities.argmax(axis=1) != stream.labels
-    wrong[np.unique(stream.labels, return_index=True)[1]] = True
-    (admitted,) = of(log, ConfigurationAdmitted)
-
-    assert environment.score().value == wrong.mean()
-    assert admitted.parameters["oaa"] == 3
+@pytest.mark.parametrize("tiny", [Tiny(), Tiny(classes=3)], ids=str)
+def test_vanilla_predicts_as_vowpal_wabbit(tiny):
+    vanilla, wheel = tiny_environment("stream", tiny), tiny_environment("stream", tiny)
+    log = list(play("vanilla", Vanilla(), vanilla, seed=0))
+    list(play("vw", registry.build("vw"), wheel, seed=0))
+    assert np.array_equal(vanilla.predictions, wheel.predictions)
+    assert vanilla.score().value == wheel.score().value
     assert log[0].capacity == 1
+
+
+def test_options_of_vowpal_wabbit_change_what_it_predicts():
+    _, plain = run("vw")
+    _, crossed = run("vw", {"options": "--interactions bc"})
+    assert crossed.score().value < 0.5 * plain.score().value

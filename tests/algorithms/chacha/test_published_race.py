@@ -227,7 +227,7 @@ def test_without_a_safe_champion_its_lease_ends_too():
 
     assert 0 in [e.configuration for e in events if isinstance(e, Paused)]
     assert 0 not in numbers(race)
-    assert race.champion_learner() is None
+    assert race.model() is None
 
 
 def test_leases_follow_raw_or_induced_features():

@@ -7,18 +7,11 @@ import pytest
 import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vowpalwabbit import Workspace
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import (
-    LOGISTIC,
-    OPTIONS,
-    SQUARED,
-)
-from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.learner import make_learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online.workspace import WorkspaceModels, text_line
+from leaseboard.algorithms.reference.vw import OPTIONS, Wheel
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import as_stream
 
@@ -27,18 +20,13 @@ WHEEL = f"vowpalwabbit {vowpalwabbit.__version__}"
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
 
 
-def learners(schema, configuration, loss=SQUARED):
-    """Yield the same model of both engines."""
-    for models in (KernelModels(schema, 1, loss), WorkspaceModels(schema, 1, OPTIONS[loss])):
-        models.start(0, configuration)
-        yield Learner(models)
+def learners(schema, configuration, task="regression"):
+    """Return the same model of the kernel and of the wheel."""
+    return make_learner(schema, configuration, task), Wheel(schema, configuration, OPTIONS[task])
 
 
-def both(schema, configuration, features, labels, loss=SQUARED):
-    kernel, workspace = learners(schema, configuration, loss)
-    found = kernel.learn_many(features, labels), workspace.learn_many(features, labels)
-    workspace.models.stop(0)
-    return found
+def both(schema, configuration, features, labels, task="regression"):
+    return [model.learn_many(features, labels) for model in learners(schema, configuration, task)]
 
 
 def assert_identical(kernel, wheel):
@@ -63,30 +51,30 @@ def classes(labels):
     return np.where(labels > 0, 1, -1).astype(np.float32)
 
 
-@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
-def test_identical_with_importances_and_in_every_cell(loss):
+@pytest.mark.parametrize("task", ["regression", "classification"])
+def test_identical_with_importances_and_in_every_cell(task):
     configuration = VWConfiguration((("a", "b"), ("b", "d")), 0.7)
     features, labels = random_stream(seed=1)
     importances = np.random.default_rng(1).exponential(size=len(labels)).astype(np.float32)
     importances[::7] = 0
-    labels = classes(labels) if loss == LOGISTIC else labels
-    learner, workspace = learners(GROUPS, configuration, loss)
+    labels = classes(labels) if task == "classification" else labels
+    learner, wheel = learners(GROUPS, configuration, task)
     examples = list(zip(features, labels.tolist(), importances.tolist(), strict=True))
     kernel = np.array([learner.learn(*example) for example in examples], dtype=np.float32)
-    wheel = np.array([workspace.learn(*example) for example in examples], dtype=np.float32)
-    at = workspace.models.workspaces[0].get_weight
+    found = np.array([wheel.learn(*example) for example in examples], dtype=np.float32)
+    at = wheel.workspace.get_weight
     cells = [
         [at(index, k) for k in range(4)] for index in learner.models.layouts[0].indices.tolist()
     ]
 
-    assert_identical(kernel, wheel)
+    assert_identical(kernel, found)
     assert learner.models.pool.tables[0].tolist() == cells
 
 
 def test_identical_where_two_classes_come_apart():
     features, _ = random_stream(seed=2, n=2000)
     labels = classes(features[:, 0])
-    kernel, wheel = both(GROUPS, VWConfiguration((), 5.0), features, labels, LOGISTIC)
+    kernel, wheel = both(GROUPS, VWConfiguration((), 5.0), features, labels, "classification")
 
     assert_identical(kernel, wheel)
     assert abs(kernel).max() > 17  # where the loss is 0 in float32, and nothing is learned
@@ -124,28 +112,14 @@ values = st.floats(-1e6, 1e6, width=32) | st.sampled_from([0.0, 1.0, -1.0, 1e-20
         st.sampled_from(["ab", "ac", "bd", "cc", "aad", "abd", "abcd"]), max_size=3
     ),
     rate=st.sampled_from([1e-4, 0.01, 0.5, 2.0, 100.0]),
-    loss=st.sampled_from([SQUARED, LOGISTIC]),
+    task=st.sampled_from(["regression", "classification"]),
 )
-def test_identical_on_random_inputs(rows, interactions, rate, loss):
+def test_identical_on_random_inputs(rows, interactions, rate, task):
     block = np.array(rows, dtype=np.float32)
     configuration = VWConfiguration(tuple(map(tuple, interactions)), rate)
     features, labels = np.ascontiguousarray(block[:, :6]), block[:, 6].copy()
-    labels = classes(labels) if loss == LOGISTIC else labels
-    assert_identical(*both(GROUPS, configuration, features, labels, loss))
-
-
-@pytest.mark.parametrize("loss", [SQUARED, LOGISTIC])
-def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
-    configuration = VWConfiguration((("a", "b"),))
-    features, labels = random_stream(seed=4)
-    learner, _ = learners(GROUPS, configuration, loss)
-    learner.learn_many(features, classes(labels) if loss == LOGISTIC else labels)
-    learner.save(tmp_path / "model.vw")
-    saved = Workspace(arg_list=["--quiet", "-t", "-i", str(tmp_path / "model.vw")])
-    reported = [saved.predict(text_line(GROUPS, row)) for row in features[:50].tolist()]
-
-    assert_identical(learner.predict_many(features[:50]), np.array(reported, dtype=np.float32))
-    assert learner.command_line().endswith(" ".join(OPTIONS[loss]))
+    labels = classes(labels) if task == "classification" else labels
+    assert_identical(*both(GROUPS, configuration, features, labels, task))
 
 
 @pytest.mark.mirror
@@ -156,6 +130,5 @@ def test_a_saved_model_predicts_the_same_in_vowpal_wabbit(loss, tmp_path):
 def test_identical_on_full_real_streams(name, interactions, mirror):
     stream = as_stream(loading.load(name, mirrors=(mirror,)))
     configuration = VWConfiguration(tuple(map(tuple, interactions)))
-    loss = SQUARED if stream.task == "regression" else LOGISTIC
-    given_ = stream.features, stream.labels, loss
+    given_ = stream.features, stream.labels, stream.task
     assert_identical(*both(stream_schema(stream), configuration, *given_))

@@ -1,4 +1,4 @@
-"""Live models: handles of their arrays, and branches of both engines."""
+"""Live models: handles of their arrays, and branches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from leaseboard.algorithms.online.handles import entry, handle_of, quick
 from leaseboard.algorithms.online.kernel import Pool, open_pool
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online.workspace import WorkspaceModels
 
 SMALL = Schema(("a", "b"), ((0, 1), (2,)), ("0", "1", "2"))
 GROWN = Schema(("a", "b"), ((0, 1), (2, 3)), ("0", "1", "2", "3"))
@@ -122,15 +121,8 @@ def test_a_branch_starts_with_its_parents_prediction_and_goes_its_own_way():
     assert (predictions[41, 2:] != predictions[41, 0]).all()
 
 
-def test_both_engines_branch_alike():
-    kernel = run(KernelModels(SCHEMA, 3), [WIDER, FASTER])
-    workspaces = run(WorkspaceModels(SCHEMA, 3), [WIDER, FASTER])
-
-    assert workspaces.tolist() == kernel.tolist()
-
-
-@pytest.mark.parametrize("models", [KernelModels(SCHEMA, 2), WorkspaceModels(SCHEMA, 2)])
-def test_predicting_is_what_learning_would_have_predicted(models):
+def test_predicting_is_what_learning_would_have_predicted():
+    models = KernelModels(SCHEMA, 2)
     features, labels = examples(20)
     live, row = np.array([1]), np.zeros(2, dtype=np.float32)
     models.start(1, WIDER)

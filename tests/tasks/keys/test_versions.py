@@ -98,7 +98,6 @@ def test_another_version_of_a_library_is_another_job_of_what_computes_with_it(
         ("pandas", [True] * 5),
         ("lightgbm", [False, False, True, True, False]),
         ("hyperopt", [False, False, True, False, False]),
-        ("vowpalwabbit", [True, False, False, False, False]),
         ("rich", [False] * 4 + [True]),
         ("mlflow", [False] * 5),
     ):  # fmt: skip

@@ -171,7 +171,7 @@ def test_of_very_many_columns_there_are_no_members():
     assert model._race.notes()["leased.trees"] == 0
 
 
-def test_other_engines_and_searches_have_no_members():
+def test_other_searches_have_no_members():
     from leaseboard.algorithms.online_automl.racing import stream_schema
     from leaseboard.algorithms.testing import tiny_environment
 

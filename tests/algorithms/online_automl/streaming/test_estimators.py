@@ -8,7 +8,6 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from vowpalwabbit import Workspace
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
@@ -64,7 +63,7 @@ def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
     assert one.champion == blocks.champion
 
 
-@pytest.mark.parametrize("settings", [{}, {**EVAL, "engine": "vw"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 def test_a_pickled_copy_goes_on_exactly(settings):
     x, y = product()
     model = OnlineAutoMLRegressor(**settings)
@@ -78,31 +77,9 @@ def test_a_pickled_copy_goes_on_exactly(settings):
     assert model.history == double.history
 
 
-@pytest.mark.parametrize("engine", ["kernel", "vw"])
-def test_the_exported_model_predicts_as_the_champion(engine, tmp_path):
-    x, y = product(1500)
-    model = OnlineAutoMLRegressor(algorithm="chacha", b=7, engine=engine)
-    for example, label in zip(as_dicts(x), y.tolist(), strict=True):
-        model.learn_one(example, label)
-    command = model.export(tmp_path / "champion.vw")
-
-    assert model.champion != VWConfiguration().parameters()
-    assert "--interactions" in command
-    workspace = Workspace(arg_list=["-t", "--quiet", "-i", str(tmp_path / "champion.vw")])
-    learner = model._race.champion_learner()
-    for row in x[:20]:
-        line = " ".join(f"|{'abcd'[i]} {i}:{v}" for i, v in enumerate(row))
-        assert workspace.predict(line) == pytest.approx(learner.predict(row), abs=1e-6)
-
-
 def test_an_unknown_setting_is_refused_with_the_nearest_name():
     with pytest.raises(UsageError, match="'memroy': did you mean 'memory'"):
         OnlineAutoMLRegressor(memroy=500)
-
-
-def test_nothing_learned_is_nothing_to_export(tmp_path):
-    with pytest.raises(UsageError, match="nothing to export"):
-        OnlineAutoMLRegressor().export(tmp_path / "model.vw")
 
 
 def snapshot(model):
@@ -154,7 +131,7 @@ def test_predicting_changes_nothing(settings):
     )
 
 
-@pytest.mark.parametrize("settings", [{}, EVAL, {**EVAL, "engine": "vw"}], ids=str)
+@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
 def test_new_features_and_namespaces_join(settings):
     model = OnlineAutoMLRegressor(**settings)
     for t in range(200):
@@ -186,19 +163,6 @@ def test_a_text_is_a_nominal_value():
 
     assert model.predict_one({"colour": "red"}) > 4
     assert model.predict_one({"colour": "green"}) < -4
-
-
-def test_a_clash_of_first_letters_is_refused_by_workspaces_only():
-    refusing = OnlineAutoMLRegressor(algorithm="chacha", b=2, engine="vw")
-    accepting = OnlineAutoMLRegressor(algorithm="chacha", b=2)
-    for model in (refusing, accepting):
-        model.learn_one({"price": {"x": 1.0}, "user": {"y": 1.0}}, 1.0)
-    accepting.learn_one({"people": {"x": 1.0}}, 1.0)
-    with pytest.raises(ValueError, match="rename"):
-        refusing.learn_one({"people": {"x": 1.0}}, 1.0)
-    refusing.learn_one({"price": {"x": 1.0}}, 1.0)
-
-    assert refusing.examples == accepting.examples == 2
 
 
 def test_importance_is_as_if_seen_more_often():
@@ -327,10 +291,6 @@ def test_classes_are_learned_and_other_labels_are_refused():
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
         ({"b": 0}, "online-automl: setting b=0 must be at least 1"),
         (
-            {"engine": "krenel"},
-            "online-automl: setting engine: unknown value 'krenel': did you mean 'kernel'",
-        ),
-        (
             {"algorithm": "chacha", "preset": "flaml"},
             "unknown setting of chacha 'preset': take the algorithm 'chacha-flaml'",
         ),
@@ -350,15 +310,14 @@ def test_a_bad_setting_is_reported_in_one_line(settings, words):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("write", ["export", "save"])
-def test_what_cannot_be_written_is_reported_and_leaves_nothing(write, tmp_path):
+def test_what_cannot_be_written_is_reported_and_leaves_nothing(tmp_path):
     model = OnlineAutoMLRegressor(**EVAL)
     model.learn_many(*product(20))
     (tmp_path / "file").touch()
     (tmp_path / "folder").mkdir()
     for path in ("missing/model", "file/model", "folder"):
         with pytest.raises(UsageError, match=f"{path}' cannot be written .*: name a file in a"):
-            getattr(model, write)(tmp_path / path)
+            model.save(tmp_path / path)
 
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 

@@ -75,7 +75,7 @@ def test_a_new_namespace_is_seen_by_every_model_with_features_of_its_kind(tmp_pa
         names = set(race.configurations[number].namespaces)
         assert names >= set(known.raw) or names >= set(known.standard)
     one, other = ({"first": {"a": 0.0}, "second": {"b": v}} for v in (-1.0, 1.0))
-    base = [race.models.learner(0).configuration.namespaces]
+    base = [race.models.configuration(0).namespaces]
     assert base == [tuple(sorted(known.raw))]
     assert model.predict_one(other) - model.predict_one(one) > 3
     model.save(tmp_path / "model")

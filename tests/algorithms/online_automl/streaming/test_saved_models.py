@@ -37,7 +37,7 @@ def trained(settings=EVAL, n=200, **more):
 @pytest.mark.parametrize(
     "settings",
     [
-        *({}, {"b": 1}, EVAL, {**EVAL, "engine": "vw"}, {"engine": "vw", "b": 3}),
+        *({}, {"b": 1}, EVAL),
         {"algorithm": "chacha-literal", "tune": "interactions+learning-rate"},
         {"algorithm": "chacha-flaml", "keep": "none", "keep_champion": False},
     ],
@@ -235,10 +235,9 @@ def test_a_pickle_is_refused_and_not_executed(kind, tmp_path):
     assert touched.exists(), "the pickle was harmless: the test shows nothing"
 
 
-@pytest.mark.parametrize("engine", ["kernel", "vw"])
-def test_a_file_that_was_cut_or_damaged_is_refused(engine, tmp_path):
+def test_a_file_that_was_cut_or_damaged_is_refused(tmp_path):
     path = tmp_path / "model"
-    trained({**EVAL, "engine": engine}).save(path)
+    trained().save(path)
     content = path.read_bytes()
     for length in range(0, len(content), len(content) // 23):
         path.write_bytes(content[:length])
@@ -310,10 +309,6 @@ def setting_of_nothing(value, arrays):
     value["settings"]["memory"] = "high"
 
 
-def model_written_to_a_file(value, arrays):
-    value["settings"] |= {"engine": "vw", "vw_options": "-f stolen"}
-
-
 def configuration_that_stands_twice(value, arrays):
     configurations = value["race"]["configurations"]
     configurations.append(configurations[0])
@@ -326,7 +321,7 @@ def algorithm_of_a_file(value, arrays):
 FORGERIES = [
     *(short_table, other_type, champion_of_nothing, holder_of_nothing),
     *(word_beyond_the_generator, feature_of_no_column, setting_of_nothing),
-    *(model_written_to_a_file, configuration_that_stands_twice, algorithm_of_a_file),
+    *(configuration_that_stands_twice, algorithm_of_a_file),
 ]
 
 
@@ -337,29 +332,6 @@ def test_a_state_that_no_race_has_is_refused(change, tmp_path, monkeypatch):
     forged(tmp_path / "model", nothing)
     OnlineAutoMLRegressor.load(tmp_path / "model")
     forged(tmp_path / "model", change)
-    with pytest.raises(UsageError, match=UNFIT):
-        OnlineAutoMLRegressor.load(tmp_path / "model")
-
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
-
-
-def test_a_vw_model_that_would_write_a_file_is_refused(tmp_path, monkeypatch):
-    """VW obeys the options that it finds in a model file, so they must be ours."""
-    monkeypatch.chdir(tmp_path)
-    trained({"b": 2, "engine": "vw"}).save(tmp_path / "model")
-
-    def add_option(value, arrays):
-        name = value["race"]["models"][0]["model"]["$bytes"]
-        content = arrays[name].tobytes()
-        at = content.index(b"m", content.index(b"9.")) + 1 + 8 + 4 + 12
-        size = int.from_bytes(content[at : at + 4], "little")
-        options = b" --final_regressor stolen\0"
-        content = (
-            content[:at] + len(options).to_bytes(4, "little") + options + content[at + 4 + size :]
-        )
-        arrays[name] = np.frombuffer(content, dtype=np.uint8)
-
-    forged(tmp_path / "model", add_option)
     with pytest.raises(UsageError, match=UNFIT):
         OnlineAutoMLRegressor.load(tmp_path / "model")
 

@@ -1,0 +1,140 @@
+"""Vowpal Wabbit itself on a stream: what our kernels agree with, and its further options."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic.dataclasses import dataclass
+
+from leaseboard.algorithms.base import Run
+from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
+from leaseboard.algorithms.online.configuration import VWConfiguration
+from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.schema import Schema, stream_schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class VowpalWabbit(StreamAlgorithm):
+    """Vowpal Wabbit's learner, one model without interactions; of many classes its ``--oaa``.
+
+    Parameters
+    ----------
+    options : str
+        Further options of its command line, such as ``--l2 1e-6 --interactions ab``.
+    """
+
+    many_classes: ClassVar[bool] = True
+
+    options: str = ""
+
+    @property
+    def capacity(self) -> int:
+        """One model."""
+        return 1
+
+    def run(self, env: StreamEnvironment, seed: int) -> Run:
+        """Predict the stream and learn it; the wheel draws nothing."""
+        if env.budget == 0:
+            return
+        stream, configuration = env.stream, VWConfiguration()
+        options = [*OPTIONS[stream.task], *shlex.split(self.options)]
+        n_classes = len(stream.classes)
+        wheel = Wheel(stream_schema(stream), configuration, options, n_classes)
+        parameters = {**configuration.parameters(), "options": self.options}
+        yield from one_model(env, wheel.learn_many, parameters)
+
+
+OPTIONS = {"regression": (), "classification": ("--loss_function", "logistic")}
+"""What names the loss of each task on the command line."""
+
+
+class Wheel:
+    """Workspace of Vowpal Wabbit that learns rows of numbers.
+
+    Parameters
+    ----------
+    schema : Schema
+    configuration : VWConfiguration
+    options : sequence of str
+        Further options, see `OPTIONS`.
+    n_classes : int
+        Where there are more than two, whose labels are their numbers from 0.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        configuration: VWConfiguration,
+        options: Sequence[str] = (),
+        n_classes: int = 0,
+    ) -> None:
+        import pylibvw
+        from vowpalwabbit import Workspace
+
+        classes = ("--oaa", str(n_classes), "--probabilities") if n_classes else ()
+        self.schema, self.n_classes = schema, n_classes
+        self._kind = pylibvw.vw.lMulticlass if n_classes else pylibvw.vw.lSimple
+        self.workspace = Workspace(
+            arg_list=[*command_options(schema, configuration), *options, *classes,
+                      "--quiet", "--no_stdin"]
+        )  # fmt: skip
+
+    def learn(self, row: Floats, label: float, importance: float = 1.0) -> Any:
+        """Learn one example; return what was predicted before, of many classes probabilities."""
+        said = f"{label + 1:g}" if self.n_classes else float(np.float32(label)).hex()
+        if importance != 1.0:
+            said += f" {float(np.float32(importance)).hex()}"
+        line = f"{said} {text_line(self.schema, row.tolist())}"
+        example = self.workspace.parse(line, self._kind)
+        prediction = self.workspace.predict(example)
+        self.workspace.learn(example)
+        self.workspace.finish_example(example)
+        return prediction
+
+    def learn_many(self, examples: Floats, labels: Floats) -> NDArray[Any]:
+        """Learn a block in order; return its progressive predictions."""
+        kind = np.float64 if self.n_classes else np.float32
+        return np.array(list(map(self.learn, examples, labels.tolist())), dtype=kind)
+
+
+def text_line(schema: Schema, values: Sequence[float]) -> str:
+    """Return the example in VW's text format without a label; numbers are hexadecimal.
+
+    VW's own parser of decimals is off by a unit in the last place, that of hexadecimals is exact.
+
+    Examples
+    --------
+    >>> text_line(Schema(("a", "b"), ((0,), (1, 2)), ("0", "x", "y")), [0.5, 0.0, 3.0])
+    '|a 0:0x1.0000000000000p-1 |b y:0x1.8000000000000p+1'
+    """
+    groups = []
+    for name, columns in schema.groups():
+        features = [f"{schema.features[c]}:{values[c].hex()}" for c in columns if values[c]]
+        groups.append(" ".join([f"|{name}", *features]))
+    return " ".join(groups)
+
+
+def command_options(schema: Schema, configuration: VWConfiguration) -> list[str]:
+    """Return VW's command line for `configuration`, as tokens.
+
+    VW's ``--interactions`` names namespaces by their first letters. If that is not enough to
+    distinguish them, ``--experimental_full_name_interactions`` is used.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), ((0,), (1,)), ("0", "1"))
+    >>> " ".join(command_options(schema, VWConfiguration((("a", "b"),), 0.25)))
+    '--bit_precision 18 --learning_rate 0.25 --interactions ab'
+    """
+    tokens = ["--bit_precision", str(schema.bits)]
+    tokens += ["--learning_rate", repr(configuration.learning_rate)]
+    for interaction in schema.ordered(configuration.interactions):
+        if schema.full_names:
+            tokens += ["--experimental_full_name_interactions", "|".join(interaction)]
+        else:
+            tokens += ["--interactions", "".join(name[0] for name in interaction)]
+    return tokens
