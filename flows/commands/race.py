@@ -397,8 +397,10 @@ def _print(
     from leaseboard.algorithms.configurations import phrase
     from leaseboard.algorithms.environments.holdout import ONE_CLASS, SAYS_NOTHING
     from leaseboard.flows.benchmark import replay
+    from leaseboard.tasks.folder.event_logs import read_partial_log
     from leaseboard.tasks.folder.results import EVENTS
     from leaseboard.tasks.jobs.job import plain, replayed_cpu_seconds
+    from leaseboard.tasks.models.automl.findings import guarantee
     from leaseboard.tasks.score.frame import describe_metrics
     from leaseboard.tasks.score.summary import METRIC as TEST
 
@@ -409,18 +411,19 @@ def _print(
     elif rows is None:
         assert result.score is not None
         rewarded = result.metric == "validation_reward" and result.score > 0
-        scale = f" (R² {2 - 1 / result.score:.4g} on validation rows)" if rewarded else ""
+        scale = ""
+        if rewarded:
+            error = result.data_facts["validation_deviation"] * math.sqrt(1 / result.score - 1)
+            scale = f" (R² {2 - 1 / result.score:.4g}, RMSE {error:.6g} on validation rows)"
         say(
             f"{result.name} on {result.data}, seed {result.seed}:"
             f" {result.metric} {result.score:.6g}{scale}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
         )
         if {"epsilon", "delta"} <= result.settings.keys():
-            say(
-                f"confidence {1 - result.settings['delta']:.4g}: at most"
-                f" {result.settings['epsilon']:g} below the best, if its learners are as the"
-                f" algorithm assumes"
-            )
+            events = read_partial_log(home / EVENTS)
+            names = [f"configuration {n}" for n in range(int(result.metrics["configurations"]))]
+            say(f"guarantee: {guarantee(events, names)}")
         tested = result.metrics.get(TEST, math.nan)
         unseen = " on test rows, which the search did not use" if math.isfinite(tested) else ""
         if measured := describe_metrics(result.metrics, found.best):
@@ -428,9 +431,8 @@ def _print(
                 f"{', all of the target itself' if found.of_log else ''}")  # fmt: skip
         elif unseen:
             say(f"test score of the choice{unseen}: {tested:.6g}")
-        if "majority" in result.data_facts and not result.metric.startswith("progressive"):
-            share = result.data_facts["majority"]
-            say(f"naive baseline: the commonest class is {share:.4g} of all rows")
+        if (share := result.data_facts.get("majority_tested")) is not None:
+            say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
         if result.setup_seconds >= 1:
             say(f"set up in {result.setup_seconds:.1f} s: data read, kernels compiled or loaded")
         if found.baselines_cpu_seconds > SHOWN:

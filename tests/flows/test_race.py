@@ -13,9 +13,11 @@ import pytest
 
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.folder.event_logs import read_partial_log
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.described import CHECK
+from leaseboard.tasks.preprocess.splits import split
 
 DATA = "synthetic:fried?rows=442&seed=0"
 ALGORITHM = """
@@ -258,12 +260,36 @@ def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
 
 def test_a_reward_is_printed_with_its_r2_and_measures_with_their_rows(call):
     said = call("race", "average", "sklearn:diabetes", "--budget", "1", "--set", "arms=[ridge]")
-    found = re.search(r"validation_reward (\S+) \(R² (\S+) on validation rows\)", said.out)
+    form = r"validation_reward (\S+) \(R² (\S+), RMSE (\S+) on validation rows\)"
+    found = re.search(form, said.out)
+    dataset = loading.load("sklearn:diabetes")
+    labels = dataset.target.to_numpy()[split(dataset, seed=0).validation]
 
     assert found is not None, said
-    assert float(found[2]) == pytest.approx(2 - 1 / float(found[1]), abs=1e-3)
+    reward, r2, rmse = map(float, found.groups())
+    assert r2 == pytest.approx(2 - 1 / reward, abs=1e-3)
+    assert r2 == pytest.approx(1 - (rmse / labels.std()) ** 2, abs=1e-3)
     assert "measured on test rows, which the search did not use: rmse " in said.out
     assert re.search(r"this command took \S+ CPU s", said.out)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("abc", "--set", "configurations=4"), ("abc-tight", "--set", "configurations=4"),
+     ("cross-validation", "--set", "configurations=2"), ("apple",),
+     ("ucb", "--budget", "1", "--set", "arms=[logistic_regression]")],
+)  # fmt: skip
+def test_what_learns_nothing_scores_as_the_commonest_class_on_the_same_test_rows(arguments, call):
+    kinds = np.random.default_rng(3).choice(["white", "red", "black"], 203, p=[0.2, 0.5, 0.3])
+    pd.DataFrame({"x": 0.0, "kind": kinds}).to_csv("same.csv", index=False)
+    said = call("race", arguments[0], "same.csv", "--target", "kind", *arguments[1:]).out
+    naive = re.search(r"the commonest class is right in (\S+) of the test rows", said)
+    score = re.search(r"test_accuracy (\S+)|: accuracy (\S+),", said)
+
+    assert naive is not None, said
+    assert float(next(filter(None, score.groups()))) == pytest.approx(float(naive[1]), abs=1e-4)
+    assert ("guarantee: with probability 0." in said) is arguments[0].startswith("abc")
+    assert "guarantee" not in said or "loses at most 0.01 of the accuracy" in said
 
 
 def test_what_is_of_the_logarithm_of_the_target_is_said_so(call):
@@ -332,7 +358,7 @@ def test_three_kinds_are_raced(beans, race):
 def test_a_policy_prints_the_test_score_of_its_choice(beans, call):
     arms = "arms=[logistic_regression, qda]"
     ended = call("race", "ucb", beans, "--target", "kind", "--budget", "2", "--set", arms)
-    found = re.search(r"did not use: (\S+)", ended.out)
+    found = re.search(r"did not use: accuracy (\S+),", ended.out)
 
     assert ended.code == 0
     assert 0.5 < float(found[1]) <= 1

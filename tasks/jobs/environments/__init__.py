@@ -5,7 +5,9 @@ model of the environment's own options, ``make(dataset, job, parts)``, and ``mea
 what its scores measure. One that preprocesses all of the data at the start offers
 ``parts(dataset, options, seed)``, which does so, and ``shared_by(options, seed)``: what the parts
 depend on in addition to the data. One whose options name spaces or files offers
-``check_names(given)``, which raises SettingError for an unknown name.
+``check_names(given)``, which raises SettingError for an unknown name. One that holds rows out
+offers ``divided(dataset, options, seed)``: the numbers of those to train on, to validate on if
+there are any, and to test on; nothing where the data are not learned from.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid, rule, unknown
@@ -118,6 +121,26 @@ def parts(kind: str, dataset: Dataset, job: Job) -> Any:
     if not hasattr(module, "parts"):
         return None
     return module.parts(dataset, module.Options(**job.environment), job.environment_seed)
+
+
+def facts_of_parts(kind: str, dataset: Dataset, job: Job) -> dict[str, float]:
+    """Return what the measures of a job are compared with, where its environment holds rows out.
+
+    - ``majority_tested``: the share of test rows with the commonest class of the training rows;
+    - ``validation_deviation``: the standard deviation of the numbers to validate on.
+    """
+    module = _module(kind)
+    options = module.Options(**job.environment)
+    if not hasattr(module, "divided") or getattr(options, "positive", ()):  # sides, not classes
+        return {}
+    parts = module.divided(dataset, options, job.environment_seed)
+    if parts and dataset.task == "classification":
+        train, test = (dataset.target.cat.codes.to_numpy()[rows] for rows in (parts[0], parts[-1]))
+        return {"majority_tested": float(np.mean(test == np.bincount(train).argmax()))}
+    if len(parts) == 3:
+        labels = dataset.target.to_numpy(dtype=np.float64)
+        return {"validation_deviation": float(labels[parts[1]].std())}
+    return {}
 
 
 def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environment:

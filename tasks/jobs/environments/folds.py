@@ -8,7 +8,7 @@ from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, split
+from leaseboard.tasks.evaluate.probes.sample_rows import Rows, Samples, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store
@@ -39,6 +39,11 @@ def shared_by(options: Options, seed: int) -> dict[str, Any]:
 def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
     """Return the rows in the order in which they are dealt out."""
     return split(dataset, seed, options.test_fraction).samples
+
+
+def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to test on."""
+    return split(dataset, seed, options.test_fraction).rows()
 
 
 def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> FoldsEnvironment:

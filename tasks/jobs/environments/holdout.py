@@ -166,7 +166,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     See `SparseEncoder` for the encoding of a column. A text's words stay in order, for algorithms
     that look at neighbours.
     """
-    features, (train, test) = _columns(dataset, options), _rows(dataset, options, seed)
+    features, (train, test) = _columns(dataset, options), divided(dataset, options, seed)
     with naming(dataset.reference):
         if options.missing == "refuse":
             refuse_gaps(features)
@@ -185,7 +185,7 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
 
 def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
     """Return the encoder of the features, fitted on the training rows."""
-    train, _ = _rows(dataset, options, seed)
+    train, _ = divided(dataset, options, seed)
     scaled = SparseEncoder(options.missing, options.clip, options.scale)
     return scaled.fit(_columns(dataset, options).iloc[train])
 
@@ -193,12 +193,12 @@ def encoder(dataset: Dataset, options: Options, seed: int) -> SparseEncoder:
 def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, float]:
     """Return the least target of the training rows, and the value that is mapped to 1."""
     target = dataset.target.to_numpy(dtype=np.float64)
-    train, _ = _rows(dataset, options, seed)
+    train, _ = divided(dataset, options, seed)
     low, high = float(target[train].min()), float(target[train].max())
     return low, high if high > low else low + 1.0
 
 
-def _rows(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
     """Return the rows to train on and those to test on."""
     n_rows = len(dataset.target.iloc[: options.max_rows])
     return split(n_rows, seed, test_share=options.test_share, order=options.order)

@@ -82,6 +82,14 @@ def measure(options: Options) -> str:
     return "best feedback" if options.protocol in RECORDED else "validation score"
 
 
+def divided(dataset: Dataset, options: Options, seed: int) -> tuple[plans.Rows, ...]:
+    """Return the rows to train on, to validate on and to test on; feedbacks have none."""
+    if options.protocol in RECORDED:
+        return ()
+    _, rows = plans.scored(dataset, seed, options.protocol, options.split_column)
+    return rows.train, rows.validation, rows.test
+
+
 def make(dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
     """Return the environment of `job`; nothing is encoded or run until a trial is missing."""
     options = Options(**job.environment)

@@ -10,7 +10,7 @@ from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.learners.candidates import CandidateOptions
 from leaseboard.tasks.evaluate.outcomes import RecordedVerdicts
 from leaseboard.tasks.evaluate.probes.recorded import RecordedProbes
-from leaseboard.tasks.evaluate.probes.sample_rows import Samples, split
+from leaseboard.tasks.evaluate.probes.sample_rows import Rows, Samples, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.store.recorded import Store
@@ -64,6 +64,13 @@ def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:
     if options.protocol == "verdicts":
         return None
     return split(dataset, seed, options.test_fraction).samples
+
+
+def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, ...]:
+    """Return the rows to train on and those to test on; verdicts have none."""
+    if options.protocol == "verdicts":
+        return ()
+    return split(dataset, seed, options.test_fraction).rows()
 
 
 def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesEnvironment:

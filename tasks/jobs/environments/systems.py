@@ -11,7 +11,7 @@ from leaseboard.algorithms.environments.systems import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits, truth
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.preprocess.splits import split
+from leaseboard.tasks.preprocess.splits import Rows, split
 from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:
@@ -40,21 +40,27 @@ def identity(options: Options) -> str:
     return recorded_key(code=(ESTIMATORS,))["code"]
 
 
+def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
+    """Return the rows to train on and those to test on."""
+    rows = split(dataset, (1 - options.test_share, options.test_share), seed)
+    return rows.train, rows.test
+
+
 def make(dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
     """Return the environment of `job` on `dataset`; the budget is in CPU seconds."""
-    share = Options(**job.environment).test_share
-    rows = split(dataset, (1 - share, share), job.environment_seed)
+    options = Options(**job.environment)
+    train, test = divided(dataset, options, job.environment_seed)
     if dataset.task == "classification" and dataset.target.nunique() < 2:
         raise UsageError(f"{job.data} has one class: nothing to learn")
     return SystemsEnvironment(
         SystemFits(
             dataset,
-            rows.train,
-            rows.test,
-            split={"seed": job.environment_seed, "test_share": share},
+            train,
+            test,
+            split={"seed": job.environment_seed, "test_share": options.test_share},
             store=Store(),
         ),
-        truth(dataset)[rows.test].astype(np.float64),
+        truth(dataset)[test].astype(np.float64),
         dataset.task,
         DEFAULT_BUDGET if job.budget is None else job.budget,
         job.environment_seed,
