@@ -26,14 +26,12 @@ CREATED, ROLLED_BACK = "created", "rolled back"
 
 @dataclass(frozen=True, slots=True)
 class Tenure:
-    """Candidate in a role, for a reason, and why it left."""
+    """Candidate in a role for a time."""
 
     candidate: int
     role: str
     start: str
     stop: str
-    why: str
-    left: str = ""
 
 
 def tenures(
@@ -46,14 +44,14 @@ def tenures(
         number = int(each.subject)
         if number in now:
             place = now.pop(number)
-            found[place] = replace(found[place], stop=each.at, left=each.what)
+            found[place] = replace(found[place], stop=each.at)
         role = each.kind
         if role == CREATED:
             has_champion = any(found[place].role == CHAMPION for place in now.values())
             role = CHALLENGER if has_champion else CHAMPION
         if role in ROLES:
             now[number] = len(found)
-            found.append(Tenure(number, role, each.at, max(end, each.at), each.what))
+            found.append(Tenure(number, role, each.at, max(end, each.at)))
     return found
 
 

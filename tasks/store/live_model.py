@@ -270,14 +270,6 @@ class State:
         names = [each.name for each in fields(self._tables) if each.name != "metadata"]
         return {name: getattr(self._tables, name) for name in names}
 
-    def size(self) -> int:
-        """Return the bytes that it takes in its database."""
-        if isinstance(self.place, Path):
-            pages = self._value(sa.text("pragma page_count"))
-            return int(pages * self._value(sa.text("pragma page_size")))
-        names = self._tables.metadata.tables
-        return sum(self._value(sa.select(sa.func.pg_total_relation_size(name))) for name in names)
-
     # Writing
 
     def commit(self, changes: Changes) -> None:

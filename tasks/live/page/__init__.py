@@ -30,9 +30,7 @@ SECTIONS: Sequence[Callable[[ModelRecord], Section | None]] = (
     data.categories,
     data.drift,
     quality.calibration,
-    data.waiting,
     data.batches,
-    data.storage,
 )
 """In the order of the page; one that has nothing to show returns None."""
 

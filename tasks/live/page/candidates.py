@@ -1,43 +1,30 @@
-"""Champions and challengers: their roles over time, the evidence between them, and incidents."""
+"""Champions and challengers, the evidence between them, and incidents."""
 
 import math
 from collections.abc import Iterator
-from datetime import datetime
 
 import pandas as pd
 
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.page.data import moment
 from leaseboard.tasks.live.page.day_charts import day_chart, day_section, level
-from leaseboard.tasks.live.record import ROLES, ModelRecord, Tenure, moves, name_of
-from leaseboard.tasks.live.shadow import CHAMPION
-from leaseboard.tasks.report.charts import (
-    STAR,
-    Figure,
-    axis,
-    bar,
-    chart,
-    colour,
-    named_rows,
-    scatter,
-)
+from leaseboard.tasks.live.record import ERASED, EXPIRED, ModelRecord, moves, name_of
+from leaseboard.tasks.report.charts import Figure, colour, scatter
 from leaseboard.tasks.report.page import Cell, Section, Table, number
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_tables import ModelCandidate
 
-MOST_CANDIDATES = 40
 MOST_ROWS = 200
 MOST_SHOWN = 1e6
 """Evidence beyond is as good."""
 
-PAINTS = dict(zip(ROLES, ("$ink", colour(1), colour(0)), strict=True))
 EMPHASIS = {"opened": "bad", "resolved": "good"}
-INCIDENTS = ("opened", "resolved", "drift", "decided", "left out")
+INCIDENTS = ("opened", "resolved", "drift", "decided", "left out", ERASED, EXPIRED)
 """The kinds of history that the table of incidents lists."""
 
 
 def candidates(record: ModelRecord) -> Section:
-    """Return champions and challengers as bars over time, and what happened to them."""
+    """Return what happened to champions and challengers."""
     title = "Champion and challengers"
     if not record.tenures:
         text = ["No candidate was created yet: the first is when enough labels have come."]
@@ -61,52 +48,7 @@ def candidates(record: ModelRecord) -> Section:
         key=1,
         tall=True,
     )
-    text = [] if len(record.tenures) > 1 else ["The champion is the only candidate so far."]
-    figures = [] if text else [roles(record)]
-    return Section("candidates", title, nav="Champion", text=text, figures=figures, tables=[table])
-
-
-def roles(record: ModelRecord) -> Figure:
-    """Return a row a candidate; a bar is its tenure of a role, a star a change of champion."""
-    every = sorted({tenure.candidate for tenure in record.tenures})
-    rows = every[-MOST_CANDIDATES:]
-    drawn = [tenure for tenure in record.tenures if tenure.candidate in set(rows)]
-
-    def start(tenure: Tenure) -> str:
-        return tenure.start[:19].replace("T", " ")  # as Plotly reads it
-
-    def length(tenure: Tenure) -> float:
-        ends = [datetime.fromisoformat(end) for end in (tenure.start, tenure.stop)]
-        return 1000 * (ends[1] - ends[0]).total_seconds()
-
-    def hint(tenure: Tenure) -> str:
-        text = f"{name_of(record.candidates[tenure.candidate])}, {tenure.role}\n"
-        text += f"since {tenure.start[:10]}: {tenure.why}"
-        return text + (f"\nuntil {tenure.stop[:10]}: {tenure.left}" if tenure.left else "")
-
-    traces = [
-        bar(
-            role, map(length, mine), (rows.index(each.candidate) for each in mine), PAINTS[role],
-            hints=map(hint, mine), orientation="h", base=list(map(start, mine)), width=0.66,
-        )
-        for role in ROLES
-        if (mine := [tenure for tenure in drawn if tenure.role == role])
-    ]  # fmt: skip
-    note = "A row is a candidate, a bar its time in a role."
-    if changes := [tenure for tenure in drawn if tenure.role == CHAMPION][1:]:
-        traces.append(
-            scatter(
-                "new champion", map(start, changes), (rows.index(s.candidate) for s in changes),
-                "$ink", mode="markers", marker=STAR, hints=(tenure.why for tenure in changes),
-            )
-        )  # fmt: skip
-        note += " A star is a change of champion."
-    if len(rows) < len(every):
-        note += f" The last {len(rows)} of {len(every)} candidates."
-    names = named_rows(name_of(record.candidates[each]) for each in rows)
-    height = max(200, 100 + 26 * len(rows))
-    title = "Roles over time"
-    return chart(title, note, traces, axis("", type="date"), names, height, barmode="overlay")
+    return Section("candidates", title, nav="Champion", tables=[table])
 
 
 def running_tests(record: ModelRecord) -> Iterator[tuple[ModelCandidate, SequentialTest]]:

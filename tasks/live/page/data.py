@@ -1,14 +1,12 @@
-"""The data of a live model: quarantine, batches, missing labels, drift of inputs, and storage."""
+"""The data of a live model: quarantine, new categories, batches and drift."""
 
 import math
 from collections import Counter
 from collections.abc import Mapping
-from datetime import date
 from statistics import median
 
 import pandas as pd
 
-from leaseboard.tasks.live.contract_check import AHEAD
 from leaseboard.tasks.live.drift.day_statistics import STEP, divided, shown, title_of
 from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, MonitoredDays
 from leaseboard.tasks.live.page.day_charts import (
@@ -32,21 +30,6 @@ COUNTS = {
     "quarantined": "quarantined",
 }
 """Rows of a batch by kind, and what readers call them."""
-STORED = {
-    "rows": "identities of rows, with the values of those that wait and of the last ones",
-    "quarantine": "quarantined rows, with their reason",
-    "batches": "batches",
-    "days": "sums of losses, by day and candidate",
-    "candidates": "candidates",
-    "models": "models of candidates that predict",
-    "history": "changes of role, incidents and drift",
-    "updates": "updates",
-    "served": "predictions that the server gave",
-    "posted": "labels posted to the server, not joined yet",
-    "outbox": "notifications that were not delivered yet",
-    "lifecycle": "values that monitor and comparison remember",
-}
-"""What readers call the tables of `leaseboard.tasks.store.live_tables`."""
 
 
 def quarantine(record: ModelRecord) -> Section:
@@ -68,13 +51,6 @@ def quarantine(record: ModelRecord) -> Section:
         }
         for (number, reason), count in list(groups.items())[:MOST_ROWS]
     ]
-    width, arrived = _arrived(record)
-    counted = {day: counts["quarantined"] for day, counts in arrived.items()}
-    figure = day_chart(
-        f"Quarantined rows by {'week' if width > 1 else 'day'}",
-        "By the day on which they came.",
-        [bars(COUNTS["quarantined"], counted, width, colour(3))], "rows", width, 260,
-    )  # fmt: skip
     table = Table(
         "quarantine-table",
         "Quarantined rows, by batch and reason, the newest first",
@@ -84,7 +60,7 @@ def quarantine(record: ModelRecord) -> Section:
         key=2,
         tall=True,
     )
-    return day_section("quarantine", "Quarantined rows", figure, nav="Quarantine", tables=[table])
+    return Section("quarantine", "Quarantined rows", nav="Quarantine", tables=[table])
 
 
 def categories(record: ModelRecord) -> Section | None:
@@ -102,34 +78,14 @@ def categories(record: ModelRecord) -> Section | None:
     return Section("categories", "New categories", tables=[table])
 
 
-def waiting(record: ModelRecord) -> Section:
-    """Return rows without their label, by their day."""
-    title, total = "Missing labels", sum(record.waiting.values())
-    if not total:
-        return Section("waiting", title, text=["Every row has its label."])
-    oldest, data = min(record.waiting), record.settings.data
-    age = (record.now.date() - date.fromisoformat(oldest)).days
-    text = (
-        f"{total:,} rows wait for their {data.target}, the oldest since {oldest} ({age} days); it"
-        f" usually comes after {data.label_delay.days} days."
-    )
-    last = (record.now + AHEAD).date().isoformat()
-    drawn = {day: count for day, count in record.waiting.items() if day <= last}
-    if len(drawn) < len(record.waiting):
-        text += f" {total - sum(drawn.values()):,} are dated after {last}, and not in the figure."
-    width, points = width_of(drawn), Counter[str]()
-    for day, count in drawn.items():
-        points[span(day, width)] += count
-    figure = day_chart("Rows without a label", "By the day of the row.",
-                       [bars("rows", points, width, colour(0))], "rows", width, 260)  # fmt: skip
-    return day_section("waiting", title, figure, text=[text])
-
-
 def batches(record: ModelRecord) -> Section | None:
     """Return the rows of each batch by kind; None before the first."""
     if not record.batches:
         return None
-    width, arrived = _arrived(record)
+    width = width_of(each["at"][:10] for each in record.batches)
+    arrived = dict[str, Counter[str]]()
+    for each in record.batches:
+        arrived.setdefault(span(each["at"][:10], width), Counter()).update(each["counts"])
     found = {key: {day: counts[key] for day, counts in arrived.items()} for key in COUNTS}
     traces = [
         bars(COUNTS[key], points, width, colour(i))
@@ -158,14 +114,6 @@ def batches(record: ModelRecord) -> Section | None:
         folded=f"Batches ({len(record.batches):,})",
     )
     return day_section("batches", "Batches", figure, nav="Batches", tables=[table])
-
-
-def _arrived(record: ModelRecord) -> tuple[int, Mapping[str, Counter[str]]]:
-    """Return how many days are drawn as one, and counts by day of arrival."""
-    width, found = width_of(each["at"][:10] for each in record.batches), dict[str, Counter[str]]()
-    for each in record.batches:
-        found.setdefault(span(each["at"][:10], width), Counter()).update(each["counts"])
-    return width, found
 
 
 def drift(record: ModelRecord) -> Section | None:
@@ -248,37 +196,6 @@ def _distances(title: str, part: MonitoredDays) -> Figure | None:
     if len(found) > len(traces):
         note += f" The {len(traces)} of {len(found)} series that alarmed most or went furthest."
     return day_chart(title.capitalize(), note, traces, "distance from usual")
-
-
-def storage(record: ModelRecord) -> Section:
-    """Return how much of each is stored, and the size of all."""
-    counts = record.state.counts()
-    table = Table(
-        "storage-table",
-        "How many of each are stored",
-        pd.DataFrame({"What": STORED.values(), "How many": [counts[name] for name in STORED]}),
-        folded="How many of each",
-    )
-    text = [f"The state takes {in_bytes(record.state.size())}."]
-    gone = [(moment(each.at), each.what) for each in record.deletions[::-1][:MOST_ROWS]]
-    frame = pd.DataFrame(gone, columns=["At (UTC)", "What"], dtype=object)
-    title = "Rows that were deleted, by age or by id, the newest first"
-    deleted = [Table("deleted-table", title, frame, title="Deleted rows", tall=True)] * bool(gone)
-    return Section("storage", "Storage", nav="Storage", text=text, tables=[table, *deleted])
-
-
-def in_bytes(size: int) -> str:
-    """Return a size as people read it.
-
-    Examples
-    --------
-    >>> in_bytes(1_540_000), in_bytes(800)
-    ('1.5 MB', '800 bytes')
-    """
-    for unit, bytes_of in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if size >= bytes_of:
-            return f"{size / bytes_of:.1f} {unit}"
-    return f"{size} bytes"
 
 
 def moment(at: str) -> Cell:

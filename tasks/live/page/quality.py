@@ -1,9 +1,6 @@
 """Losses by day, and calibration of intervals and probabilities."""
 
 from collections.abc import Mapping
-from typing import Any
-
-import pandas as pd
 
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page.day_charts import (
@@ -18,14 +15,11 @@ from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.shadow import CHAMPION, REFERENCE
 from leaseboard.tasks.models.model import LEVEL
 from leaseboard.tasks.report.charts import Figure, Trace, colour
-from leaseboard.tasks.report.page import Section, Table, number
+from leaseboard.tasks.report.page import Section
 from leaseboard.tasks.store.live_tables import ModelCandidate
 
-MOST_ROWS = 400
 SERVED = 0
 """Number of the line of who was champion on a day, among the numbers of candidates."""
-LOWEST = -1.0
-"""A skill below is not drawn."""
 NAMES = {"rmse": "RMSE", "brier": "Brier score"}
 UNITS = {"rmse": "root of the mean squared error", "brier": "mean Brier score"}
 WEEK = 7
@@ -46,7 +40,7 @@ def measure_of(record: ModelRecord) -> str:
 
 
 def losses(record: ModelRecord) -> Section:
-    """Return a line for each candidate and naive baseline, and the numbers behind them."""
+    """Return a line for each candidate and naive baseline."""
     if not record.days:
         text = ["No prediction has met its label yet: figures begin with the first day that does."]
         return Section("losses", "Quality by day", nav="Quality", text=text)
@@ -55,9 +49,8 @@ def losses(record: ModelRecord) -> Section:
     served = {day: record.days[day][number] for day, number in record.served.items()}
     days = {SERVED: served, **{each.number: record.days_of(each.number) for each in shown}}
     drawn = {n: totals for n, found in days.items() if (totals := by_span(found, width))}
-    figures = _losses(record, drawn, width), _skill(record, drawn, width)
-    table = _table(record, drawn, width)
-    return day_section("losses", "Quality by day", *figures, nav="Quality", tables=[table])
+    figure = _losses(record, drawn, width)
+    return day_section("losses", "Quality by day", figure, nav="Quality")
 
 
 def best_baseline(drawn: Drawn, record: ModelRecord) -> ModelCandidate | None:
@@ -86,56 +79,6 @@ def _losses(record: ModelRecord, drawn: Drawn, width: int) -> Figure | None:
         "Loss by week" if width > 1 else "Loss by day", note, traces,
         f"{NAMES[measure]} of {target}", width, 340, log="y",
     )  # fmt: skip
-
-
-def _skill(record: ModelRecord, drawn: Drawn, width: int) -> Figure | None:
-    best = best_baseline(drawn, record)
-    if best is None:
-        return None
-    bases = {day: total.loss for day, total in drawn[best.number].items()}
-    lines: dict[int, dict[str, float | None]] = {
-        number: {
-            day: 1 - total.loss / bases[day] if bases[day] else None
-            for day, total in totals.items()
-            if day in bases
-        }
-        for number, totals in drawn.items()
-        if number == SERVED or record.candidates[number].role != REFERENCE
-    }
-    values = [v for points in lines.values() for v in points.values() if v is not None]
-    if not values:
-        return None
-    traces = [_line(record, number, points, width) for number, points in lines.items() if points]
-    note = f"1 − loss / loss of {best.name}, the best naive baseline: above 0 is better than it, 1"
-    note += " is perfect."
-    cut: dict[str, Any] = {}
-    if min(values) < LOWEST:
-        cut = {"range": [LOWEST, 1.0]}
-        note += " What is below −1 is cut off."
-    zero = level(0.0, (day for points in lines.values() for day in points), best.name)
-    return day_chart(f"Skill over {best.name}", note, [zero, *traces], "skill", width, **cut)
-
-
-def _table(record: ModelRecord, drawn: Drawn, width: int) -> Table:
-    """Return the same in numbers, the newest first."""
-    days = sorted({day for totals in drawn.values() for day in totals}, reverse=True)[:MOST_ROWS]
-    measure, rows = measure_of(record), []
-    for day in days:
-        found = {n: totals[day] for n, totals in drawn.items() if day in totals}
-        values = {n: total.measures[measure] for n, total in found.items()}
-        least = min(values.values())
-        cells = [number(values[n], kind="best" if values[n] == least else "")
-                 if n in values else None for n in drawn]  # fmt: skip
-        rows.append([day, max(total.rows for total in found.values()), *cells])
-    first = "Week from" if width > 1 else "Day"
-    columns = [first, "Labels", *(_label(record, each) for each in drawn)]
-    return Table(
-        "losses-table",
-        f"{NAMES[measure]} by {'week' if width > 1 else 'day'}; the best of a row is bold",
-        pd.DataFrame(rows, columns=columns, dtype=object),
-        folded="The numbers",
-        tall=True,
-    )
 
 
 def _line(

@@ -10,7 +10,6 @@ import pytest
 from leaseboard.algorithms.errors import DataError
 from leaseboard.tasks.live import cycle
 from leaseboard.tasks.live.page import build
-from leaseboard.tasks.live.page.data import waiting
 from leaseboard.tasks.live.record import ModelRecord
 from tests.tasks.live.world import BEGIN, KEEP, models, opened
 
@@ -352,7 +351,6 @@ def test_rows_far_ahead_are_reported_while_they_wait_and_stretch_no_axis(world):
     story = ModelRecord(world.settings, world.state, BEGIN + timedelta(days=12))
     assert "2026-03-01" not in str(story.days)
     assert "2026-03-01" not in world.lifecycle.monitored.inputs.days
-    assert "2026-03" not in repr(waiting(story).figures)
     world.deliver(3, world.day(2)[["order", "revenue"]], "-labels")
     world.update(12)
     world.update(15)

@@ -38,6 +38,6 @@ def test_nothing_is_wider_than_a_phone_and_no_link_is_cut(silent_page, address):
 def test_links_and_folded_tables_open(silent_page, address):
     page = silent_page("file:", viewport={"width": 1280, "height": 900})
     page.goto(f"{address}#candidates")
-    expect(page.locator("#candidates .barlayer .point").first).to_be_visible()
-    page.locator("#losses").get_by_text("The numbers").click()
-    expect(page.locator("#losses-table")).to_be_visible()
+    expect(page.locator("#candidates-table")).to_be_visible()
+    page.locator("#batches").get_by_text("Batches (").click()
+    expect(page.locator("#batches-table")).to_be_visible()

@@ -13,7 +13,7 @@ from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandi
 from tests.page_reader import read_page
 
 ALL = {"losses", "candidates", "comparison", "incidents", "quarantine", "drift",
-       "calibration", "waiting", "batches", "storage"}  # fmt: skip
+       "calibration", "batches"}  # fmt: skip
 
 
 @pytest.fixture
@@ -59,10 +59,8 @@ def test_names_are_text_not_markup(built):
 
 def test_each_part_is_drawn(built):
     assert titles(read_page(built)) == [
-        "Loss by day", "Skill over running-mean",
-        "Roles over time", "Evidence by day",
-        "Quarantined rows by day", "Inputs", "Labels inside their interval, by week",
-        "Rows without a label", "Rows and labels by day",
+        "Loss by day", "Evidence by day", "Inputs", "Labels inside their interval, by week",
+        "Rows and labels by day",
     ]  # fmt: skip
 
 
