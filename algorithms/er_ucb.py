@@ -35,9 +35,9 @@ def exploitation(mu_y: Floats, mu_z: Floats, theta: float) -> Floats:
     return mu_y + np.sqrt(mu_z / theta)
 
 
-def exploration(pulls: Ints, t: int, theta: float, alpha: float = 4.0) -> Floats:
-    """Return Ψ' = e + sqrt(e / θ) with e = sqrt(α ln t / (2 T_i)), equation 15 at α = 4."""
-    e = np.sqrt(alpha * np.log(t) / (2 * pulls))
+def exploration(pulls: Ints, t: int, theta: float) -> Floats:
+    """Return Ψ' = e + sqrt(e / θ) with e = sqrt(4 ln t / (2 T_i)), equation 15."""
+    e = np.sqrt(4.0 * np.log(t) / (2 * pulls))
     return np.asarray(e + np.sqrt(e / theta), dtype=np.float64)
 
 
@@ -46,7 +46,7 @@ class ErUcbPolicy(Policy):
 
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        self.beta: Floats = np.full((problem.repeats, 1), settings.beta)
+        self.beta = float(settings.beta)
         self.mu_y: Floats = np.zeros(self.best.shape)
         self.mu_z: Floats = np.zeros(self.best.shape)
 
@@ -54,26 +54,25 @@ class ErUcbPolicy(Policy):
         """Return γ Ω + Ψ' of every arm, equation 17, for the pull about to be made."""
         s = self.settings
         omega: Floats = s.gamma * exploitation(self.mu_y, self.mu_z, s.theta)
-        return omega + exploration(self.pulls, self.t + 1, s.theta, s.alpha)
+        return omega + exploration(self.pulls, self.t + 1, s.theta)
 
     def standing(self) -> dict[str, Floats]:
         """Return the index of every arm."""
         return {"index": self.index()}
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         return self._largest(self.index())  # line 6
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._add(arm, reward, self.pulls[self._runs, arm])
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        self._add(arm, reward, int(self.pulls[arm]))
 
-    def _add(self, arm: Ints, reward: Floats, n: Ints) -> None:
-        at = (self._runs, arm)
-        y = reward - self.beta[:, 0]
-        self.mu_y[at] += (y - self.mu_y[at]) / n  # line 8
-        self.mu_z[at] += (self._z(y) - self.mu_z[at]) / n  # line 9
+    def _add(self, arm: int, reward: float, n: int) -> None:
+        y = reward - self.beta
+        self.mu_y[arm] += (y - self.mu_y[arm]) / n  # line 8
+        self.mu_z[arm] += (self._z(y) - self.mu_z[arm]) / n  # line 9
 
-    def _z(self, y: Floats) -> Floats:
-        return y**2
+    def _z(self, y: float) -> float:
+        return y * y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,8 +89,6 @@ class ErUcb(ArmPolicy):
         β, which lessens the weight of the mean. It must lie a little above the mean feedback
         of the arm with the best mean: below it the policy fails. The paper tuned it per task
         with hindsight. Where you cannot, take `ErUcbAuto`, which is what we recommend.
-    alpha : float
-        α of the general strategy (equation 14); 4 gives equation 15.
 
     Notes
     -----
@@ -106,9 +103,12 @@ class ErUcb(ArmPolicy):
     theta: Annotated[float, Field(gt=0)] = 0.01
     gamma: Annotated[float, Field(ge=0)] = 20.0
     beta: float = 0.85
-    alpha: Annotated[float, Field(gt=0)] = 4.0
 
     state: ClassVar[type[Policy]] = ErUcbPolicy
+
+
+FIRST_PULLS = 5
+"""Pulls of each arm before β is chosen for the first time; `beta` is not used after that."""
 
 
 class AutoBetaPolicy(ErUcbPolicy):
@@ -116,36 +116,35 @@ class AutoBetaPolicy(ErUcbPolicy):
 
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        self._first = settings.first_pulls * problem.n_arms
+        self._first = FIRST_PULLS * problem.n_arms
         self._next_epoch = self._first
         self._mean: Floats = np.zeros(self.best.shape)
-        self._seen: list[tuple[Ints, Floats]] = []
+        self._seen: list[tuple[int, float]] = []
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         if self.t < self._first:
             return self._largest(-self.pulls.astype(np.float64))
         return super()._choose()
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        at = (self._runs, arm)
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._seen.append((arm, reward))
-        self._mean[at] += (reward - self._mean[at]) / self.pulls[at]
+        self._mean[arm] += (reward - self._mean[arm]) / self.pulls[arm]
         super()._learn(arm, reward, cost)
         if self.t == self._next_epoch:
             self._next_epoch *= 2
-            self.beta = self._mean.max(axis=-1, keepdims=True) + self.settings.margin
+            self.beta = float(self._mean.max())
             self._restart()
 
-    def _z(self, y: Floats) -> Floats:
-        return np.maximum(y, 0.0) ** 2 if self.settings.one_sided else y**2
+    def _z(self, y: float) -> float:
+        return super()._z(max(y, 0.0) if self.settings.one_sided else y)
 
     def _restart(self) -> None:
         """Compute both moments about the new β, from the feedbacks since the beginning."""
         self.mu_y[:], self.mu_z[:] = 0.0, 0.0
-        seen = np.zeros_like(self.pulls)
+        seen = [0] * self.problem.n_arms
         for arm, reward in self._seen:
-            seen[self._runs, arm] += 1
-            self._add(arm, reward, seen[self._runs, arm])
+            seen[arm] += 1
+            self._add(arm, reward, seen[arm])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,15 +152,11 @@ class ErUcbAuto(ErUcb):
     """ER-UCB with a β chosen from what was seen, without hindsight: the recommended one.
 
     β is the largest mean feedback of any arm so far, that of a failed trial being 0. It is moved
-    after `first_pulls` pulls per arm, made in turn, and then whenever the number of pulls has
+    after `FIRST_PULLS` pulls per arm, made in turn, and then whenever the number of pulls has
     doubled, so that it is soon steady.
 
     Parameters
     ----------
-    first_pulls : int
-        Pulls of each arm before β is chosen for the first time; `beta` is not used after that.
-    margin : float
-        What is added to the largest mean.
     one_sided : bool
         Let only feedbacks above β count in μ_Z.
 
@@ -173,8 +168,6 @@ class ErUcbAuto(ErUcb):
     where this does not show; a β above the best mean needs the region to be one-sided.
     """
 
-    first_pulls: Annotated[int, Field(ge=1)] = 5
-    margin: Annotated[float, Field(ge=0)] = 0.0
     one_sided: bool = True
 
     retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER

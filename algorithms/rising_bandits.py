@@ -15,6 +15,7 @@ growth rate bounds what the arm can still reach.
 | y_k, ω_k, u_k, l_k | `best`, `growth_rate`, `upper`, `lower` |
 """
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -22,27 +23,27 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.environments.pulls import Unit
-from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Policy, Problem
 
 _LEAST_COST = 1e-9
 
 
-def growth_rate(y: Floats, y_before: Floats, C: int) -> Floats:
+def growth_rate(y: float, y_before: float, C: int) -> float:
     """Return ω = (y(n) - y(n - C)) / C, equation 10."""
     return (y - y_before) / C
 
 
-def upper_bound(y: Floats, omega: Floats, steps: Floats) -> Floats:
+def upper_bound(y: float, omega: float, steps: float) -> float:
     """Return the upper bound min(1, y + ω · steps), equation 9 with the horizon T as its t.
 
     A feedback above 1, which no accuracy is, bounds itself.
     """
-    return np.maximum(y, np.minimum(1.0, y + omega * steps))
+    return max(y, min(1.0, y + omega * steps))
 
 
-def affordable_trials(left: Floats, c: Floats, look_ahead: float = 1.0) -> Floats:
+def affordable_trials(left: float, c: float, look_ahead: float = 1.0) -> float:
     """Return B' / c_k of equation 16: the time left over the mean cost of the arm's trials."""
-    return look_ahead * np.maximum(left, 0.0) / np.maximum(c, _LEAST_COST)
+    return look_ahead * max(left, 0.0) / max(c, _LEAST_COST)
 
 
 def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool = False) -> Bools:
@@ -54,21 +55,20 @@ def survivors(lower: Floats, upper: Floats, candidates: Bools, *, strict: bool =
 
     Parameters
     ----------
-    lower, upper : ndarray of float, shape (..., n_arms)
-    candidates : ndarray of bool, shape (..., n_arms)
+    lower, upper : ndarray of float, shape (n_arms,)
+    candidates : ndarray of bool, shape (n_arms,)
     strict : bool
         Compare with ``l_i > u_j``.
 
     Returns
     -------
-    ndarray of bool, shape (..., n_arms)
+    ndarray of bool, shape (n_arms,)
     """
-    highest = np.where(candidates, lower, -np.inf).max(axis=-1, keepdims=True)
+    highest = np.where(candidates, lower, -np.inf).max()
     leaders = candidates & (lower == highest)
-    leader = np.where(leaders, upper, -np.inf).argmax(axis=-1)
-    beaten = upper < highest if strict else upper <= highest
-    keep: Bools = ~beaten
-    np.put_along_axis(keep, leader[..., None], values=True, axis=-1)
+    leader = np.where(leaders, upper, -np.inf).argmax()
+    keep: Bools = upper >= highest if strict else upper > highest
+    keep[leader] = True
     return candidates & keep
 
 
@@ -76,11 +76,11 @@ _LEAST_GROWTH = 1e-15
 """A growth rate below it never reaches 1."""
 
 
-def growing_total(y: Floats, omega: Floats, steps: Floats) -> Floats:
+def growing_total(y: float, omega: float, steps: float) -> float:
     """Return the sum over s = 1..steps of min(1, y + ω s), in closed form."""
-    rising = np.floor(np.maximum(1 - y, 0.0) / np.maximum(omega, _LEAST_GROWTH))
-    s = np.minimum(rising, steps)
-    return np.asarray(s * y + omega * s * (s + 1) / 2 + (steps - s), dtype=np.float64)
+    rising = math.floor(max(1 - y, 0.0) / max(omega, _LEAST_GROWTH))
+    s = min(rising, steps)
+    return s * y + omega * s * (s + 1) / 2 + (steps - s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,13 +110,12 @@ class RisingPolicy(Policy):
 
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)  # line 1: all arms are candidates, t = 0
-        self._own_horizon = isinstance(settings, RisingBandits) and settings.horizon == "own"
         self.steps = settings.C if settings.differences == "paper" else settings.C - 1
-        shape = self.best.shape
-        self.lower: Floats = np.zeros(shape)
-        self.upper: Floats = np.ones(shape)
+        n_arms = problem.n_arms
+        self.lower: Floats = np.zeros(n_arms)
+        self.upper: Floats = np.ones(n_arms)
         self._waiting: Bools = self.candidates.copy()
-        self._history: Floats = np.zeros((*shape, self.steps + 1))
+        self._history: list[list[float]] = [[0.0] for _ in range(n_arms)]  # y(0), y(1), ...
 
     def bounds(self) -> tuple[Floats, Floats]:
         """Return each arm's best reward so far and its extrapolation."""
@@ -124,59 +123,49 @@ class RisingPolicy(Policy):
 
     def certain(self) -> list[int]:
         """Return the rest of the round."""
-        return [int(arm) for arm in np.flatnonzero(self._waiting[0])]
+        return [int(arm) for arm in np.flatnonzero(self._waiting)]
 
-    def _choose(self) -> Ints:
-        return np.asarray(self._waiting.argmax(axis=-1), dtype=np.intp)  # line 3
+    def _choose(self) -> int:
+        return int(self._waiting.argmax())  # line 3
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        at = (self._runs, arm)
-        n, y = self.pulls[at], self.best[at]
-        self._history[(*at, n % (self.steps + 1))] = y
-        before = self._history[(*at, (n - self.steps) % (self.steps + 1))]
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        n, y = int(self.pulls[arm]), float(self.best[arm])
+        self._history[arm].append(y)
+        before = self._history[arm][max(n - self.steps, 0)]
         omega = growth_rate(y, before, self.settings.C)  # line 6
         known = n > self.steps
-        self.lower[at], self.upper[at] = self._bounds_of(arm, y, omega, known, cost)  # 7, 8
-        self._waiting[at] = False
-        over = self._round_is_over()  # line 9
-        if over.any():
-            self._eliminate(over)
+        self.lower[arm], self.upper[arm] = self._bounds_of(arm, y, omega, known, cost)  # 7, 8
+        self._finish(arm)
 
-    def retire(self, arm: Ints, why: str) -> None:
+    def retire(self, arm: int, why: str) -> None:
         """Retire as every policy; if the arm was the last of its round, the round is over."""
         super().retire(arm, why)
-        self._waiting[self._runs, arm] = False
-        over = self._round_is_over()
-        if over.any():
-            self._eliminate(over)
+        self._finish(arm)
 
-    def _round_is_over(self) -> Bools:
-        return np.logical_not(self._waiting.any(axis=-1))
+    def _finish(self, arm: int) -> None:
+        """Take `arm` from those that wait; eliminate if the round is over."""
+        self._waiting[arm] = False
+        if self._round_is_over():  # line 9
+            strict = self.settings.strict
+            self.candidates = survivors(self.lower, self.upper, self.candidates, strict=strict)
+            self._waiting = self.candidates.copy()  # lines 10 to 14
+
+    def _round_is_over(self) -> bool:
+        return not self._waiting.any()
 
     def _bounds_of(
-        self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
-    ) -> tuple[Floats, Floats]:
+        self, arm: int, y: float, omega: float, known: bool, cost: float
+    ) -> tuple[float, float]:
         upper = upper_bound(y, omega, self._steps_left(arm, cost))
-        return y, np.where(known, upper, np.maximum(y, 1.0))
+        return y, upper if known else max(y, 1.0)
 
-    def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
-        used = self.pulls[self._runs, arm] if self._own_horizon else self.t
-        return np.asarray(self.problem.budget - used, dtype=np.float64)
-
-    def _eliminate(self, over: Bools) -> None:
-        keep = survivors(self.lower, self.upper, self.candidates, strict=self.settings.strict)
-        self.candidates = np.where(over[:, None], keep, self.candidates)  # lines 10 to 14
-        self._waiting[over] = self.candidates[over]
+    def _steps_left(self, arm: int, cost: float) -> float:
+        return self.problem.budget - self.t
 
 
 @dataclass(frozen=True, kw_only=True)
 class RisingBandits(GrowthBased):
     """Rising Bandits: eliminate the arms whose growth cannot catch up any more (AAAI 2020).
-
-    Parameters
-    ----------
-    horizon : {"all", "own"}
-        The pulls that are left: T - t over all arms (the paper), or T - n_k of the arm itself.
 
     Notes
     -----
@@ -188,8 +177,6 @@ class RisingBandits(GrowthBased):
 
     units: ClassVar[tuple[Unit, ...]] = ("trials",)
 
-    horizon: Literal["all", "own"] = "all"
-
     state: ClassVar[type[Policy]] = RisingPolicy
 
 
@@ -199,33 +186,29 @@ class CostAwarePolicy(RisingPolicy):
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
         self._equal_shares = settings.turns == "seconds"
-        self._spent: Floats = np.zeros(self.best.shape)
+        self._spent: Floats = np.zeros(problem.n_arms)
 
-    def _choose(self) -> Ints:
-        waiting = (self.candidates & (self.pulls == 0)).sum(axis=-1)
+    def _choose(self) -> int:
         if not self._equal_shares:
             return super()._choose()
-        if waiting.any():
-            best = np.where(self.candidates, self.best, -np.inf).argmax(axis=-1)
-            at = (self._runs, best)
-            left = self.problem.budget - self._spent.sum(axis=-1)
-            again = (self.pulls[at] == 1) & (self.best[at] > 0)
-            again &= (waiting > 0) & (self._spent[at] * (waiting + 1) <= left)
-            return np.where(again, best, super()._choose())
+        waiting = int((self.candidates & (self.pulls == 0)).sum())
+        if waiting:
+            best = int(np.where(self.candidates, self.best, -np.inf).argmax())
+            left = self.problem.budget - self._spent.sum()
+            again = self.pulls[best] == 1 and self.best[best] > 0
+            again = again and self._spent[best] * (waiting + 1) <= left
+            return best if again else super()._choose()
         after_one_more = self._spent + self._spent / np.maximum(self.pulls, 1)
-        cheapest: Ints = np.where(self.candidates, after_one_more, np.inf).argmin(axis=-1)
-        return cheapest
+        return int(np.where(self.candidates, after_one_more, np.inf).argmin())
 
-    def _round_is_over(self) -> Bools:
-        over = super()._round_is_over()
+    def _round_is_over(self) -> bool:
         pulled = (self.pulls > 0) | ~self.candidates
-        return over | pulled.all(axis=-1) if self._equal_shares else over
+        return super()._round_is_over() or (self._equal_shares and bool(pulled.all()))
 
-    def _steps_left(self, arm: Ints, cost: Floats) -> Floats:
-        at = (self._runs, arm)
-        self._spent[at] += cost
-        c = self._spent[at] / self.pulls[at]
-        left = self.problem.budget - self._spent.sum(axis=-1)
+    def _steps_left(self, arm: int, cost: float) -> float:
+        self._spent[arm] += cost
+        c = float(self._spent[arm] / self.pulls[arm])
+        left = float(self.problem.budget - self._spent.sum())
         return affordable_trials(left, c, self.settings.look_ahead)
 
 
@@ -264,18 +247,17 @@ class _HeidariPolicy(RisingPolicy):
 
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        self._past: Floats = np.zeros(self.best.shape)
+        self._past: Floats = np.zeros(problem.n_arms)
 
     def _bounds_of(
-        self, arm: Ints, y: Floats, omega: Floats, known: Bools, cost: Floats
-    ) -> tuple[Floats, Floats]:
-        at = (self._runs, arm)
-        self._past[at] += y
+        self, arm: int, y: float, omega: float, known: bool, cost: float
+    ) -> tuple[float, float]:
+        self._past[arm] += y
         T, left = self.problem.budget, self._steps_left(arm, cost)
-        optimistic = np.where(known, growing_total(y, omega, left), left)
-        q = self._past[at] + left * y
-        p = self._past[at] + optimistic
-        return q / T, np.maximum(p, q) / T
+        optimistic = growing_total(y, omega, left) if known else left
+        q = self._past[arm] + left * y
+        p = self._past[arm] + optimistic
+        return q / T, max(p, q) / T
 
 
 @dataclass(frozen=True, kw_only=True)

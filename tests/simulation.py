@@ -1,17 +1,13 @@
-"""Many runs of a policy on synthetic arms at once.
-
-`simulate` plays `repeats` independent runs at once: the state of a policy has the runs as its
-first axis, so the code that decides is the code that decides in a job.
-"""
+"""Runs of a policy on synthetic arms, one after the other."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.policies.policy import ArmPolicy, Floats, Ints, Problem
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.synthetic import SEVEN_DEVIATIONS, SEVEN_MEANS
@@ -24,7 +20,7 @@ class Arms(Protocol):
     def n_arms(self) -> int:
         """Return K."""
 
-    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+    def draw(self, arm: int, n: int, rng: np.random.Generator) -> float:
         """Return the feedback of pull number `n`, from 1, of `arm`; NaN where it fails."""
 
 
@@ -40,9 +36,9 @@ class GaussianArms:
         """Return K."""
         return len(self.means)
 
-    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
-        """Draw from N(mean, sd²) of each arm."""
-        return rng.normal(np.asarray(self.means)[arm], np.asarray(self.sds)[arm], np.shape(n))
+    def draw(self, arm: int, n: int, rng: np.random.Generator) -> float:
+        """Draw from N(mean, sd²)."""
+        return rng.normal(self.means[arm], self.sds[arm])
 
 
 SEVEN_GAUSSIANS = GaussianArms(SEVEN_MEANS, SEVEN_DEVIATIONS)
@@ -62,26 +58,17 @@ class RisingArms:
         """Return K."""
         return len(self.limits)
 
-    def draw(self, arm: Ints, n: Ints, rng: np.random.Generator) -> Floats:
+    def draw(self, arm: int, n: int, rng: np.random.Generator) -> float:
         """Draw the curve less its noise."""
-        limit, drop, rate = (np.asarray(v)[arm] for v in (self.limits, self.drops, self.rates))
-        noise = self.noise * np.abs(rng.standard_normal(np.shape(n)))
-        return np.asarray(limit - drop / n**rate - noise, dtype=np.float64)
+        noise = self.noise * abs(rng.standard_normal())
+        return self.limits[arm] - self.drops[arm] / n ** self.rates[arm] - noise
 
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Results of `repeats` runs.
+    """Results of some runs: their best feedbacks, its arms, and the pulls of each arm.
 
-    Attributes
-    ----------
-    best : ndarray of float, shape (repeats,)
-        The best feedback of each run, the paper's X*.
-    best_arm : ndarray of int, shape (repeats,)
-        The arm it came from.
-    pulls : ndarray of int, shape (repeats, n_arms)
-    curve : ndarray of float, shape (budget,)
-        The mean of the best feedback after each pull.
+    `curve` is the mean of the best feedback after each pull.
     """
 
     best: Floats
@@ -91,29 +78,26 @@ class Simulation:
 
     @property
     def exploitation(self) -> Floats:
-        """Return R_i, the share of a run's pulls that each arm got, shape (repeats, n_arms)."""
+        """Return R_i, the share of a run's pulls that each arm got, shape (runs, n_arms)."""
         return np.asarray(self.pulls / self.pulls.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
-def simulate(algorithm: ArmPolicy, arms: Arms, budget: int, repeats: int, seed: int) -> Simulation:
-    """Play `repeats` runs of `budget` pulls side by side."""
-    if repeats < 1:
-        raise UsageError(f"{repeats} repeats: at least one run is needed")
-    policy = algorithm.start(Problem(arms.n_arms, budget, repeats=repeats), seed)
-    rng = generator(seed, "arms")
-    runs = np.arange(repeats)
-    best = np.full(repeats, -np.inf)
-    best_arm = np.zeros(repeats, dtype=np.intp)
-    curve = np.empty(budget)
-    one = np.ones(repeats)
-    for pull in range(budget):
-        arm = policy.select()
-        drawn = arms.draw(arm, policy.pulls[runs, arm] + 1, rng)
-        failed = np.isnan(drawn)
-        feedback = np.where(failed, 0.0, drawn)
-        better = drawn > best
-        best[better], best_arm[better] = feedback[better], arm[better]
-        failure = np.where(failed, "no feedback", "").astype(object) if failed.any() else None
-        policy.update(arm, feedback, one, failure)
-        curve[pull] = best.mean()
-    return Simulation(best, best_arm, policy.pulls, curve)
+def simulate(algorithm: ArmPolicy, arms: Arms, budget: int, runs: int, seed: int) -> Simulation:
+    """Play some runs of `budget` pulls."""
+    feedbacks, chosen = np.empty((2, runs, budget))
+    pulls = np.empty((runs, arms.n_arms), dtype=np.intp)
+    for run in range(runs):
+        policy = algorithm.start(Problem(arms.n_arms, budget), 1000 * seed + run)
+        rng = generator(1000 * seed + run, "arms")
+        for pull in range(budget):
+            arm = policy.select()
+            drawn = float(arms.draw(arm, int(policy.pulls[arm]) + 1, rng))
+            feedbacks[run, pull], chosen[run, pull] = drawn, arm
+            failed = math.isnan(drawn)
+            policy.update(arm, 0.0 if failed else drawn, 1.0, "no feedback" if failed else "")
+        pulls[run] = policy.pulls
+    feedbacks = np.where(np.isnan(feedbacks), -np.inf, feedbacks)
+    best = np.maximum.accumulate(feedbacks, axis=1)
+    first = feedbacks.argmax(axis=1)
+    arm = chosen[np.arange(runs), first].astype(np.intp)
+    return Simulation(best[:, -1], arm, pulls, best.mean(axis=0))

@@ -5,6 +5,7 @@ Rezaei Balef, Claire Vernade, Katharina Eggensperger. "Put CASH on Bandits: A Ma
 for Automated Machine Learning". 2025.
 """
 
+import math
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -19,47 +20,46 @@ class _AveragePolicy(Policy):
 
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        arms = np.tile(np.arange(problem.n_arms), (problem.repeats, 1))
-        self._order: Ints = rng.permuted(arms, axis=-1)
-        self._position: Ints = np.zeros(problem.repeats, dtype=np.intp)
-        self._spent: Floats = np.zeros(problem.repeats)
-        self._left: Floats = np.full(problem.repeats, float(problem.budget))
-        self._share: Floats = self._even(self._left, problem.n_arms)
+        self._order: Ints = rng.permuted(np.arange(problem.n_arms))
+        self._position = 0
+        self._spent = 0.0
+        self._left = float(problem.budget)
+        self._share = self._even(problem.n_arms)
 
     def certain(self) -> list[int]:
         """Return the arms whose share is still to come."""
-        if self._share[0] < 1:
+        if self._share < 1:
             return []
-        return [int(arm) for arm in self._order[0, self._position[0] :] if self.candidates[0, arm]]
+        return [int(arm) for arm in self._order[self._position :] if self.candidates[arm]]
 
-    def _even(self, left: Floats, n_arms: int) -> Floats:
+    def _even(self, n_arms: int) -> float:
         """Return an equal share of what is left for so many arms."""
-        share = left / max(n_arms, 1)
-        return np.floor(share) if self.problem.unit == "trials" else share
+        share = self._left / max(n_arms, 1)
+        return float(math.floor(share)) if self.problem.unit == "trials" else share
 
-    def _choose(self) -> Ints:
-        return self._order[self._runs, self._position]
+    def _choose(self) -> int:
+        return int(self._order[self._position])
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._spent += cost
         self._left -= cost
-        full = (self._spent >= self._share) & (self._position < self.problem.n_arms - 1)
-        self._position[full] += 1
-        self._spent[full] = 0.0
-        for run in np.flatnonzero(~self.candidates[self._runs, arm]):
-            self._share_again(run)
+        if self._spent >= self._share and self._position < self.problem.n_arms - 1:
+            self._position += 1
+            self._spent = 0.0
+        if not self.candidates[arm]:
+            self._share_again()
 
-    def _share_again(self, run: np.intp) -> None:
+    def _share_again(self) -> None:
         """Put the arms to come, whose shares grow, behind those that had theirs or are retired."""
-        order = self._order[run]
-        wanted = self.candidates[run, order] & (np.arange(len(order)) >= self._position[run])
+        order = self._order
+        wanted = self.candidates[order] & (np.arange(len(order)) >= self._position)
         if not wanted.any():
-            wanted = self.candidates[run, order]
+            wanted = self.candidates[order]
         n_arms = int(wanted.sum())
-        self._order[run] = np.concatenate([order[~wanted], order[wanted]])
-        self._position[run] = len(order) - n_arms
-        self._spent[run] = 0.0
-        self._share[run] = self._even(self._left[run], n_arms)
+        self._order = np.concatenate([order[~wanted], order[wanted]])
+        self._position = len(order) - n_arms
+        self._spent = 0.0
+        self._share = self._even(n_arms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,10 +77,10 @@ class Average(ArmPolicy):
 class _RandomPolicy(Policy):
     initial_round = False
 
-    def _choose(self) -> Ints:
-        return self._drawn(self.rng)
+    def _choose(self) -> int:
+        return self._drawn()
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
         """Learn nothing."""
 
 
@@ -96,9 +96,8 @@ class _MeanPolicy(Policy):
         super().__init__(problem, settings, rng)
         self.mean: Floats = np.zeros(self.best.shape)
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        at = (self._runs, arm)
-        self.mean[at] += (reward - self.mean[at]) / self.pulls[at]
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        self.mean[arm] += (reward - self.mean[arm]) / self.pulls[arm]
 
     def _values(self) -> Floats:
         """Return the mean feedback of every arm, or the best where the settings say so."""
@@ -120,11 +119,10 @@ class _UcbPolicy(_MeanPolicy):
         """Return the index of every arm."""
         return {"index": self.index()}
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         index = self.index()
-        if self._frozen is not None:
-            others = (self.candidates & ~self._frozen).any(axis=-1, keepdims=True)
-            index[np.logical_and(others, self._frozen)] = -np.inf
+        if self._frozen is not None and (self.candidates & ~self._frozen).any():
+            index[self._frozen] = -np.inf
         return self._largest(index)
 
 
@@ -134,9 +132,9 @@ def ucb_index(mean: Floats, pulls: Ints, t: int) -> Floats:
 
 
 def softmax(value: Floats, temperature: float) -> Floats:
-    """Return exp(value / τ), normalised over the last axis."""
-    weight = np.exp((value - value.max(axis=-1, keepdims=True)) / temperature)
-    return np.asarray(weight / weight.sum(axis=-1, keepdims=True), dtype=np.float64)
+    """Return exp(value / τ), normalised."""
+    weight = np.exp((value - value.max()) / temperature)
+    return np.asarray(weight / weight.sum(), dtype=np.float64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,9 +160,9 @@ class UpperConfidenceBound(ArmPolicy):
 
 
 class _GreedyPolicy(_MeanPolicy):
-    def _choose(self) -> Ints:
-        explore = self.rng.random(self.problem.repeats) < self.settings.epsilon
-        return np.where(explore, self._drawn(self.rng), self._largest(self._values()))
+    def _choose(self) -> int:
+        explore, drawn = self.rng.random() < self.settings.epsilon, self._drawn()
+        return drawn if explore else self._largest(self._values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,11 +183,10 @@ class EpsilonGreedy(ArmPolicy):
 
 
 class _SoftmaxPolicy(_MeanPolicy):
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         value = np.where(self.candidates, self._values(), -np.inf)
-        cumulative = softmax(value, self.settings.temperature).cumsum(axis=-1)
-        draws = self.rng.random((self.problem.repeats, 1)) * cumulative[:, -1:]
-        return np.asarray((cumulative <= draws).sum(axis=-1), dtype=np.intp)
+        cumulative = softmax(value, self.settings.temperature).cumsum()
+        return int((cumulative <= self.rng.random() * cumulative[-1]).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,12 +215,12 @@ class _ThompsonPolicy(Policy):
         super().__init__(problem, settings, rng)
         self._successes: Ints = np.zeros(self.best.shape, dtype=np.intp)
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         s, n = self._successes, self.pulls
         return self._largest(self.rng.beta(1 + s, 1 + n - s))
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._successes[self._runs, arm] += self.rng.random(self.problem.repeats) < reward
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        self._successes[arm] += self.rng.random() < reward
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -245,16 +242,14 @@ LOW, HIGH = 0.01, 0.99
 class _MaxUcbPolicy(Policy):
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        self._lowest: Floats = np.full((problem.repeats, 1), np.inf)
+        self._lowest = math.inf
 
-    def _choose(self) -> Ints:
-        maximum, settings = self.best, self.settings
-        if settings.rescale:
-            maximum = rescaled(maximum, self._lowest, self.best.max(axis=-1, keepdims=True))
-        return self._largest(max_ucb_index(maximum, self.pulls, self.t + 1, settings.alpha))
+    def _choose(self) -> int:
+        maximum = rescaled(self.best, self._lowest, self.best.max())
+        return self._largest(max_ucb_index(maximum, self.pulls, self.t + 1, self.settings.alpha))
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        self._lowest[:, 0] = np.minimum(self._lowest[:, 0], reward)
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        self._lowest = min(self._lowest, reward)
 
 
 def max_ucb_index(maximum: Floats, pulls: Ints, t: int, alpha: float) -> Floats:
@@ -262,9 +257,9 @@ def max_ucb_index(maximum: Floats, pulls: Ints, t: int, alpha: float) -> Floats:
     return np.asarray(maximum + (alpha * np.log(t) / pulls) ** 2, dtype=np.float64)
 
 
-def rescaled(value: Floats, lowest: Floats, highest: Floats) -> Floats:
+def rescaled(value: Floats, lowest: float, highest: float) -> Floats:
     """Return `value` on the line through (lowest, 0.01) and (highest, 0.99)."""
-    width = np.where(highest > lowest, highest - lowest, 1.0)
+    width = highest - lowest if highest > lowest else 1.0
     return np.asarray(LOW + (HIGH - LOW) * (value - lowest) / width, dtype=np.float64)
 
 
@@ -278,11 +273,12 @@ class MaxUcb(ArmPolicy):
     ----------
     alpha : float
         α, the weight of exploration.
-    rescale : bool
-        Map the smallest and the largest feedback seen so far to 0.01 and 0.99.
+
+    Notes
+    -----
+    The smallest and the largest feedback seen so far are mapped to 0.01 and 0.99.
     """
 
     alpha: Annotated[float, Field(ge=0)] = 0.5
-    rescale: bool = True
 
     state: ClassVar[type[Policy]] = _MaxUcbPolicy

@@ -25,8 +25,6 @@ from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, Usage
 from leaseboard.algorithms.seeds import generator
 from leaseboard.algorithms.user_files import home
 
-Texts = NDArray[np.object_]
-
 _NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+", re.IGNORECASE)
 
 
@@ -56,40 +54,6 @@ def alike(one: str, other: str) -> bool:
     return _NUMBERS.sub("#", one) == _NUMBERS.sub("#", other)
 
 
-class Failures:
-    """Failures of each arm's latest trials, in independent runs at once.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        (repeats, n_arms).
-
-    Attributes
-    ----------
-    last : ndarray of str, shape (repeats, n_arms)
-        Why the latest trial of each arm failed; empty if it was completed.
-    in_a_row : ndarray of int, shape (repeats, n_arms)
-        How many of its latest trials failed alike.
-    """
-
-    def __init__(self, shape: tuple[int, ...]) -> None:
-        self.last: Texts = np.full(shape, "", dtype=object)
-        self.in_a_row: NDArray[np.intp] = np.zeros(shape, dtype=np.intp)
-
-    def take(self, arm: NDArray[np.intp], failure: Texts | None) -> NDArray[np.bool_]:
-        """Return whether the trial of `arm` failed in each run; `failure` says why."""
-        runs = np.arange(len(arm))
-        before = self.last[runs, arm]
-        if failure is None:
-            self.last[runs, arm], self.in_a_row[runs, arm] = "", 0
-            return np.zeros(len(arm), dtype=np.bool_)
-        failed = np.asarray(failure != "", dtype=np.bool_)
-        again = np.array([alike(*pair) for pair in zip(before, failure, strict=True)])
-        self.in_a_row[runs, arm] = failed * (1 + again * self.in_a_row[runs, arm])
-        self.last[runs, arm] = failure
-        return failed
-
-
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 Bools = NDArray[np.bool_]
@@ -114,8 +78,6 @@ class Problem:
     unit : {"trials", "cpu_seconds", "wall_seconds"}
     tunable : tuple of bool
         Whether an arm has any hyperparameter at all.
-    repeats : int
-        How many independent runs are played at once.
     retire_after : int
         Failures alike in a row after which an arm is retired; 0 retires none.
     names : tuple of str
@@ -126,16 +88,12 @@ class Problem:
     budget: float
     unit: Unit = "trials"
     tunable: tuple[bool, ...] = ()
-    repeats: int = 1
     retire_after: int = 0
     names: tuple[str, ...] = ()
 
 
 class Policy(ABC):
-    """State of a policy in `repeats` independent runs played at once.
-
-    All state has the shape (repeats, n_arms); a single job is one repeat. So the formulae of a
-    paper are written once, over the last axis, and serve a job as well as a simulation.
+    """State of a policy in one run.
 
     An arm whose trials fail alike again and again is retired: no candidate any more, however much
     the policy expects of it. A policy without a candidate has nothing to select.
@@ -147,6 +105,18 @@ class Policy(ABC):
         The algorithm whose state it is.
     rng : Generator, optional
         Randomness comes only from it.
+
+    Attributes
+    ----------
+    t : int
+        Trials so far.
+    pulls, best : ndarray, shape (n_arms,)
+        The number of trials and the best reward of each arm.
+    candidates, retired : ndarray of bool, shape (n_arms,)
+    failure : list of str
+        Why the latest trial of each arm failed; empty if it was completed.
+    failures_in_a_row : list of int
+        How many of each arm's latest trials failed alike.
     """
 
     initial_round: ClassVar[bool] = True
@@ -155,86 +125,81 @@ class Policy(ABC):
     def __init__(
         self, problem: Problem, settings: Any = None, rng: np.random.Generator | None = None
     ) -> None:
-        shape = (problem.repeats, problem.n_arms)
+        n_arms = problem.n_arms
         self.problem, self.settings = problem, settings
         self.rng: Any = rng
         self.t = 0
-        self.pulls: Ints = np.zeros(shape, dtype=np.intp)
-        self.best: Floats = np.zeros(shape)
-        self.candidates: Bools = np.ones(shape, dtype=np.bool_)
-        self.retired: Bools = np.zeros(shape, dtype=np.bool_)
-        self.failures = Failures(shape)
-        self.failed: Bools = np.zeros(problem.repeats, dtype=np.bool_)
-        self._runs: Ints = np.arange(problem.repeats)
-        self.order: list[int] = list(range(problem.n_arms))
+        self.pulls: Ints = np.zeros(n_arms, dtype=np.intp)
+        self.best: Floats = np.zeros(n_arms)
+        self.candidates: Bools = np.ones(n_arms, dtype=np.bool_)
+        self.retired: Bools = np.zeros(n_arms, dtype=np.bool_)
+        self.failure = [""] * n_arms
+        self.failures_in_a_row = [0] * n_arms
+        self.order = list(range(n_arms))
 
-    def select(self) -> Ints:
-        """Return the arm to pull next in each run, shape (repeats,)."""
-        if not self.candidates.any(axis=-1).all():
+    def select(self) -> int:
+        """Return the arm to pull next."""
+        if not self.candidates.any():
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
-            return np.full(self.problem.repeats, self.order[self.t], dtype=np.intp)
-        repeats, n_arms = self.problem.repeats, self.problem.n_arms
-        return chosen(self._choose(), repeats, n_arms, type(self))
+            return self.order[self.t]
+        return chosen(self._choose(), self.problem.n_arms, type(self))
 
     def certain(self) -> list[int]:
-        """Return arms that the first run will pull next, each once, for any rewards."""
+        """Return arms that will be pulled next, each once, for any rewards."""
         return self.order[self.t :] if self.initial_round else []
 
-    def update(
-        self, arm: Ints, reward: Floats, cost: Floats, failure: Texts | None = None
-    ) -> None:
-        """Learn the rewards of the chosen arms, and their cost in the budget's unit.
+    def update(self, arm: int, reward: float, cost: float = 1.0, failure: str = "") -> None:
+        """Learn the reward of the chosen arm, and its cost in the budget's unit.
 
-        `failure` says why each trial failed, and is empty where it was completed; None says that
-        all were.
+        `failure` says why the trial failed, and is empty if it was completed.
         """
-        at = (self._runs, arm)
         self.t += 1
-        self.pulls[at] += 1
-        self.best[at] = np.maximum(self.best[at], reward)
-        self.failed = self.failures.take(arm, failure)
-        if self.problem.retire_after and self.failed.any():
-            self.retired |= self.failures.in_a_row >= self.problem.retire_after
-            self.candidates &= ~self.retired
+        self.pulls[arm] += 1
+        self.best[arm] = max(self.best[arm], reward)
+        if not failure or not alike(self.failure[arm], failure):
+            self.failures_in_a_row[arm] = 0
+        self.failures_in_a_row[arm] += bool(failure)
+        self.failure[arm] = failure
+        if 0 < self.problem.retire_after <= self.failures_in_a_row[arm]:
+            self.retired[arm], self.candidates[arm] = True, False
         self._learn(arm, reward, cost)
 
-    def retire(self, arm: Ints, why: str) -> None:
-        """Take `arm` from the candidates in all runs, as it cannot be pulled any more."""
-        at = (self._runs, arm)
-        self.failures.last[at] = why
-        self.retired[at], self.candidates[at] = True, False
+    def retire(self, arm: int, why: str) -> None:
+        """Take `arm` from the candidates, as it cannot be pulled any more."""
+        self.failure[arm] = why
+        self.retired[arm], self.candidates[arm] = True, False
 
     def bounds(self) -> tuple[Floats, Floats] | None:
         """Return lower and upper bounds of every arm's final reward, if the policy has any."""
         return None
 
     def standing(self) -> dict[str, Floats]:
-        """Return the policy's present values of every arm, by name: shapes (repeats, n_arms)."""
+        """Return the policy's present values of every arm, by name."""
         bounds = self.bounds()
         return {} if bounds is None else {"lower": bounds[0], "upper": bounds[1]}
 
     @abstractmethod
-    def _choose(self) -> Ints:
-        """Return the arm to pull next, one of `candidates`, shape (repeats,)."""
+    def _choose(self) -> int:
+        """Return the arm to pull next, one of `candidates`."""
 
     @abstractmethod
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
         """Update the policy's own statistics.
 
-        `t`, `pulls`, `best`, `failed` and `candidates` are up to date.
+        `t`, `pulls`, `best`, `failure` and `candidates` are up to date.
         """
 
-    def _largest(self, index: Floats) -> Ints:
-        """Return the candidate with the largest index in each run; the first of several."""
-        return np.asarray(np.where(self.candidates, index, -np.inf).argmax(axis=-1), dtype=np.intp)
+    def _largest(self, index: Floats) -> int:
+        """Return the candidate with the largest index; the first of several."""
+        return int(np.where(self.candidates, index, -np.inf).argmax())
 
-    def _drawn(self, rng: np.random.Generator) -> Ints:
-        """Draw a candidate uniformly in each run."""
-        arm = rng.integers(self.problem.n_arms, size=self.problem.repeats)
-        while (out := np.logical_not(self.candidates[self._runs, arm])).any():
-            arm[out] = rng.integers(self.problem.n_arms, size=int(out.sum()))
-        return arm
+    def _drawn(self) -> int:
+        """Draw a candidate uniformly."""
+        while True:
+            arm = int(self.rng.integers(self.problem.n_arms))
+            if self.candidates[arm]:
+                return arm
 
 
 @pydantic.dataclasses.dataclass(frozen=True, kw_only=True)
@@ -298,8 +263,8 @@ class ArmPolicy(PullsAlgorithm):
             before = env.at
             env.prefetch(policy.certain())
             arm = policy.select()
-            yield record.lease(int(arm[0]), before, env.pulls[int(arm[0])])
-            trial = env.pull(int(arm[0]))
+            yield record.lease(arm, before, env.pulls[arm])
+            trial = env.pull(arm)
             yield from record.trial(trial)
             if trial.reason == OVERRUN:  # which says nothing about the arm
                 break
@@ -307,14 +272,12 @@ class ArmPolicy(PullsAlgorithm):
             if trial.reason == UNAFFORDABLE:  # nor does this, but what is left only shrinks
                 policy.retire(arm, UNAFFORDABLE)
             else:
-                failure = np.array([failure_of(trial)], dtype=object)
-                cost = np.array([env.at - before])
-                policy.update(arm, np.array([trial.reward]), cost, failure)
-            yield from _verdicts(policy, candidates, int(arm[0]), env.at)
+                policy.update(arm, trial.reward, env.at - before, failure_of(trial))
+            yield from _verdicts(policy, candidates, arm, env.at)
         env.note({"retired_arms": float(policy.retired.sum())})
         if policy.pulls.all():
             for name, values in policy.standing().items():
-                at_the_end = zip(env.arms, values[0].tolist(), strict=True)
+                at_the_end = zip(env.arms, values.tolist(), strict=True)
                 env.note({f"{name}.{arm}": value for arm, value in at_the_end})
 
 
@@ -375,71 +338,45 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[ev
     """Report the bounds of the arm just pulled, and the arms that ceased to be candidates."""
     bounds = policy.bounds()
     if bounds is not None:
-        lower, upper = bounds[0][0], bounds[1][0]
+        lower, upper = bounds
         yield events.BoundsUpdated(
             at=at,
             configuration=arm,
-            value=float(policy.best[0, arm]),
+            value=float(policy.best[arm]),
             lower=float(lower[arm]),
             upper=float(upper[arm]),
-            units=float(policy.pulls[0, arm]),
+            units=float(policy.pulls[arm]),
         )
-    failures = policy.failures
-    for out in np.flatnonzero(before[0] & ~policy.candidates[0]):
-        if not policy.retired[0, out]:  # eliminated, by a policy that keeps bounds
+    for out in np.flatnonzero(before & ~policy.candidates):
+        if not policy.retired[out]:  # eliminated, by a policy that keeps bounds
             assert bounds is not None
-            leader = int(np.where(policy.candidates[0], lower, -np.inf).argmax())
+            leader = int(np.where(policy.candidates, lower, -np.inf).argmax())
             reason = (
                 f"its upper bound {upper[out]:.4f} does not exceed"
                 f" the lower bound {lower[leader]:.4f} of arm {leader}"
             )
-        elif (reason := failures.last[0, out]) != UNAFFORDABLE:
-            reason = f"{RETIRED}{failures.in_a_row[0, out]} times in a row: {reason}"
+        elif (reason := policy.failure[out]) != UNAFFORDABLE:
+            reason = f"{RETIRED}{policy.failures_in_a_row[out]} times in a row: {reason}"
         yield events.Eliminated(at=at, configuration=int(out), reason=reason)
 
 
-def chosen(choice: object, repeats: int, n_arms: int, policy: type) -> NDArray[np.intp]:
-    """Return the arm that `policy` chose in each run.
+def chosen(choice: object, n_arms: int, policy: type) -> int:
+    """Return the arm that `policy` chose.
 
-    An answer of another form would be broadcast, taken for a mask, or fail far from here.
-
-    Parameters
-    ----------
-    choice : object
-        What `_choose` returned.
-    repeats, n_arms : int
-        How many runs there are, and K.
-    policy : type
-        The class that chose, for the message.
-
-    Raises
-    ------
-    RuleBrokenError
-        Unless it is integers from 0 to K - 1, shape (repeats,).
+    Raises RuleBrokenError unless it is an integer from 0 to `n_arms` - 1.
 
     Examples
     --------
-    >>> chosen([2, 0], 2, 3, dict)
-    array([2, 0])
-    >>> chosen(np.array([2, 3]), 2, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
+    >>> chosen(2, 3, dict)
+    2
+    >>> chosen(3, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
     Traceback (most recent call last):
     leaseboard.algorithms.errors.RuleBrokenError: `_choose` of builtins:dict gave 3:
-    return integers of shape (2,), an arm of 0..2 for each run
+    return an arm of 0..2
     """
-    try:
-        arms = np.asarray(choice)
-    except ValueError:  # lists of different lengths
-        arms = np.empty(0)
-    gave = ""
-    if arms.shape != (repeats,) or arms.dtype.kind not in "iu":
-        is_array = isinstance(choice, np.ndarray)
-        gave = f"{arms.dtype} of shape {arms.shape}" if is_array else short(repr(choice), 60)
-    # A third of what `min` and `max` take, before every trial of every simulated run.
-    elif arms[arms.argmin()] < 0 or arms[arms.argmax()] >= n_arms:
-        gave = str(arms.min() if arms.min() < 0 else arms.max())
-    if gave:
-        raise RuleBrokenError(
-            f"`_choose` of {home(policy)} gave {gave}: return integers of shape ({repeats},),"
-            f" an arm of 0..{n_arms - 1} for each run"
-        )
-    return arms
+    if isinstance(choice, (int, np.integer)) and 0 <= choice < n_arms:
+        return int(choice)
+    raise RuleBrokenError(
+        f"`_choose` of {home(policy)} gave {short(repr(choice), 60)}: return an arm of"
+        f" 0..{n_arms - 1}"
+    )

@@ -17,7 +17,8 @@ records and upper tails:
    β / (α - 1) · (1 + g / β)^(1 - α).
 """
 
-from typing import Annotated, Any, ClassVar, Literal
+import math
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -40,46 +41,40 @@ MU_0, LAMBDA_0, ALPHA_0, BETA_0 = 1.0, 1.0, 1.0, 0.0
 class _PsMaxPolicy(Policy):
     def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
         super().__init__(problem, settings, rng)
-        self._first: list[Floats] = []
+        self._first: list[float] = []
         self._mean: Floats = np.zeros(self.best.shape)
         self._squares: Floats = np.zeros(self.best.shape)
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         """Draw each arm's maximum and return the arm with the largest."""
         # Here, so that a start of the command line does not wait for scipy.
         from scipy.special import gammainccinv, ndtri
 
         n = self.pulls
         mu, lambda_n, alpha, beta = normal_inverse_gamma(n, self._mean, self._squares)
-        draws = self.rng.random((*n.shape, 2))
-        variance = beta / gammainccinv(alpha, draws[..., 0])
+        draws = self.rng.random((len(n), 2))
+        variance = beta / gammainccinv(alpha, draws[:, 0])
         spread = variance if self.settings.predictive else variance / lambda_n
-        m = np.full(n.shape, self.t + 1.0)
-        if self.settings.horizon == "remaining":
-            m = n + max(self.problem.budget - self.t, 1.0)
-        # The largest of m draws of a distribution F is one draw of F to the power of m.
-        maximum = mu + ndtri(draws[..., 1] ** (1 / m)) * np.sqrt(spread)
+        # The largest of t + 1 draws of a distribution F is one draw of F to the power of t + 1.
+        maximum = mu + ndtri(draws[:, 1] ** (1 / (self.t + 1.0))) * np.sqrt(spread)
         return self._largest(maximum)
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        if self.t > self.problem.n_arms:
-            return self._add(arm, reward)
-        self._first.append(reward)
-        if self.t == self.problem.n_arms:
-            first = np.stack(self._first, axis=-1)
-            self._location, self._width = first.mean(axis=-1), first.std(axis=-1) + 0.01
-            self._mean = self._shaped(first.T).T
-        return None
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        if self.t <= self.problem.n_arms:
+            self._first.append(reward)
+            if self.t == self.problem.n_arms:
+                first = np.array(self._first)
+                self._location, self._width = float(first.mean()), float(first.std()) + 0.01
+                self._mean = self._shaped(first)
+            return
+        shaped = float(self._shaped(reward))
+        off = shaped - self._mean[arm]
+        self._mean[arm] += off / self.pulls[arm]
+        self._squares[arm] += off * (shaped - self._mean[arm])
 
-    def _shaped(self, reward: Floats) -> Floats:
-        """Return the reward through the logistic curve around those of the first round."""
+    def _shaped(self, reward: Floats | float) -> Floats:
+        """Return rewards through the logistic curve around those of the first round."""
         return np.asarray(1 / (1 + np.exp(-(reward - self._location) / self._width)))
-
-    def _add(self, arm: Ints, reward: Floats) -> None:
-        at = (self._runs, arm)
-        off = self._shaped(reward) - self._mean[at]
-        self._mean[at] += off / self.pulls[at]
-        self._squares[at] += off * (self._shaped(reward) - self._mean[at])
 
 
 def normal_inverse_gamma(
@@ -101,16 +96,14 @@ class PsMax(ArmPolicy):
 
     Parameters
     ----------
-    horizon : {"current", "remaining"}
-        Whose maximum is drawn: that of as many pulls as there are so far, with the next one
-        (the default of the authors' code), or of an arm's pulls and all that remain.
     predictive : bool
         Draw rewards, and not means.
 
     Notes
     -----
     A reward counts as its logistic transform, centred and scaled by the rewards of the first
-    round, as in the authors' code. A failed trial counts as the reward 0.
+    round, and the maximum is that of as many pulls as there are with the next one, as in the
+    authors' code. A failed trial counts as the reward 0.
 
     As published, the largest of m draws is one of the posterior of an arm's *mean*, of which the
     variance is σ² / λ, so that it is too small by nearly the factor n. `predictive` takes σ², with
@@ -123,12 +116,20 @@ class PsMax(ArmPolicy):
 
     units: ClassVar[tuple[Unit, ...]] = ("trials",)
 
-    horizon: Literal["current", "remaining"] = "current"
     predictive: bool = False
 
     state: ClassVar[type[Policy]] = _PsMaxPolicy
 
 
+TAIL = 3
+"""m, how many spacings of an arm's largest rewards count."""
+STRENGTH = 3.0
+"""α of the prior of an arm's mean excess."""
+SCALE = 0.3
+"""The mean excess of the prior, in standard deviations of the arms' first rewards."""
+RECORDS = 2.0
+"""Strength of the prior ω = 1, in records: the posterior is (`RECORDS` + those after the first
+reward) / (`RECORDS` + Σ 1/i over i = 2, ..., n), from Poisson counts with a gamma prior."""
 LEAST_SCALE = 1e-3
 """Of the prior, where all arms begin alike."""
 LEAST_COST = 1e-9
@@ -148,27 +149,26 @@ class _PosteriorMaxPolicy(Policy):
         if settings.first and problem.names:
             place = {name: number for number, name in enumerate(settings.first)}
             self.order.sort(key=lambda arm: place.get(problem.names[arm], len(place)))
-        shape = self.best.shape
-        self._top: Floats = np.full((*shape, settings.tail + 1), -np.inf)
-        self._spacings: Floats = np.zeros(shape)
-        self._excess: Floats = np.zeros(shape)
-        self._records: Floats = np.zeros(shape)
-        self._expected: Floats = np.zeros(shape)
-        self._cost: Floats = np.zeros(shape)
-        self._scale: Floats = np.full((problem.repeats, 1), LEAST_SCALE)
+        n_arms = problem.n_arms
+        self._top: Floats = np.full((n_arms, TAIL + 1), -np.inf)
+        self._spacings: Floats = np.zeros(n_arms)
+        self._excess: Floats = np.zeros(n_arms)
+        self._records: Floats = np.zeros(n_arms)
+        self._expected: Floats = np.zeros(n_arms)
+        self._cost: Floats = np.zeros(n_arms)
+        self._scale = LEAST_SCALE
 
     def index(self) -> Floats:
         """Return the improvement that a unit of the budget buys in the mean, by arm."""
-        s = self.settings
-        best = self._top[..., 0]
+        best = self._top[:, 0]
         # Nothing is known of an arm without a completed trial: it counts as the worst of others.
         known = best > -np.inf
-        lowest = np.where(known, best, np.inf).min(axis=-1, keepdims=True)
-        gap = best.max(axis=-1, keepdims=True) - np.where(known, best, lowest)
-        gap = np.where(known.any(axis=-1, keepdims=True), gap, 0.0)
-        beta = s.scale * (s.strength - 1) * self._scale + self._excess
-        improvement = expected_improvement(gap, s.strength + self._spacings, beta)
-        growth = (s.records + self._records) / (s.records + self._expected)
+        gap = np.zeros(len(best))
+        if known.any():
+            gap = best.max() - np.where(known, best, best[known].min())
+        beta = SCALE * (STRENGTH - 1) * self._scale + self._excess
+        improvement = expected_improvement(gap, STRENGTH + self._spacings, beta)
+        growth = (RECORDS + self._records) / (RECORDS + self._expected)
         record = np.minimum(1.0, growth / (self.pulls + 1))
         cost = np.maximum(self._cost / self.pulls, LEAST_COST)
         return np.asarray(record * improvement / cost, dtype=np.float64)
@@ -177,35 +177,27 @@ class _PosteriorMaxPolicy(Policy):
         """Return the index of every arm."""
         return {"index": self.index()}
 
-    def _choose(self) -> Ints:
+    def _choose(self) -> int:
         return self._largest(self.index())
 
-    def _learn(self, arm: Ints, reward: Floats, cost: Floats) -> None:
-        at = (self._runs, arm)
-        self._cost[at] += cost
-        top, n = self._top[at], self.pulls[at]
-        again = (n > 1) & (top[:, 0] > -np.inf)
-        reward = np.where(self.failed, -np.inf, reward)
-        self._records[at] += again & (reward > top[:, 0])
-        self._expected[at] += again / n
+    def _learn(self, arm: int, reward: float, cost: float) -> None:
+        self._cost[arm] += cost
+        top, n = self._top[arm], self.pulls[arm]
+        if self.failure[arm]:
+            reward = -math.inf
+        if n > 1 and top[0] > -np.inf:
+            self._records[arm] += reward > top[0]
+            self._expected[arm] += 1 / n
         # Insert into what falls from left to right: the smaller of each and its left neighbour.
-        left = np.concatenate([np.full((len(top), 1), np.inf), top[:, :-1]], axis=-1)
-        self._top[at] = top = np.minimum(left, np.maximum(top, reward[:, None]))
-        known = top > -np.inf
-        lowest = np.where(known, top, np.inf).min(axis=-1, keepdims=True)
-        self._spacings[at] = np.maximum(known.sum(axis=-1) - 1, 0)
-        self._excess[at] = np.where(known, top - lowest, 0.0).sum(axis=-1)
+        left = np.concatenate([[np.inf], top[:-1]])
+        self._top[arm] = top = np.minimum(left, np.maximum(top, reward))
+        known = top[top > -np.inf]
+        self._spacings[arm] = max(len(known) - 1, 0)
+        self._excess[arm] = (known - known.min(initial=np.inf)).sum()
         if self.t == self.problem.n_arms:
-            self._scale = self._spread()[:, None]
-
-    def _spread(self) -> Floats:
-        """Return the standard deviation of the first rewards of the arms, in each run."""
-        first = self._top[..., 0]
-        n = np.maximum((first > -np.inf).sum(axis=-1, keepdims=True), 1)
-        some = np.where(first > -np.inf, first, 0.0)
-        off = np.where(first > -np.inf, first - some.sum(axis=-1, keepdims=True) / n, 0.0)
-        spread = np.sqrt((off**2).sum(axis=-1) / n[..., 0])
-        return np.asarray(np.maximum(spread, LEAST_SCALE), dtype=np.float64)
+            first = self._top[:, 0]
+            first = first[first > -np.inf]
+            self._scale = max(float(first.std()) if len(first) else 0.0, LEAST_SCALE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,15 +211,6 @@ class PosteriorMax(ArmPolicy):
 
     Parameters
     ----------
-    tail : int
-        m, how many spacings of an arm's largest rewards count.
-    strength : float
-        α of the prior of an arm's mean excess.
-    scale : float
-        The mean excess of the prior, in standard deviations of the arms' first rewards.
-    records : float
-        Strength of the prior ω = 1, in records: the posterior is (records + those after the first
-        reward) / (records + Σ 1/i over i = 2, ..., n), from Poisson counts with a gamma prior.
     first : tuple of str
         Arms in the order in which the first round pulls them, a prior from other datasets; the
         others follow in theirs. A name that the space does not have counts for nothing.
@@ -242,10 +225,6 @@ class PosteriorMax(ArmPolicy):
     so that an arm that often fails is not taken for one with a wide distribution.
     """
 
-    tail: Annotated[int, Field(ge=1, le=100)] = 3
-    strength: Annotated[float, Field(gt=1)] = 3.0
-    scale: Annotated[float, Field(gt=0)] = 0.3
-    records: Annotated[float, Field(gt=0)] = 2.0
     first: tuple[str, ...] = ()
     retire_after: Annotated[int, Field(ge=0)] = RETIRE_AFTER
 

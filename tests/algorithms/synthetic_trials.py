@@ -1,7 +1,5 @@
 import math
 
-import numpy as np
-
 from leaseboard.algorithms.environments.pulls import Trial, Trials
 from leaseboard.algorithms.seeds import generator
 from tests.simulation import Arms
@@ -30,8 +28,7 @@ class SyntheticTrials(Trials):
         """Draw number `n` of `arm`; free of cost."""
         drawn = self._drawn[arm]
         while len(drawn) <= n:
-            one = self._arms.draw(np.array([arm]), np.array([len(drawn) + 1]), self._rngs[arm])
-            drawn.append(float(one[0]))
+            drawn.append(float(self._arms.draw(arm, len(drawn) + 1, self._rngs[arm])))
         return Trial(arm, {"pull": n + 1}, drawn[n], None, 0.0, 0.0)
 
     def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:

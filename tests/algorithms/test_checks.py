@@ -88,7 +88,7 @@ class Stubborn(ArmPolicy):
 
 class StubbornPolicy(Policy):
     def _choose(self):
-        return np.ones(1, dtype=np.intp)
+        return 1
 
     def _learn(self, arm, reward, cost):
         pass
@@ -96,7 +96,7 @@ class StubbornPolicy(Policy):
 
 def test_a_policy_that_pulls_a_retired_arm_is_caught():
     with pytest.raises(AuditError, match="configuration 1 was given a lease after it had left"):
-        check_not_a_number(Stubborn())
+        check_not_a_number(Stubborn(retire_after=3))
 
 
 @pytest.mark.parametrize("draw", DRAWS)
