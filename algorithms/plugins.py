@@ -1,7 +1,7 @@
 """Plugins: what installed distributions add by entry points, found without importing any of them.
 
 A plugin is trusted as little as a user's file is: it is imported where users' files are, in the
-sandbox, in forks that run jobs, and in the environments of frameworks.
+sandbox and in forks that run jobs.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import Any
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.user_files import blaming, executed
 
-KINDS = ("algorithms", "datasets", "metrics", "sections", "frameworks")
+KINDS = ("algorithms", "datasets", "metrics", "sections")
 """What distributions can add, each by an entry point in the group ``leaseboard.KIND``."""
 _GROUP = "leaseboard."
 
@@ -31,7 +31,7 @@ class Plugin:
         One of `KINDS`.
     name : str
     target : str
-        ``package.module:attribute``, or ``package.module`` of a framework.
+        ``package.module:attribute``.
     distribution, version : str
         Which brings it.
     """

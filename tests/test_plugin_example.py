@@ -14,8 +14,7 @@ pytestmark = pytest.mark.slow
 SUITE = """
 title: Plugins
 data: [two-regimes]
-algorithms: [zeta, {algorithm: framework, name: plain,
-                    settings: {system: river-plain, learner: linear}}]
+algorithms: [zeta]
 metric: median-error
 """
 
@@ -61,7 +60,6 @@ def test_the_plugins_are_listed_each_kind(home):
         ["two-regimes", "datasets", *source],
         ["median-error", "metrics", *source],
         ["learned", "sections", *source],
-        ["river-plain", "frameworks", *source],
     ]
     assert "prior" in call(home, "list", "new-one")
     assert "new-one" in call(home, "list", "algorithms", "--for", "stream")
@@ -97,5 +95,4 @@ def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
     assert found["zeta"]["plugins"] == "leaseboard-zeta 0.1.0"
     assert found["zeta"]["metrics"]["median-error"] > 0
     assert found["zeta"]["source"] == "leaseboard-zeta 0.1.0"  # of the data
-    assert found["plain"]["status"] == "skipped"  # until `leaseboard frameworks install`
     assert "Trained share of the pool" in (home / "out/report.html").read_text()

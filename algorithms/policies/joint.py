@@ -1,6 +1,6 @@
 """Joint-space optimisers: the choice of the arm is one more hyperparameter.
 
-Other AutoML systems among them search by themselves, and their trials are replayed.
+FLAML searches by itself, and its trials are replayed.
 """
 
 from typing import ClassVar, Literal
@@ -48,12 +48,9 @@ class JointSpace(PullsAlgorithm):
 
 @dataclass(frozen=True, kw_only=True)
 class Framework(PullsAlgorithm):
-    """System with learners and an optimiser of its own, on the split and budget of all others.
+    """FLAML's AutoML with its own learners and optimiser, on the split and budget of all others.
 
-    Parameters
-    ----------
-    system : {"flaml", "hyperopt-sklearn", "tpot"}
-        Each runs in an environment of its own: ``leaseboard frameworks install flaml``.
+    It runs in an environment of its own: ``leaseboard frameworks install flaml``.
 
     Notes
     -----
@@ -61,8 +58,6 @@ class Framework(PullsAlgorithm):
     """
 
     may_stop: ClassVar[bool] = True
-
-    system: Literal["flaml", "hyperopt-sklearn", "tpot"] = "flaml"
 
     def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Take its trials in its own order."""

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms import events, plugins
+from leaseboard.algorithms import events
 from leaseboard.algorithms.base import Algorithm, Run, settings_of
 from leaseboard.algorithms.environments.samples import (
     Decided,
@@ -21,21 +21,12 @@ from leaseboard.algorithms.environments.systems import SystemsAlgorithm, Systems
 from leaseboard.algorithms.errors import unknown
 
 LEARNERS: dict[str, dict[str, str]] = {
-    "autovw": {"stock": "numbers", "patched": "numbers", "squared": "numbers"},
-    "capymoa": {
-        "arf": "all",
-        **dict.fromkeys(("hat", "srp", "boost", "leveraging", "autoclass"), "classes"),
-        "soknl": "numbers",
-    },
+    "autovw": {"stock": "numbers"},
+    "capymoa": {"arf": "all", "hat": "classes", "srp": "classes"},
     "river": {
         **dict.fromkeys(("linear", "linear-plain", "hat", "arf", "srp", "amf", "bandit"), "all"),
         "amrules": "numbers",
         "alma": "two classes",
-    },
-    "samlb": {
-        **dict.fromkeys(("asml", "evolutionary"), "all"),
-        **dict.fromkeys(("autoclass", "oaml"), "classes"),
-        "chacha": "numbers",
     },
 }
 """What each learner of a system predicts on a stream."""
@@ -51,19 +42,15 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     Parameters
     ----------
     system : str
-        ``river``, set up as its documentation advises; ``capymoa`` 0.15 and ``samlb`` 0.6 at
-        their defaults; ``autovw``, AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as in its notebook,
-        on the dataset's groups of columns as namespaces; or the name of a plugin's framework.
+        ``river``, set up as its documentation advises; ``capymoa`` 0.15 at its defaults;
+        ``autovw``, AutoVW of FLAML 2.7 with Vowpal Wabbit 9, as in its notebook, on the dataset's
+        groups of columns as namespaces.
     learner : str
         Which of that system's, see `LEARNERS`: linear models whose gradient is clipped, or is not
         (``linear-plain``), or with a bandit over their learning rates; a Hoeffding adaptive tree
         (``hat``), an adaptive random forest (``arf``), streaming random patches (``srp``),
         an aggregated Mondrian forest (``amf``),
-        adaptive model rules (``amrules``), ALMA, OzaBoost (``boost``), leveraging bagging,
-        self-optimising k nearest leaves (``soknl``); of SAMLB AutoStream (``asml``), EvOAutoML,
-        AutoClass, OAML, and AutoVW as SAMLB calls it (``chacha``); of AutoVW the stock one, the
-        one with the error of one number computed without scikit-learn (``patched``), and this
-        set to the squared error.
+        adaptive model rules (``amrules``), ALMA, and the stock AutoVW.
 
     Notes
     -----
@@ -73,9 +60,7 @@ class StreamFramework(Algorithm[StreamEnvironment]):
 
     AutoVW goes through a set in the order of memory addresses, so two runs of one seed may differ.
     Its page knows regressions alone. By default it chooses by the absolute error
-    of predictions within the labels seen so far; it is scored by the squared one. SAMLB writes
-    all features into one namespace, so that AutoVW, which tries interactions of namespaces, has
-    none to try: there it is not ChaCha but a choice of learning rates.
+    of predictions within the labels seen so far; it is scored by the squared one.
     """
 
     environment: ClassVar[str] = "stream"
@@ -84,17 +69,16 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     learner: str = "linear"
 
     def __post_init__(self) -> None:
-        """Raise UsageError for an unknown system, or for a learner of another one of ours."""
-        if self.system in LEARNERS and self.learner not in LEARNERS[self.system]:
+        """Raise UsageError for an unknown system, or for a learner of another one."""
+        if self.system not in LEARNERS:
+            raise unknown("system on streams", self.system, LEARNERS)
+        if self.learner not in LEARNERS[self.system]:
             raise unknown(f"learner of {self.system}", self.learner, LEARNERS[self.system])
-        added = plugins.names("frameworks")
-        if self.system not in LEARNERS and self.system not in added:
-            raise unknown("system on streams", self.system, [*LEARNERS, *added])
 
     @property
     def _predicts(self) -> str:
-        """Capabilities of the learner, as in `LEARNERS`; those of plugins predict all."""
-        return LEARNERS.get(self.system, {}).get(self.learner, "all")
+        """Capabilities of the learner, as in `LEARNERS`."""
+        return LEARNERS[self.system][self.learner]
 
     @property
     def many_classes(self) -> bool:  # type: ignore[override]
@@ -255,15 +239,12 @@ class TableSystem(OnTable):
 
     Parameters
     ----------
-    system : {"leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"}
+    system : {"leaseboard", "flaml", "autogluon"}
         ``leaseboard`` is `AutoMLClassifier` or `AutoMLRegressor`. The others run in an
         environment of their own: ``leaseboard frameworks install flaml``. AutoGluon takes no seed.
-        ``tpot-light`` is TPOT with its search space of fast pipelines.
     """
 
-    system: Literal[
-        "leaseboard", "flaml", "tpot", "tpot-light", "hyperopt-sklearn", "autogluon"
-    ] = "leaseboard"
+    system: Literal["leaseboard", "flaml", "autogluon"] = "leaseboard"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,6 @@ from leaseboard.algorithms.base import setting_names
 from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.environments.kinds import KINDS
-from leaseboard.tasks.jobs.programs import plugins_named
 from leaseboard.tasks.keys.closure import hash_of, reachable
 from leaseboard.tasks.machine import clocks
 
@@ -46,7 +45,7 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     UserFileError
         If the user's file cannot be used, with the line: it is imported in the sandbox only.
     """
-    for plugin in plugins_named(algorithm, settings):
+    if plugin := registry.plugin(algorithm):
         from leaseboard.tasks.jobs.plugin_check import require  # for plugins alone
 
         require(plugin)

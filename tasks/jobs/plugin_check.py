@@ -24,7 +24,6 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, UserFileErr
 from leaseboard.algorithms.measures import DIRECTIONS, MEANS
 from leaseboard.algorithms.plugins import Plugin
 from leaseboard.algorithms.user_files import blaming
-from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.fetch import loading, plugin_source
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.environments.kinds import KINDS
@@ -36,7 +35,6 @@ IMPORT = Limits(wall_seconds=30, cpu_seconds=20, memory_mb=4000)
 """Limits of the import of a plugin's module."""
 LIMITS = Limits(wall_seconds=120, cpu_seconds=60, memory_mb=4000)
 """Limits of all checks of one plugin together."""
-_PINNED = re.compile(r"[\w.\[\]-]+==[\w.+!]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 LISTS = ("algorithms", "data", "suites", "metrics", "plugins", "all")
 """What `leaseboard list` can show, next to the settings of an algorithm."""
@@ -63,7 +61,7 @@ def verdict(plugin: Plugin, *, again: bool = False) -> dict[str, Any]:
             found: dict[str, Any] = json.loads(place.read_bytes())
             return found
         module = replace(plugin, kind="", name="", target=plugin.module)
-        if plugin.kind != "frameworks" and (why := _not_imported(module, module.digest())):
+        if why := _not_imported(module, module.digest()):
             raise UserFileError(why)
         found = {"fault": "", "about": ""} | _EXAMINED[plugin.kind](plugin)
     except (LeaseboardError, OSError) as error:
@@ -109,7 +107,6 @@ def taken(kind: str) -> list[str]:
             *(each.name for each in fields(Result)),
             "relative_loss",
         ],
-        "frameworks": venv.shipped,
     }
     return names[kind]() if kind in names else []
 
@@ -194,18 +191,9 @@ def _dataset(plugin: Plugin) -> dict[str, str]:
     return {"about": f"{found.task}, {size}", "fault": fault}
 
 
-def _framework(plugin: Plugin) -> dict[str, str]:
-    """Check the pins of a framework, whose code runs in an environment of its own alone."""
-    lines = plugin.file.with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-    pins = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-    loose = [pin for pin in pins if not _PINNED.fullmatch(pin)]
-    fault = f"{loose[0]!r} is not an exact pin: write NAME==VERSION" if loose else ""
-    return {"about": "learners on streams, in an environment of their own", "fault": fault}
-
-
 _OF_KIND: Mapping[str, Callable[[Plugin, Any], dict[str, str]]] = {
     "algorithms": _algorithm, "metrics": _metric, "sections": _section,
 }  # fmt: skip
 _EXAMINED: Mapping[str, Callable[[Plugin], dict[str, Any]]] = {
-    **dict.fromkeys(_OF_KIND, _asked), "datasets": _dataset, "frameworks": _framework,
+    **dict.fromkeys(_OF_KIND, _asked), "datasets": _dataset,
 }  # fmt: skip

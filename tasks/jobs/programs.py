@@ -9,12 +9,7 @@ from typing import Any
 
 from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.plugins import Plugin
-from leaseboard.algorithms.reference.frameworks import (
-    LEARNERS,
-    OnTable,
-    OutsideSearch,
-    StreamFramework,
-)
+from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
 from leaseboard.algorithms.user_files import file_of, is_reference
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
@@ -32,16 +27,7 @@ def is_untrusted(job: Job) -> bool:
 
 def plugins_of(job: Job) -> list[Plugin]:
     """Return the plugins whose code a job runs, its algorithm's first."""
-    return plugins_named(job.algorithm, job.settings, job.metric)
-
-
-def plugins_named(
-    algorithm: str, settings: Mapping[str, Any] | None, metric: str = ""
-) -> list[Plugin]:
-    """Return the plugins that bring an algorithm, the system in its settings, and a metric."""
-    system = str((settings or {}).get("system", ""))
-    asked = ("metrics", metric), ("frameworks", "" if system in LEARNERS else system)
-    found = [registry.plugin(algorithm), *(plugins.find(*each) for each in asked)]
+    found = registry.plugin(job.algorithm), plugins.find("metrics", job.metric)
     return [each for each in found if each is not None]
 
 
@@ -92,15 +78,9 @@ def programs(job: Job) -> list[str]:
     []
     """
     algorithm = _built(job)
-    if isinstance(algorithm, StreamFramework) and algorithm.system not in LEARNERS:
+    if not isinstance(algorithm, StreamFramework):
         return []
-    if isinstance(algorithm, StreamFramework):
-        return [f"leaseboard.tasks.evaluate.frameworks.stream_{algorithm.system}"]
-    if not isinstance(algorithm, OnTable):
-        return []
-    from leaseboard.tasks.evaluate.frameworks import runs  # for jobs of frameworks alone
-
-    return runs.programs(algorithm.system)
+    return [f"leaseboard.tasks.evaluate.frameworks.stream_{algorithm.system}"]
 
 
 def pinned(job: Job) -> str:
@@ -117,10 +97,10 @@ def pinned(job: Job) -> str:
     algorithm = _built(job)
     if not isinstance(algorithm, StreamFramework | OnTable | OutsideSearch):
         return added
-    from leaseboard.tasks.evaluate.frameworks import runs, venv  # for jobs of frameworks alone
+    from leaseboard.tasks.evaluate.frameworks import venv  # for jobs of frameworks alone
 
-    library = runs.library(algorithm.system)
-    return f" pins {venv.digest(library)}{added}" if library in venv.names() else added
+    system = algorithm.system
+    return f" pins {venv.digest(system)}{added}" if system in venv.names() else added
 
 
 def _built(job: Job) -> object:

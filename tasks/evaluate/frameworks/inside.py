@@ -53,7 +53,7 @@ class Wire:
 
 
 def sibling(name: str) -> ModuleType:
-    """Load the module in the file `name` next to this one, or elsewhere by its whole path."""
+    """Load the module in the file `name` next to this one."""
     place = Path(__file__).parent / f"{name}.py"
     spec = importlib.util.spec_from_file_location(name, place)
     assert spec is not None

@@ -63,15 +63,15 @@ class SystemFits:
         LeaseboardError
             If it fails.
         """
-        python = venv.python(library(system))
-        own = library(system) in venv.names()
-        modules = [inside.__name__, table_program.__name__, *programs(system)]
+        python = venv.python(system)
+        own = system in venv.names()
+        modules = [inside.__name__, table_program.__name__]
         ours = system == "leaseboard"
         key = recorded_key(
             code=[*modules, ESTIMATORS] if ours else modules,
             libraries=() if own else LEARNERS,
             system=system,
-            environment=venv.digest(library(system)) if own else "",
+            environment=venv.digest(system) if own else "",
             space=digest(load_space(SUITED[self.dataset.task])) if ours else "",
             data=self.dataset.digest,
             split=self.split,
@@ -119,23 +119,6 @@ def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tu
     return records[0], ran
 
 
-def programs(system: str) -> list[str]:
-    """Return the modules that set `system` up in its environment, where no import names them."""
-    name = table_program.module_of(system)
-    return [f"{__package__}.{name}"] if name else []
-
-
-def library(system: str) -> str:
-    """Return the library of `system`, which is mostly named after it.
-
-    Examples
-    --------
-    >>> library("tpot-light")
-    'tpot'
-    """
-    return table_program.LIBRARIES.get(system, system)
-
-
 def truth(dataset: Dataset) -> NDArray[Any]:
     """Return the target of every row: numbers, or the classes' codes."""
     if dataset.task == "regression":
@@ -159,34 +142,34 @@ def _categories(dataset: Dataset) -> list[list[Any] | None]:
     ]
 
 
+_SEARCHING = "flaml"
+"""The system that searches by itself; SkipError where it is not installed."""
+
+
 @dataclass(eq=False)
 class FrameworkTrials(Trials):
-    """Trials of one run of a framework, as of a single arm that is named after it.
+    """Trials of one run of FLAML, as of a single arm that is named after it.
 
-    A framework knows only wall time. The CPU time of its process is divided among its trials by
+    It knows only wall time. The CPU time of its process is divided among its trials by
     their wall time, and that is their cost; on a busy machine it gets less CPU time than a
     budget in CPU seconds would allow.
 
-    - `system`: a framework with pins in ``conf/frameworks``; SkipError where it is not installed.
     - `data`: what it searches on.
-    - `budget`: in `unit`, and of the framework too.
-    - `trial_seconds`: the limit of one trial, for frameworks that have such a limit.
+    - `budget`: in `unit`, and of FLAML too.
     - `patience`: wall seconds after which it is ended, and the job fails.
     """
 
-    system: str
     data: TrialData
     _: KW_ONLY
     budget: float
     unit: Unit
     seed: int
     store: Store
-    trial_seconds: float
     patience: float
 
     def __post_init__(self) -> None:
-        self._python = venv.python(self.system)
-        self.arms = (self.system,)
+        self._python = venv.python(_SEARCHING)
+        self.arms = (_SEARCHING,)
         self.tunable = (True,)
         self._order = {
             "mode": "search",
@@ -194,24 +177,23 @@ class FrameworkTrials(Trials):
             "seed": self.seed % 2**31,
             "trials": int(self.budget) if self.unit == "trials" else None,
             "seconds": self.budget if self.unit == "cpu_seconds" else None,
-            "trial_seconds": self.trial_seconds,
         }
         self._key = recorded_key(
-            code=(__name__, *programs(self.system), *self.data.code),
-            system=self.system,
-            environment=venv.digest(self.system),
+            code=(__name__, *self.data.code),
+            system=_SEARCHING,
+            environment=venv.digest(_SEARCHING),
             data=self.data.identity,
             request=self._order,
         )
         self._trials: list[Trial] = []
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        """Return trial number `n` of the framework."""
+        """Return trial number `n`."""
         self.n_trials(arm)
         return self._trials[n]
 
     def n_trials(self, arm: int) -> int:
-        """Return how many trials the framework made before it ended."""
+        """Return how many trials it made before it ended."""
         if not self._trials:
             self._trials = as_trials(_once(self.store, self._key, self._run)[0])
         return len(self._trials)
@@ -219,17 +201,17 @@ class FrameworkTrials(Trials):
     def _run(self) -> Record:
         arrays = self.data.arrays()
         if arrays.task != "classification" or len(arrays.folds) != 1:
-            raise UsageError(f"{self.system} needs a classification and protocol=holdout")
+            raise UsageError(f"{_SEARCHING} needs a classification and protocol=holdout")
         (fold,) = arrays.folds
         parts = ("train_x", "train_y", "validation_x", "validation_y", "test_x", "test_y")
         given = {part: getattr(fold, part) for part in parts}
-        answer = run_once(self._python, self.system, self._order, given, self.patience)
+        answer = run_once(self._python, _SEARCHING, self._order, given, self.patience)
         self.spent_cpu_seconds += answer["cpu_seconds"]
         return answer
 
 
 def as_trials(answer: Mapping[str, Any]) -> list[Trial]:
-    """Return the trials of a framework; only its best, which was tested, has a test score."""
+    """Return its trials; only the best, which was tested, has a test score."""
     tried = answer["tried"]
     rewards = [-1.0 if each["reward"] is None else each["reward"] for each in tried]
     best = int(np.argmax(rewards)) if rewards else -1

@@ -37,10 +37,8 @@ class StreamSession:
         self._owed = bytes(4)  # no label, before the first row
         self._columns = _columns(stream, with_categories=system not in ONE_HOT)
         binary = "regression" if stream.task == "regression" else "binary"
-        added = venv.plugin(system)
-        program = str(added.file.with_suffix("")) if added else f"stream_{system}"
         self._process = FrameworkProcess(
-            venv.python(system), "stream_program", program, learner,
+            venv.python(system), "stream_program", f"stream_{system}", learner,
             who=f"{system}'s {learner}", patience=patience,
         )  # fmt: skip
         self._process.write(

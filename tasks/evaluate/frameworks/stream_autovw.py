@@ -39,12 +39,10 @@ class Lines:
         self._model.learn(f"{label!r} {self._text}")
 
 
-def stock(asked: Asked, **more: str) -> Any:
+def stock(asked: Asked) -> Any:
     """Make ChaCha over interactions of namespaces with five live models, as its notebook does.
 
     Vowpal Wabbit 9 takes its option ``quiet`` as a flag alone, so it is True here.
-
-    `**more`: further options.
     """
     from flaml import AutoVW
 
@@ -53,28 +51,8 @@ def stock(asked: Asked, **more: str) -> Any:
         search_space={"interactions": AutoVW.AUTOMATIC, "quiet": True},
         init_config={"quiet": True},
         random_seed=asked.seed,
-        **more,
     )
     return Lines(model, asked)
 
 
-def patched(asked: Asked, **more: str) -> Any:
-    """Make the same with the error of one number computed without scikit-learn.
-
-    The number is the same one; scikit-learn's checks of its input are most of what `stock` takes.
-    """
-    from flaml.onlineml import trial
-
-    trial.mean_absolute_error = lambda labels, predicted: abs(labels[0] - predicted[0])
-    trial.mean_squared_error = lambda labels, predicted: (labels[0] - predicted[0]) ** 2
-    return stock(asked, **more)
-
-
-def squared(asked: Asked) -> Any:
-    """Make the same, which chooses by the squared error, as the environment scores."""
-    return patched(asked, metric="mse")
-
-
-LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    each.__name__: each for each in (stock, patched, squared)
-}
+LEARNERS: dict[str, Callable[[Asked], Any]] = {"stock": stock}

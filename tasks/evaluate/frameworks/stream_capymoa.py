@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,28 +18,6 @@ TARGET = "y"
 
 CATEGORIES = 1000
 """Declared number of categories of a column, of which the rows alone show the true one."""
-
-WHOLE, PART = "integer", "float"
-SPACE = {
-    "lazy.kNN": [("k", WHOLE, 10, [2, 30])],
-    "lazy.kNNwithPAWandADWIN": [("k", WHOLE, 10, [2, 30])],
-    "trees.HoeffdingTree": [("g", WHOLE, 200, [10, 200]), ("c", PART, 0.01, [0, 1])],
-    "trees.HoeffdingAdaptiveTree": [("g", WHOLE, 200, [10, 200]), ("c", PART, 0.01, [0, 1])],
-}
-"""Space of AutoClass in CapyMOA's notebook: option, type, first value, range."""
-
-SEARCH = {
-    "windowSize": 1000,
-    "ensembleSize": 10,
-    "newConfigurations": 10,
-    "lambda": 0.05,
-    "resetProbability": 0.01,
-    "numberOfCores": 1,
-} | dict.fromkeys(
-    ("keepCurrentModel", "preventAlgorithmDeath", "keepGlobalIncumbent", "keepAlgorithmIncumbents",
-     "keepInitialConfigurations", "useTestEnsemble", "performanceMeasureMaximisation"), True
-)  # fmt: skip
-"""Settings of that search."""
 
 
 def schema(asked: Asked) -> Any:
@@ -99,13 +75,8 @@ CLASSIFIERS = {
     "hat": "HoeffdingAdaptiveTree",
     "arf": "AdaptiveRandomForestClassifier",
     "srp": "StreamingRandomPatches",
-    "boost": "OzaBoost",
-    "leveraging": "LeveragingBagging",
 }
-"""At their defaults: ensembles have a hundred trees, boosting ten rounds."""
-
-REGRESSORS = {"arf": "AdaptiveRandomForestRegressor", "soknl": "SOKNL"}
-"""At their defaults, a hundred trees; ``soknl``: self-optimising k nearest leaves."""
+"""At their defaults: ensembles have a hundred trees."""
 
 
 def learner(name: str, asked: Asked) -> Any:
@@ -113,40 +84,13 @@ def learner(name: str, asked: Asked) -> Any:
     columns = schema(asked)
     from capymoa import classifier, regressor
 
-    if name in CLASSIFIERS and not (name in REGRESSORS and asked.task == "regression"):
-        cls = getattr(classifier, CLASSIFIERS[name])
+    if asked.task == "regression":
+        cls = regressor.AdaptiveRandomForestRegressor  # no other learner predicts numbers
     else:
-        cls = getattr(regressor, REGRESSORS[name])
+        cls = getattr(classifier, CLASSIFIERS[name])
     return Instances(cls(columns, random_seed=asked.seed), columns)
 
 
-def autoclass(asked: Asked) -> Any:
-    """Make AutoClass over neighbours and Hoeffding trees, as in CapyMOA's notebook."""
-    columns = schema(asked)
-    from capymoa import automl
-
-    algorithms = [
-        {
-            "algorithm": f"moa.classifiers.{name}",
-            "parameters": [
-                {"parameter": option, "type": kind, "value": first, "range": span}
-                for option, kind, first, span in options
-            ],
-        }
-        for name, options in SPACE.items()
-    ]
-    settings = Path("autoclass.json").resolve()  # in the folder of this process, which is its own
-    settings.write_text(json.dumps({**SEARCH, "algorithms": algorithms}), encoding="utf-8")
-    names = ("lazy.kNN", "trees.HoeffdingAdaptiveTree", "trees.HoeffdingTree")
-    model = automl.AutoClass(
-        columns,
-        random_seed=asked.seed,
-        configuration_json=str(settings),
-        base_classifiers=[f"moa.classifiers.{name}" for name in names],
-    )
-    return Instances(model, columns)
-
-
 LEARNERS: dict[str, Callable[[Asked], Any]] = {
-    name: partial(learner, name) for name in (*CLASSIFIERS, *REGRESSORS)
-} | {"autoclass": autoclass}
+    name: partial(learner, name) for name in CLASSIFIERS
+}

@@ -1,11 +1,11 @@
 """Learner on a stream inside its framework's environment: ``stream_program MODULE LEARNER``.
 
-It imports nothing of Leaseboard; the learners of a system are in the module, a file next to it or
-of a plugin. The first message that it reads is the order in JSON: seed, task, classes,
-features, which of them are numbers of categories, and which belong together. Each message after
-that holds the label of the row before and a row, whose prediction it answers: so no label comes
-before the prediction. Rows and labels are float32, predictions float64. After a message without
-a row it answers in JSON the seconds of predicting and learning, and the memory of its process.
+It imports nothing of Leaseboard; the learners of a system are in the module, a file next to it.
+The first message that it reads is the order in JSON: seed, task, classes, features, which of them
+are numbers of categories, and which belong together. Each message after that holds the label of
+the row before and a row, whose prediction it answers: so no label comes before the prediction.
+Rows and labels are float32, predictions float64. After a message without a row it answers in JSON
+the seconds of predicting and learning, and the memory of its process.
 """
 
 import math

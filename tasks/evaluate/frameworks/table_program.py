@@ -1,15 +1,14 @@
 """System for tables inside its framework's environment: ``table_program SYSTEM``.
 
-It imports nothing of Leaseboard; the file next to it that is named for a system sets that up,
-where there is one. It reads one order in JSON (seed, task, seconds and what else its mode needs)
-and ``data.npz`` from its folder, and answers in JSON.
+It imports nothing of Leaseboard. It reads one order in JSON (seed, task, seconds and what else
+its mode needs) and ``data.npz`` from its folder, and answers in JSON.
 
 ``fit``: the system learns a frame and predicts the test rows. Every system gets the same frame:
 numbers with their gaps, booleans, and nominal columns as pandas has them. What it makes of them
 is what its own documentation advises. It answers the predictions, the CPU and wall seconds that
 are not the fit's, and the memory of its largest process. The labels of the test rows are not here.
 
-``search``: the system searches on encoded training rows with the validation rows as its score. It
+``search``: FLAML searches on encoded training rows with the validation rows as its score. It
 answers what it tried, in order, and the test score of the best, fitted on the training rows alone
 as those of all others are.
 """
@@ -33,8 +32,8 @@ Tried = list[dict[str, Any]]
 """Of each trial ``reward`` (None if it failed), ``end`` (seconds since the start), ``parameters``
 and ``reason``."""
 
-_PATIENCE = 1e6
-"""Seconds or trials of a budget without either; Leaseboard has a limit."""
+_PATIENCE = 1_000_000
+"""Trials of a budget without any; Leaseboard has a limit."""
 
 
 def lightgbm(order: Order) -> Made:
@@ -130,7 +129,7 @@ def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
         X_val=data["validation_x"],
         y_val=data["validation_y"],
         eval_method="holdout",
-        max_iter=order["trials"] or int(_PATIENCE),
+        max_iter=order["trials"] or _PATIENCE,
         retrain_full=False,
         log_file_name="flaml.log",
         log_type="all",
@@ -149,116 +148,12 @@ def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
     return tried, search
 
 
-def tpot(order: Order, space: str = "linear", share: float = 1 / 3) -> Made:
-    """Make TPOT's genetic search in one process, with its own encoding of nominal columns.
-
-    A pipeline of its default space may take a third of the seconds.
-    """
-    from tpot import TPOTClassifier, TPOTRegressor
-
-    nominal = [name for name, categories in _named(order) if categories is not None]
-    model = _tpot(
-        TPOTClassifier if _classifies(order) else TPOTRegressor,
-        order,
-        search_space=space,
-        preprocessing=True,
-        categorical_features=nominal or None,
-        max_eval_time_mins=share * order["seconds"] / 60,
-        processes=False,
-    )
-    return model, {}
-
-
-def tpot_light(order: Order) -> Made:
-    """Make TPOT over its space of fast pipelines, each of which may take all the seconds."""
-    return tpot(order, "linear-light", 1)
-
-
-def search_tpot(order: Order, data: Data) -> tuple[Tried, Any]:
-    """Search by TPOT's genetic search with the validation rows as its only fold."""
-    import numpy as np
-    from sklearn.base import clone
-    from sklearn.model_selection import PredefinedSplit
-    from tpot import TPOTEstimator
-
-    rows = np.concatenate([data["train_x"], data["validation_x"]])
-    labels = np.concatenate([data["train_y"], data["validation_y"]])
-    fold = np.repeat([-1, 0], [len(data["train_y"]), len(data["validation_y"])])
-    population = min(50, order["trials"] or 50)
-    began = time.time()
-    search = _tpot(
-        TPOTEstimator,
-        order,
-        search_space="linear",
-        classification=True,
-        cv=PredefinedSplit(fold),
-        population_size=population,
-        generations=order["trials"] and -(-order["trials"] // population),
-        max_eval_time_mins=order["trial_seconds"] / 60,
-    )
-    search.fit(rows, labels)
-    table = search.evaluated_individuals.sort_values("Completed Timestamp")
-    tried = [
-        {
-            "reward": None if np.isnan(score) else float(score),
-            "end": float(end) - began,
-            "parameters": {
-                "pipeline": " > ".join(
-                    type(step).__name__ for _, step in getattr(pipeline, "steps", [("", pipeline)])
-                )
-            },
-            "reason": "" if error is None else str(error),
-        }
-        for score, end, pipeline, error in zip(
-            table["accuracy_score"],
-            table["Completed Timestamp"],
-            table["Instance"],
-            table["Eval Error"],
-            strict=True,
-        )
-    ]
-    return tried, clone(search.fitted_pipeline_).fit(data["train_x"], data["train_y"])
-
-
-def _tpot(cls: Any, order: Order, **options: Any) -> Any:
-    seconds = _PATIENCE if order["seconds"] is None else order["seconds"]
-    return cls(
-        scorers=["accuracy" if _classifies(order) else "r2"],
-        scorers_weights=[1],
-        max_time_mins=seconds / 60,
-        n_jobs=1,
-        random_state=order["seed"],
-        **options,
-    )
-
-
 SYSTEMS: dict[str, Callable[[Order], Made]] = {
-    each.__name__.replace("_", "-"): each
-    for each in (lightgbm, forest, leaseboard, autogluon, flaml, tpot, tpot_light)
-}
-"""Those that are set up here; others are in a file next to this one."""
-
-SEARCHES: dict[str, Callable[[Order, Data], tuple[Tried, Any]]] = {
-    "flaml": search_flaml,
-    "tpot": search_tpot,
+    each.__name__: each for each in (lightgbm, forest, leaseboard, autogluon, flaml)
 }
 
-COUNTING_WALL_SECONDS = ("flaml", "tpot", "tpot-light", "autogluon")
+COUNTING_WALL_SECONDS = ("flaml", "autogluon")
 """Systems that take the seconds of a fit for wall seconds."""
-
-LIBRARIES = {"tpot-light": "tpot"}
-"""The library of a system that is not named after it."""
-
-
-def module_of(system: str) -> str | None:
-    """Return the name of the file that sets `system` up, None if this one does.
-
-    Examples
-    --------
-    >>> module_of("hyperopt-sklearn")
-    'table_hyperopt_sklearn'
-    """
-    return None if system in SYSTEMS else f"table_{system.replace('-', '_')}"
 
 
 def main(inside: ModuleType, wire: Any, system: str) -> None:
@@ -269,19 +164,15 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     order = wire.read()
     with np.load("data.npz") as stored:
         data = dict(stored)
-    name = module_of(system)
-    own = None if name is None else inside.sibling(name)
     if order["mode"] == "search":
-        search = SEARCHES[system] if own is None else own.search
-        tried, model = search(order, data)
+        tried, model = search_flaml(order, data)
         right = model.predict(data["test_x"]) == data["test_y"]
         wire.write({"tried": tried, "test": np.mean(right)})
         return
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
     clock = inside.spent_seconds
-    make = SYSTEMS[system] if own is None else lambda order: own.make(order, clock)
-    model, options = make(order)
+    model, options = SYSTEMS[system](order)
     train, test = _frame(order, data, "train"), _frame(order, data, "test")
     setup_cpu, setup_wall = clock(), time.monotonic() - began
     model.fit(train, data["labels"], **options)

@@ -12,38 +12,23 @@ import subprocess
 import sys
 from pathlib import Path
 
-from leaseboard.algorithms import plugins
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError, SkipError, unknown
-from leaseboard.algorithms.plugins import Plugin
 from leaseboard.tasks.machine.paths import shipped_conf
 
 _COMPLETE = "complete"
 """Written last: an environment whose installation was interrupted does not count."""
 
 
-def shipped() -> list[str]:
+def names() -> list[str]:
     """Return the frameworks that have pins in ``conf/frameworks``."""
     return sorted(path.stem for path in (shipped_conf() / "frameworks").glob("*.txt"))
-
-
-def names() -> list[str]:
-    """Return the frameworks that have pins: shipped ones, and those of plugins."""
-    ours = shipped()
-    return [*ours, *(each for each in plugins.names("frameworks") if each not in ours)]
-
-
-def plugin(name: str) -> Plugin | None:
-    """Return the plugin that adds a framework; None for ours and for what has no pins."""
-    return None if name in shipped() else plugins.find("frameworks", name)
 
 
 def pins(name: str) -> Path:
     """Return the requirements file of a framework; UsageError with the nearest name for others."""
     if name not in names():
         raise unknown("framework", name, names(), "leaseboard frameworks list")
-    if added := plugin(name):
-        return added.file.with_suffix(".txt")
     return shipped_conf() / "frameworks" / f"{name}.txt"
 
 

@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.policies.joint import JointSpace
+from leaseboard.algorithms.policies.joint import Framework, JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
@@ -95,17 +94,17 @@ def make(dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
     options = Options(**job.environment)
     budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
     trials: Trials
-    framework = job.algorithm if job.algorithm in venv.names() else None
-    if framework and (options.protocol != "holdout" or dataset.task != "classification"):
-        raise UsageError(f"{framework} runs on a classification with protocol=holdout only")
+    searches = issubclass(registry.algorithm_class(job.algorithm), Framework)
+    if searches and (options.protocol != "holdout" or dataset.task != "classification"):
+        raise UsageError(f"{job.algorithm} runs on a classification with protocol=holdout only")
     if options.protocol in RECORDED:
         if options.unit != "trials":
             raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
         seed = job.environment_seed if options.protocol == "table" else None
         trials, metric = TableTrials(dataset.features, seed), "best_feedback"
     else:
-        if framework:
-            trials = framework_trials(framework, dataset, options, budget, job.environment_seed)
+        if searches:
+            trials = framework_trials(dataset, options, budget, job.environment_seed)
         else:
             trials = stored_trials(dataset, options, job.environment_seed)
         regression = dataset.task == "regression"
@@ -130,18 +129,16 @@ def identity(options: Options) -> str:
 
 
 def framework_trials(
-    system: str, dataset: Dataset, options: Options, budget: float, seed: int
+    dataset: Dataset, options: Options, budget: float, seed: int
 ) -> FrameworkTrials:
-    """Return the search of a framework on the same split, with the same budget."""
+    """Return FLAML's search on the same split, with the same budget."""
     patience = options.trial_cpu_seconds * budget
     return FrameworkTrials(
-        system,
         _data(dataset, options, seed),
         budget=budget,
         unit=options.unit,
         seed=derive_seed(seed, "peer"),
         store=Store(),
-        trial_seconds=options.trial_cpu_seconds,
         patience=FRAMEWORK_GRACE + (patience if options.unit == "trials" else 2 * budget),
     )
 

@@ -32,11 +32,10 @@ from tests.algorithms.played import audited
 NAMES = [
     name
     for name in registry.names()
-    if issubclass(registry.algorithm_class(name), StreamFramework) and name != "framework"
+    if issubclass(registry.algorithm_class(name), StreamFramework)
 ]
 ROWS = BLOCK + 5
-CALLED = {"stock": ["flaml-autovw"], "patched": ["flaml-autovw-patched"],
-          "squared": ["flaml-autovw-squared"]}  # fmt: skip
+CALLED = {"stock": ["flaml-autovw"]}
 """Learners whose names do not begin with their environment's."""
 
 
@@ -132,9 +131,7 @@ def test_who_cannot_do_a_task_is_barred_from_it():
     every, regression, classes = [True] * 3, [True, False, False], [False, True, True]
     can = {
         "river-linear": every, "river-amrules": regression, "river-alma": [False, True, False],
-        "samlb-evolutionary": every, "samlb-oaml": classes, "samlb-chacha": regression,
-        "flaml-autovw": regression, "capymoa-arf": every, "capymoa-autoclass": classes,
-        "capymoa-soknl": regression,
+        "flaml-autovw": regression, "capymoa-arf": every, "capymoa-srp": classes,
     }  # fmt: skip
     found = {
         name: [not each.bars(registry.build(name)) for each in (numbers, two, many)]
@@ -144,12 +141,12 @@ def test_who_cannot_do_a_task_is_barred_from_it():
 
 
 def test_a_learner_of_another_system_is_refused():
-    with pytest.raises(UsageError, match=r"unknown learner of samlb 'hat'; known: asml, "):
-        registry.build("samlb-asml", {"learner": "hat"})
+    with pytest.raises(UsageError, match=r"unknown learner of capymoa 'linear'; known: arf, "):
+        registry.build("capymoa-arf", {"learner": "linear"})
     with pytest.raises(UsageError, match=r"unknown learner of river 'linaer': did you mean 'lin"):
         registry.build("river-linear", {"learner": "linaer"})
     with pytest.raises(UsageError, match="unknown system on streams 'rivr': did you mean 'river'"):
-        registry.build("framework", {"system": "rivr"})
+        registry.build("river-linear", {"system": "rivr"})
 
 
 SEARCHES = [

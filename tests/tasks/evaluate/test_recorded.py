@@ -76,7 +76,7 @@ def a_fold():
 
 def a_peer():
     options = pulls.Options()
-    pulls.framework_trials("flaml", load("sklearn:wine"), options, 4.0, 0).n_trials(0)
+    pulls.framework_trials(load("sklearn:wine"), options, 4.0, 0).n_trials(0)
 
 
 @pytest.fixture(scope="module")

@@ -219,13 +219,3 @@ def test_a_metric_has_a_direction_and_a_number(installed, code, why):
 
     assert why in fault("metrics")
     assert bool(fault("metrics")) == bool(why)
-
-
-def test_a_framework_has_exact_pins(installed, tmp_path):
-    installed("frame_one", "[leaseboard.frameworks]\nown = frame_one.own\n", "LEARNERS = {}\n")
-    assert "own.txt" in fault("frameworks")
-    pins = tmp_path / "frame_one/own.txt"
-    pins.write_text("river>=0.2\n")
-    assert fault("frameworks") == "'river>=0.2' is not an exact pin: write NAME==VERSION"
-    pins.write_text("# pins\nriver==0.26.1\n")
-    assert fault("frameworks") == ""

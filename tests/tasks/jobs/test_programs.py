@@ -55,14 +55,6 @@ def test_the_learner_of_every_stream_framework_is_in_the_file_of_its_key():
             assert f'"{learner}"' in code or re.search(function, code), name
 
 
-def test_a_system_on_tables_has_the_file_that_sets_it_up():
-    own = "leaseboard.tasks.evaluate.frameworks.table_hyperopt_sklearn"
-    assert programs(job("flaml-default", {"system": "hyperopt-sklearn"})) == [own]
-    assert module_file(own)
-    for name in ("autogluon-default", "flaml-default", "lightgbm-default"):
-        assert programs(job(name)) == [], name
-
-
 def test_a_users_file_has_none(tmp_path):
     assert programs(job(f"{tmp_path / 'mine.py'}:Mine")) == []
 
@@ -70,7 +62,7 @@ def test_a_users_file_has_none(tmp_path):
 def test_other_pins_are_another_job(monkeypatch, tmp_path):
     newer = tmp_path / "newer.txt"
     newer.write_text("river==99.0\n")
-    for name in ("river-arf", "optuna-median", "flaml-default", "tpot-light"):
+    for name in ("river-arf", "optuna-median", "flaml-default"):
         given = job(name), registry.algorithm_class(name).environment
         version, before, _ = identify(*given)
         with monkeypatch.context() as patch:

@@ -293,7 +293,7 @@ def test_what_a_framework_runs_counts_for_its_jobs_alone():
             )
         }
 
-    assert not closure() & {"stream_river.py", "stream_samlb.py"}
+    assert not closure() & {"stream_river.py", "stream_capymoa.py"}
     assert "stream_river.py" in closure("leaseboard.tasks.evaluate.frameworks.stream_river")
     assert code_version("river-arf", "stream") != code_version(
         "river-arf", "stream", programs=["leaseboard.tasks.evaluate.frameworks.stream_river"]

@@ -227,7 +227,7 @@ def test_a_choice_without_probabilities_is_certain():
 
 
 REFUSED = [
-    ("regression", "tpot-default", {}, "'tpot-default' cannot be kept: name a race"),
+    ("regression", "flaml-default", {}, "'flaml-default' cannot be kept: name a race"),
     ("regression", "chaca", {}, "chaca"),
     ("regression", "apple-parallel", {}, "cannot be kept"),
     ("regression", "abc", {}, "'y' holds numbers, and abc selects by the accuracy"),

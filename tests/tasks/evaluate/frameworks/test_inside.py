@@ -37,7 +37,6 @@ def test_memory_is_in_the_unit_of_the_machine(monkeypatch, tmp_path):
 def test_a_systems_learners_are_in_a_file_next_to_the_program():
     for system, name in (
         ("river", "linear"),
-        ("samlb", "chacha"),
         ("autovw", "stock"),
         ("capymoa", "hat"),
     ):

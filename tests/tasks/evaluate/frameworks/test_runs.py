@@ -116,11 +116,10 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatc
 
     with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
         fits(mixed())[0].fit("flaml", 0, 30.0)
-    with pytest.raises(SkipError, match="leaseboard frameworks install tpot"):
+    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
         FrameworkTrials(
-            "tpot", DATA, budget=1, unit="trials", seed=0,
-            store=Store(tmp_path / "store.sqlite"),
-            trial_seconds=5.0, patience=1.0,
+            DATA, budget=1, unit="trials", seed=0, store=Store(tmp_path / "store.sqlite"),
+            patience=1.0,
         )  # fmt: skip
 
 
@@ -167,9 +166,9 @@ def framework(tmp_path, monkeypatch):
         )
         monkeypatch.setattr(inside, "__file__", str(script))
         return FrameworkTrials(
-            "flaml", DATA, budget=budget, unit=unit, seed=seed,
+            DATA, budget=budget, unit=unit, seed=seed,
             store=Store(tmp_path / "store.sqlite"),
-            trial_seconds=5.0, patience=patience,
+            patience=patience,
         )  # fmt: skip
 
     make.runs = lambda: len((tmp_path / "runs").read_text())

@@ -1,4 +1,3 @@
-import json
 import sys
 from types import SimpleNamespace
 
@@ -54,15 +53,13 @@ def capymoa(monkeypatch, tmp_path):
     for name in ("JAVA_HOME", "CAPYMOA_JVM_ARGS"):
         monkeypatch.setenv(name, "another")
     names = (
-        "AdaptiveRandomForestClassifier", "AdaptiveRandomForestRegressor", "AutoClass",
-        "HoeffdingAdaptiveTree", "LeveragingBagging", "OzaBoost", "SOKNL",
-        "StreamingRandomPatches",
+        "AdaptiveRandomForestClassifier", "AdaptiveRandomForestRegressor",
+        "HoeffdingAdaptiveTree", "StreamingRandomPatches",
     )  # fmt: skip
     made = dict.fromkeys(names, LearnerStandIn)
     instances = ("Instance", "LabeledInstance", "RegressionInstance")
     found = SimpleNamespace(
         core=SimpleNamespace(**dict.fromkeys(instances, InstanceStandIn)),
-        automl=SimpleNamespace(**made),
         classifier=SimpleNamespace(**made),
         regressor=SimpleNamespace(**made),
     )
@@ -73,7 +70,7 @@ def capymoa(monkeypatch, tmp_path):
 
 def test_a_number_is_predicted_from_a_bare_instance():
     asked = asked_for("regression", ("x1",))
-    model = LEARNERS["soknl"](asked)
+    model = LEARNERS["arf"](asked)
 
     _, reported = played(asked, model, [[0.5, 2, 3]] * 3, [4, 6, 1])
 
@@ -85,7 +82,7 @@ def test_a_number_is_predicted_from_a_bare_instance():
 
 
 def test_a_class_is_its_number_and_has_a_probability_once_there_is_any():
-    for learner in sorted(LEARNERS.keys() - {"soknl"}):
+    for learner in sorted(LEARNERS):
         asked = asked_for("binary")
         model = LEARNERS[learner](asked)
         _, found = played(asked, model, [[0, 0, 0]] * 2, [1, -1])
@@ -103,15 +100,3 @@ def test_its_java_machine_is_its_environments(monkeypatch):
 
     assert os.environ["JAVA_HOME"] == "a java of its own"
     assert "-Xmx4g" in os.environ["CAPYMOA_JVM_ARGS"]
-
-
-def test_autoclass_searches_what_is_written_next_to_it(tmp_path):
-    model = LEARNERS["autoclass"](asked_for("classes"))
-
-    written = json.loads((tmp_path / "autoclass.json").read_text())
-    assert model._model.given["configuration_json"] == str(tmp_path / "autoclass.json")
-    assert [each["algorithm"].rpartition(".")[2] for each in written["algorithms"]] == [
-        "kNN", "kNNwithPAWandADWIN", "HoeffdingTree", "HoeffdingAdaptiveTree"
-    ]  # fmt: skip
-    assert written["windowSize"] == 1000
-    assert model._model.columns.categories["y"] == ["0", "1", "2"]

@@ -62,7 +62,7 @@ JOBS = {
 }
 SYSTEMS = {
     "flaml-default": [("crash", None), ("timeout", None)],
-    "tpot-default": [("skipped", None), ("skipped", None)],
+    "autogluon-default": [("skipped", None), ("skipped", None)],
     "lightgbm-default": [("ok", 150.0), ("ok", 160.0)],
 }
 
@@ -111,12 +111,13 @@ def test_a_system_that_never_finished_is_there_with_its_last_word():
     assert found.title == "In processes of their own"  # LightGBM runs in our own environment
     assert lines(found) == {
         "flaml-default": ["0", "–", "–", "–", "–", "0", "2", "0"],
-        "tpot-default": ["0", "–", "–", "–", "–", "0", "0", "2"],
+        "autogluon-default": ["0", "–", "–", "–", "–", "0", "0", "2"],
         "lightgbm-default": ["2", "2.5", "4", "155", "160", "0", "0", "0"],
     }
     words = {line[0].text: line[-1].text[:11] for line in found.tables[0].rows}
     assert words == {
-        "flaml-default": "timeout 1: ", "tpot-default": "skipped 1: ", "lightgbm-default": "–",
+        "flaml-default": "timeout 1: ", "autogluon-default": "skipped 1: ",
+        "lightgbm-default": "–",
     }  # fmt: skip
     assert [text[:13] for text in found.text] == ["Whole systems"]
 
