@@ -114,10 +114,10 @@ class OnlineAutoML(Racing):
     fourth on no single label can widen, and not the first few beyond it
     (`leaseboard.algorithms.online_automl.safe.scale`).
 
-    Departs from the paper, besides: the loss is the squared one, which the environment scores,
-    not a clipped absolute error; decisions are taken every `round_length` examples, so that
-    they do not depend on the sizes of blocks; all leases and windows begin again with a
-    champion; the frontier of an earlier champion is given up when a new one comes.
+    Unlike in `leaseboard.algorithms.chacha`, the loss is the squared one, which the
+    environment scores, not a clipped absolute error; decisions are taken every `round_length`
+    examples, so that they do not depend on the sizes of blocks; all leases and windows begin
+    again with a champion; the frontier of an earlier champion is given up when a new one comes.
 
     A candidate without a namespace or an interaction of the champion cannot branch. It
     starts from nothing and is weighted as if it had the champion's past losses and its own

@@ -163,8 +163,10 @@ def run_job(
         digest=dataset.digest,
         source=dataset.source,
         licence=dataset.licence,
-        data_facts=dataset.facts
-        | environments.facts_of_parts(algorithm.environment, dataset, job),
+        data_facts={
+            **dataset.facts,
+            **environments.facts_of_parts(algorithm.environment, dataset, job),
+        },
         environment=algorithm.environment,
         oracle_baseline=algorithm.oracle_baseline,
         baseline=algorithm.baseline,
