@@ -20,9 +20,7 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.online_automl.streaming import (
         OnlineAutoMLClassifier,
         OnlineAutoMLRegressor,
-        learn_streams,
     )
-    from leaseboard.algorithms.online_automl.streaming.many_streams import StreamsError
     from leaseboard.algorithms.policies.policy import ArmPolicy, Policy, Problem
     from leaseboard.algorithms.sequential_test import SequentialTest
     from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
@@ -51,9 +49,7 @@ __all__ = [
     "StreamClassifier",
     "StreamEnvironment",
     "StreamRegressor",
-    "StreamsError",
     "UsageError",
-    "learn_streams",
     "race",
     "select",
 ]
@@ -79,9 +75,7 @@ _PLACES = {
     "StreamClassifier": "leaseboard.algorithms.online_automl.scikit",
     "StreamEnvironment": "leaseboard.algorithms.environments.stream",
     "StreamRegressor": "leaseboard.algorithms.online_automl.scikit",
-    "StreamsError": "leaseboard.algorithms.online_automl.streaming.many_streams",
     "UsageError": "leaseboard.algorithms.errors",
-    "learn_streams": "leaseboard.algorithms.online_automl.streaming",
     "race": "leaseboard.tasks.steps.interactive",
     "select": "leaseboard.tasks.models.automl.select",
 }

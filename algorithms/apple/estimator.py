@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -30,7 +29,6 @@ from leaseboard.algorithms.apple.rows import (
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 
 if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
@@ -42,11 +40,10 @@ RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PolynomialExpansionEstimator(Exclusive, BaseEstimator):
+class PolynomialExpansionEstimator(BaseEstimator):
     """Base of both estimators; their docstrings document it."""
 
     learners_: tuple[GrowingLearner, ...] = field(init=False)
-    _learning = False
 
     alpha: float = 1.0
     epochs: int = 6
@@ -92,18 +89,6 @@ class PolynomialExpansionEstimator(Exclusive, BaseEstimator):
         return np.array(
             [readable(monomial, names) for monomial in dict.fromkeys(every)], dtype=object
         )
-
-    @property
-    def _lock(self) -> Any:
-        """See `exclusive`: predicting leaves marks in a table, too."""
-        lock = self.__dict__.get("_its_lock")
-        return self.__dict__.setdefault("_its_lock", new_lock()) if lock is None else lock
-
-    @exclusive
-    def __getstate__(self) -> dict[str, Any]:
-        """Return a copy, which no other thread changes while it is pickled."""
-        state = super().__getstate__()
-        return copy.deepcopy({name: state[name] for name in state if name != "_its_lock"})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,6 @@ PRINTED = {
 IN_COMMENTS = (
     "faq.md",
     "how-to/learn-your-stream.md",
-    "how-to/learn-many-streams.md",
     "benchmarks/frameworks-on-streams.md",
 )
 

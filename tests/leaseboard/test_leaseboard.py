@@ -23,11 +23,10 @@ STREAMING = (
     "ChaChaRegressor",
     "OnlineAutoMLClassifier",
     "OnlineAutoMLRegressor",
-    "learn_streams",
 )
 """Names that need no scikit-learn either, and no table."""
 
-COMPILED = ("Leaderboard", "SequentialTest", "StreamEnvironment", "StreamsError", "race")
+COMPILED = ("Leaderboard", "SequentialTest", "StreamEnvironment", "race")
 """Names that need the compiler of kernels, or everything."""
 
 

@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike, NDArray
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event
-from leaseboard.algorithms.locks import exclusive, half_learned, new_lock
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
@@ -56,7 +55,6 @@ class OnlineModel(files.Savable, LaterLabels):
     """Base of the regressor and the classifier, whose docstrings document it."""
 
     _task: str
-    locking: ClassVar[tuple[str, ...]] = ("predict_one", "predict_proba_one")  # by `_predict`
 
     def __init__(
         self,
@@ -72,7 +70,6 @@ class OnlineModel(files.Savable, LaterLabels):
         self._events: list[Event] = []
         self._losses: list[list[float]] = []  # of champions: examples, configuration, mean loss
         self._leading: set[int | None] = set()
-        self._untold: list[files.Row] = []
         self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
@@ -82,7 +79,6 @@ class OnlineModel(files.Savable, LaterLabels):
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
         self._first: Any = 0.0  # the prediction of an example before its new features had a place
-        self._learning, self._lock = False, new_lock()
 
     # The stream
 
@@ -92,16 +88,10 @@ class OnlineModel(files.Savable, LaterLabels):
         return 0 if self._race is None else self._race.at
 
     def _predict(self, x: Example) -> float:
-        # As `exclusive`, in half its time.
-        if self._learning:
-            raise half_learned()
-        with self._lock:
-            if self._learning:
-                raise half_learned()
-            features = self._features
-            if not features.read_quickly(x):
-                features.row(features.values(x))
-            return 0.0 if self._race is None else (self._single or self._bind()).predict()
+        features = self._features
+        if not features.read_quickly(x):
+            features.row(features.values(x))
+        return 0.0 if self._race is None else (self._single or self._bind()).predict()
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -109,32 +99,21 @@ class OnlineModel(files.Savable, LaterLabels):
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
-        # As `exclusive`, in less time.
-        if self._learning:
-            raise half_learned()
-        with self._lock:
-            if self._learning:
-                raise half_learned()
-            importance = importance_of(w)
-            if not importance:
-                self._features.values(x)  # refused alike
-                return
-            row, race = self._row_to_learn(x), self._race
-            assert race is not None
-            if self._last is not None:
-                self._last.add_one(race.at, row, label, importance)
-            if (self._single or self._bind()).learn(label, importance):
-                self._record(race.decide())
-            self._learning = False
+        importance = importance_of(w)
+        if not importance:
+            self._features.values(x)  # refused alike
+            return
+        row, race = self._row_to_learn(x), self._race
+        assert race is not None
+        if self._last is not None:
+            self._last.add_one(race.at, row, label, importance)
+        if (self._single or self._bind()).learn(label, importance):
+            self._record(race.decide())
 
     def _row_to_learn(self, x: Example) -> Floats:
-        """Return an example as a row, in which each of its features has a place.
-
-        From here on the model is `_learning`.
-        """
+        """Return an example as a row, in which each of its features has a place."""
         features = self._features
         if features.read_quickly(x):
-            self._learning = True
             (self._single or self._bind()).learn_gaps()
             return features.example
         values = features.values(x)
@@ -143,7 +122,6 @@ class OnlineModel(files.Savable, LaterLabels):
             # What is new with an example has no part in the prediction of it.
             self._first = self._race.predict(features.row(values)) if self._race else 0.0
             self._adopt(features.extended(unknown))
-        self._learning = True
         return self._features.row(values, learns=True)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
@@ -191,9 +169,7 @@ class OnlineModel(files.Savable, LaterLabels):
             return np.zeros(0, dtype=np.float32)
         weighs = importances > 0
         if block is not None and weighs.any() and not np.isnan(block[1]).any():
-            predictions = self._advance(self._rows(*block, weighs), labels, importances)
-            self._learning = False
-            return predictions
+            return self._advance(self._rows(*block, weighs), labels, importances)
         examples = examples_of(X)
         self._check(examples, weighs)
         predictions = np.zeros(n_examples, dtype=np.float32)
@@ -204,7 +180,6 @@ class OnlineModel(files.Savable, LaterLabels):
                 said = self._advance(row[None], labels[one], importances[one])
                 new = self._features is not known and self._task == "regression"
                 predictions[i] = self._first if new else said[0]
-        self._learning = False
         return predictions
 
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
@@ -219,10 +194,7 @@ class OnlineModel(files.Savable, LaterLabels):
                 features = features.extended(unknown)
 
     def _rows(self, names: list[str], block: Floats, weighs: NDArray[np.bool_]) -> Floats:
-        """Return the rows of a block of numbers with these columns; those that weigh are learned.
-
-        From here on the model is `_learning`.
-        """
+        """Return the rows of a block of these columns; gaps are filled by those that weigh."""
         if self._race is None or names != self._features.names:
             values = self._features.values(dict.fromkeys(names, 0.0))
             unknown = self._features.unknown(values)
@@ -231,7 +203,6 @@ class OnlineModel(files.Savable, LaterLabels):
             rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
             rows[:, self._features.columns(values)] = block
             block = rows
-        self._learning = True
         self._features.fill(block[weighs], learns=True)  # no gaps: only what is known changes
         return block
 
@@ -261,17 +232,17 @@ class OnlineModel(files.Savable, LaterLabels):
         if race is None:
             race = self._new_race(features.schema())
             events: Iterable[Event] = list(race.open())
-            self._learning = True
             if self._task == "regression":
                 self._last = LastRows(features.n_features, NUMBERS)
+            self._features, self._race = features, race
         else:
             schema = features.schema()
             race.require_fit(schema)
-            self._learning = True
-            events = race.grow(schema)
+            # Before an oracle of the user's is asked, which may fail.
+            self._features, self._single = features, None
             if self._last is not None:
                 self._last.grow(features.n_features, race.at)
-        self._features, self._race, self._single = features, race, None
+            events = race.grow(schema)
         self._record(events)
 
     def _bind(self) -> SingleExample:
@@ -298,19 +269,11 @@ class OnlineModel(files.Savable, LaterLabels):
     # Inspection
 
     @property
-    @exclusive
     def history(self) -> list[Event]:
         """Decisions so far, as events."""
-        self._read_history()
         return self._events
 
-    def _read_history(self) -> None:
-        """See `Savable`."""
-        self._events[:0] = map(files.event_of, self._untold)
-        self._untold = []
-
     @property
-    @exclusive
     def champion(self) -> dict[str, Any] | None:
         """The champion's hyperparameters; None before the first example.
 
@@ -327,7 +290,6 @@ class OnlineModel(files.Savable, LaterLabels):
         return found
 
     @property
-    @exclusive
     def groups(self) -> dict[str, list[str]]:
         """Features in each group that `champion` and `live` name in short, by name."""
         race = self._first_race()
@@ -335,13 +297,11 @@ class OnlineModel(files.Savable, LaterLabels):
         return {title: [*every] for title, every in groups.items()}
 
     @property
-    @exclusive
     def live(self) -> list[dict[str, Any]]:
         """The live models: hyperparameters, examples learned, lease, loss, bounds if published."""
         return [] if self._race is None else self._race.standings()
 
     @property
-    @exclusive
     def members(self) -> list[dict[str, Any]]:
         """What predicts together: weights, leases, and microseconds an example.
 
@@ -353,7 +313,6 @@ class OnlineModel(files.Savable, LaterLabels):
         return [] if pool is None else pool.standings()
 
     @property
-    @exclusive
     def feature_importances_(self) -> dict[str, float]:
         """Growth of the loss if a column said nothing, by column, the largest first.
 
@@ -434,7 +393,7 @@ class OnlineModel(files.Savable, LaterLabels):
             "pending": self._pending.state(),
             "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
-            "history": [*self._untold, *map(files.row_of, self._events)],
+            "history": list(map(files.row_of, self._events)),
             "losses": self._losses,
             "leading": sorted(self._leading),
             "last": None if self._last is None else self._last.state(),
@@ -444,7 +403,7 @@ class OnlineModel(files.Savable, LaterLabels):
     def _fill(self, state: dict[str, Any]) -> None:
         """See `Savable`."""
         self._features = FeatureMap.restored(state["features"])
-        self._untold = list(state["history"])
+        self._events = list(map(files.event_of, state["history"]))
         self._losses = [[int(at), int(n), float(loss)] for at, n, loss in state["losses"]]
         self._leading = set(map(int, state["leading"]))
         if state["race"] is not None:
@@ -455,8 +414,3 @@ class OnlineModel(files.Savable, LaterLabels):
                 self._last.fill(state["last"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"], self._n_parts())
-
-
-def is_half_learned(model: object) -> bool:
-    """Return whether a call that learns has not ended; this builds no unpickled model."""
-    return bool(getattr(model, "__dict__", {}).get("_learning"))

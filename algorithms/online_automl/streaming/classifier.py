@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.locks import exclusive
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
@@ -120,8 +119,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     ValueError for an infinite value, a label or importance that is NaN or infinite, or two
     features of one name.
 
-    Several threads may use one model: of their calls one runs at a time, and a block is one call.
-    A call that finds another thread learning is refused with a UsageError and changes nothing.
+    A model is for one thread at a time. If Ctrl-C or an error of your oracle ends a call that
+    learns, load what `save` wrote before.
 
     Of more than two classes, `champion` is a dict of one champion a class, rows of `live` have a
     ``class``, and the numbers of configurations in `history` go through all races.
@@ -143,7 +142,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     """
 
     _task = "classification"
-    locking = (*OnlineModel.locking, "learn_one")  # by `_learn`
     _race: Any
 
     def __init__(
@@ -237,8 +235,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         probabilities: Any = self._predict(x)
         if not isinstance(probabilities, np.ndarray):  # nothing was learned
             return dict.fromkeys(self.classes, 0.5)
-        # Another thread may have learned more classes since.
-        return dict(zip(self.classes[: len(probabilities)], probabilities.tolist(), strict=True))
+        return dict(zip(self.classes, probabilities.tolist(), strict=True))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.
@@ -267,14 +264,11 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         else:
             self._learn_class(x, y, w)
 
-    @exclusive
     def _learn_class(self, x: Example, y: Hashable, w: float) -> None:
         """Learn an example whose class may be new, or is not to be taken for one that is not."""
         classes = self._with([y])
-        try:
-            self._learn(x, classes.index(y), w)
-        finally:
-            self._name(classes)
+        self._learn(x, classes.index(y), w)
+        self._name(classes)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -300,10 +294,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         classes = self._with([one for one, weight in zip(labels, weights, strict=True) if weight])
         places = {label: place for place, label in enumerate(classes)}
         numbers = [places.get(label, 0) for label in labels]
-        try:
-            self._learn_block(X, np.array(numbers, dtype=np.float32), weights)
-        finally:
-            self._name(classes)
+        self._learn_block(X, np.array(numbers, dtype=np.float32), weights)
+        self._name(classes)
 
     def predict_many(self, X: ArrayLike) -> Any:
         """Predict the class of each row; nothing is learned.
@@ -333,7 +325,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return shares_in_kind(X, rows, self.classes)
 
     @property
-    @exclusive
     def champion(self) -> dict[Any, Any] | None:
         """The champion's hyperparameters; of more than two classes by class.
 
@@ -348,7 +339,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return race.parameters(race.configurations[race.champion])
 
     @property
-    @exclusive
     def live(self) -> list[dict[str, Any]]:
         """See `OnlineModel.live`; of more than two classes with the ``class`` of each model."""
         races: list[Race] = [] if self._race is None else self._race.races

@@ -1,8 +1,6 @@
 """Files and pickles of models for streams.
 
-What a file holds is never executed. A pickle is for those who trust where it comes from; a model
-that was unpickled is built when it is first asked for anything, since many are pickled again
-before that: those that go from process to process to learn.
+What a file holds is never executed. A pickle is for those who trust where it comes from.
 """
 
 from __future__ import annotations
@@ -15,12 +13,11 @@ from contextlib import contextmanager
 from functools import cache
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, kind
-from leaseboard.algorithms.locks import Exclusive, exclusive, new_lock
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle, load_oracle
 from leaseboard.algorithms.online_automl.race_file import file_in
 
@@ -55,7 +52,7 @@ def read_content(path: str | Path) -> bytes:
         ) from error
 
 
-class Savable(Exclusive, ABC):
+class Savable(ABC):
     """A model that files and pickles hold, and that goes on from them as if it had never stopped.
 
     A subclass is built by `__init__` from the attributes declared here, and goes on from `state`
@@ -68,8 +65,6 @@ class Savable(Exclusive, ABC):
     algorithm: str
     max_pending: int
     settings: dict[str, Any]
-    _asleep: tuple[Any, ...]
-    """What it is built from; only of a model that is not built."""
 
     @abstractmethod
     def __init__(
@@ -95,10 +90,6 @@ class Savable(Exclusive, ABC):
     @abstractmethod
     def _fill(self, state: dict[str, Any]) -> None:
         """Go on from `state`; nothing was learned so far."""
-
-    @abstractmethod
-    def _read_history(self) -> None:
-        """Make events of the rows that the state has of them."""
 
     def save(self, path: str | Path) -> None:
         """Write the whole state as numbers and texts; `load` goes on from it exactly.
@@ -164,7 +155,6 @@ class Savable(Exclusive, ABC):
                     state["max_pending"], **state["settings"],
                 )  # fmt: skip
                 model._fill(state)
-                model._read_history()
                 return model
         except plain.UNFIT as error:
             raise plain.damaged(name) from error
@@ -175,46 +165,26 @@ class Savable(Exclusive, ABC):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the state: joblib's own pickles would part arrays that are shared."""
-        held = vars(self)  # another thread may build it meanwhile
-        if held.keys() == {"_asleep", "_lock"}:
-            return _sleeping, (type(self), plain.VERSION, held["_asleep"])
-        return _sleeping, (type(self), plain.VERSION, self._pickled())
-
-    @exclusive
-    def _pickled(self) -> tuple[Any, ...]:
         choice = self._choice(self.algorithm)
-        given = (self.namespaces, self.oracle, self.seed, choice, self.max_pending)
-        return given, self.settings, pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
-
-    if not TYPE_CHECKING:  # it would let every attribute pass
-
-        def __getattr__(self, name: str) -> Any:
-            """Build an unpickled model when it is first asked for anything."""
-            if "_asleep" in vars(self) and not name.startswith("__"):
-                with self._lock:
-                    asleep = vars(self).get("_asleep")
-                    if asleep is not None:
-                        changed = {k: v for k, v in vars(self).items() if k != "_asleep"}
-                        # in one step, for an interrupt may come
-                        self.__dict__ = vars(self._built(*asleep)) | changed
-            return object.__getattribute__(self, name)
-
-    @classmethod
-    def _built(cls, given: tuple[Any, ...], settings: dict[str, Any], state: bytes) -> Self:
-        model = cls(*given, **settings)
-        model._fill(pickle.loads(state))  # noqa: S301 - it came in a pickle
-        return model
+        given = self.namespaces, self.oracle, self.seed, choice, self.max_pending
+        state = pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
+        return _unpickled, (type(self), plain.VERSION, given, self.settings, state)
 
 
-def _sleeping(cls: type[Savable], version: int, asleep: tuple[Any, ...]) -> Savable:
-    """Return an unpickled model that is not built yet."""
+def _unpickled(
+    cls: type[Savable],
+    version: int,
+    given: tuple[Any, ...],
+    settings: dict[str, Any],
+    state: bytes,
+) -> Savable:
     if version != plain.VERSION:
         raise UsageError(
             f"this {cls.__name__} was pickled by another version ({plain.FORMAT} {version}, not"
             f" {plain.VERSION}): {plain.REBUILD}"
         )
-    model = cls.__new__(cls)
-    model.__dict__ = {"_asleep": asleep, "_lock": new_lock()}
+    model = cls(*given, **settings)
+    model._fill(pickle.loads(state))  # noqa: S301 - it came in a pickle
     return model
 
 

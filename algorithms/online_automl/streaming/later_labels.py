@@ -8,7 +8,6 @@ import numpy as np
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError, short
-from leaseboard.algorithms.locks import Exclusive, exclusive
 from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
@@ -107,12 +106,11 @@ class Pending:
         plain.fill(self, state, ("made", "dropped"))
 
 
-class LaterLabels(Exclusive, ABC):
+class LaterLabels(ABC):
     """Model of a stream whose labels come after other predictions were made."""
 
     _pending: Pending
 
-    @exclusive
     def _predict_pending(self, id: Hashable, x: Example, store_x: bool) -> Any:
         """Predict an example, and remember it until its label comes; see `predict_one`."""
         if id in self._pending:

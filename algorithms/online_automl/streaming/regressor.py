@@ -110,8 +110,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     ValueError for an infinite value, a label or importance that is NaN or infinite, or two
     features of one name.
 
-    Several threads may use one model: of their calls one runs at a time, and a block is one call.
-    A call that finds another thread learning is refused with a UsageError and changes nothing.
+    A model is for one thread at a time. If Ctrl-C or an error of your oracle ends a call that
+    learns, load what `save` wrote before.
 
     Predictions whose labels come later are weighed by how predictions that waited did, so
     ``predict_one(x, id=id)`` may differ from ``predict_one(x)``. What the model learns from labels
@@ -134,7 +134,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     """
 
     _task = "regression"
-    locking = (*OnlineModel.locking, "learn_one")  # by `_learn`
 
     def predict_one(
         self, x: Example, *, id: Hashable | None = None, store_x: bool = True
@@ -388,9 +387,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         super().learn_label(id, y, w, x=x)
         if isinstance(race, SafeRace) and w > 0:
             shown = float(race.ensemble.expansion.scale[SHOWN])
-            self._learning = True
             self._with_waited().update(float(y), shown, prediction, parts, delay)
-            self._learning = False
 
     def _around(self, prediction: Any, parts: Doubles, level: float) -> tuple[float, float]:
         if not len(parts):

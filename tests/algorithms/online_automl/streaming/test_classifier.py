@@ -1,7 +1,6 @@
 """The classifier with any number of classes: names, failures half-way, files, inspection."""
 
 import datetime as dt
-import functools
 from decimal import Decimal
 from fractions import Fraction
 
@@ -66,33 +65,6 @@ def test_saved_with_three_classes_it_goes_on_exactly(tmp_path):
     asked = {0: 0.3, 1: 0.0, "new": 1.0}
     assert double.predict_proba_one(asked) == model.predict_proba_one(asked)
     assert double.classes == model.classes == [*dict.fromkeys([*y, "grey"])]
-
-
-@pytest.mark.parametrize("many", [False, True])
-def test_an_interrupt_leaves_the_names_that_the_races_know(many, monkeypatch):
-    model, x, _ = learned()
-    real, calls = model._race.races[0].learn, [] if many else [1]
-
-    def interrupted(*block):
-        calls.append(1)
-        if len(calls) > 1:
-            raise KeyboardInterrupt
-        return real(*block)
-
-    monkeypatch.setattr(model._race.races[0], "learn", interrupted)
-    if many:
-        interruption = functools.partial(model.learn_many, x[:4], ["grey", "pink", "pink", "grey"])
-    else:
-        interruption = functools.partial(model.learn_one, {0: 0.0}, "grey")
-    with pytest.raises(KeyboardInterrupt):
-        interruption()
-    monkeypatch.undo()
-
-    assert len(model.classes) == model._race.n_classes
-    for use in (model.predict_proba_one, functools.partial(model.learn_one, y="lilac")):
-        with pytest.raises(UsageError, match="in the middle of learning"):
-            use({0: 1.0})
-    assert len(model.classes) == model._race.n_classes
 
 
 @pytest.mark.parametrize(
