@@ -188,7 +188,6 @@ LISTS = {
     "dataset": "leaseboard list data",
     "framework": "leaseboard frameworks list",
     "metric": "leaseboard list metrics",
-    "registered model": "leaseboard model list",
     "suite": "leaseboard list suites",
 }
 """Commands that print the names of a kind; the error for another kind lists the names itself."""

@@ -28,7 +28,6 @@ from leaseboard.flows.commands import (
     learn,
     listing,
     live,
-    model,
     operate,
     race,
     run,
@@ -90,7 +89,6 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
     },
     "Production": {
         "live": live.app,
-        "model": model.app,
         "schedule": (FlowsCommand, schedule.schedule),
     },
     "Share": {"results": archive.app},

@@ -288,7 +288,7 @@ def promote(
     The challenger of a live model needs evidence: rows that both models have predicted. That of a
     model of a run needs a score that is not worse, like the regression gate.
 
-    - `model`: Name of the registered model, see `leaseboard model list`, or its YAML file.
+    - `model`: Name of the registered model, or its YAML file.
     - `tolerance`: only for a model of a run (default: 0.002).
     - `better`: Promote it only if it is better, not if it is as good: only for a model of a run.
     - `force`: only for a live model.
@@ -331,7 +331,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
 
     If it is stopped, the same command again finishes it.
 
-    - `model`: Name of the registered model, see `leaseboard model list`, or its YAML file.
+    - `model`: Name of the registered model, or its YAML file.
     - `run_dir`: only for a live model.
 
     Example: leaseboard live rollback sales

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
-from leaseboard.flows.commands.model import record
 from leaseboard.flows.commands.options import (
     Algorithms,
     AsJson,
@@ -30,6 +29,7 @@ from leaseboard.flows.commands.options import (
     parse_settings,
     use_conf,
 )
+from leaseboard.flows.commands.registration import record
 from leaseboard.flows.console import new_folder, say, say_progress, terminable
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import Activity

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.parts import require
-from leaseboard.flows.commands.model import register_winners
 from leaseboard.flows.commands.options import (
     AsJson,
     Conf,
@@ -25,6 +24,7 @@ from leaseboard.flows.commands.options import (
     failing_codes,
     show_table,
 )
+from leaseboard.flows.commands.registration import register_winners
 from leaseboard.flows.console import check_runs, report_damage, resumable, say
 from leaseboard.tasks.machine import paths
 

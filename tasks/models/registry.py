@@ -213,32 +213,6 @@ def finishing(uri: str, name: str) -> Iterator[str]:
         client.delete_registered_model_tag(name, UNFINISHED)
 
 
-def listed(uri: str) -> list[dict[str, str]]:
-    """Return every version of every registered model of ours, newest first, as texts."""
-    client = open_store(uri)
-    found = []
-    with reported(uri):
-        for model in every(client.search_registered_models):
-            aliases = {str(version): alias for alias, version in model.aliases.items()}
-            for entry in every(client.search_model_versions, f"name='{model.name}'"):
-                tags = entry.tags
-                if SCORE not in tags:
-                    continue
-                live = f"version {tags.get(CANDIDATE)} of a live model"
-                found.append(
-                    {
-                        "name": model.name,
-                        "version": str(entry.version),
-                        "alias": aliases.get(str(entry.version), ""),
-                        "algorithm": tags["leaseboard.algorithm"],
-                        "data": tags["leaseboard.data"],
-                        "score": tags[SCORE],
-                        "gate": live if CANDIDATE in tags else tags.get(PROMOTION, ""),
-                    }
-                )
-    return found
-
-
 def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> Check:
     """Return the gate's check of the challenger's scores against the champion's."""
     (accepted,), (measured,) = champion.scenarios, challenger.scenarios

@@ -173,8 +173,6 @@ def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
         ("gate quik", "suite", "leaseboard list suites"),
         ("run mine.yaml --dry-run", "algorithm", "leaseboard list algorithms"),
         ("frameworks install rivr", "framework", "leaseboard frameworks list"),
-        ("model show sale", "registered model", "leaseboard model list"),
-        ("live promote sale", "registered model", "leaseboard model list"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_answered_with_near_ones_and_what_lists_the_rest(
@@ -276,7 +274,6 @@ def test_the_completion_of_a_shell_is_installed(program, tmp_path, monkeypatch):
         ),
         ("report nowhere", "has no results.parquet"),
         ("results prune --older-than 1000000", "--older-than '1000000' must be"),
-        ("model register nowhere", "is not the folder of a suite's finished run"),
     ],
 )
 def test_wrong_usage_is_one_line_and_exits_with_64(leaseboard, arguments, words):

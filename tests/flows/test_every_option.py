@@ -40,9 +40,6 @@ STEPS = """
 0 live promote ran --tolerance 0.1 --better --tracking-uri STORE
 64 live promote l --force --run-dir live --tracking-uri STORE
 64 live rollback l --run-dir live --tracking-uri STORE
-0 model register run --name named --dataset file:d.csv?target=y --mirror mirror --tracking-uri STORE
-0 model list --tracking-uri STORE
-0 model show ran --tracking-uri STORE
 0 results merge run gated --run-dir merged --tracking-uri STORE
 0 results prune run --keep 0 --older-than 0 --yes --tracking-uri STORE
 0 check --scaffold mine

@@ -103,6 +103,7 @@ def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, en
         (("learn", "m.model", "t.csv"), "learning", "30 of 30 rows"),
         (("predict", "m.model", "t.csv"), "predicting", "30 of 30 rows"),
         (("run", "s.yaml", *run), "run", "5 of 5 jobs"),
+        (("run", "s.yaml", *run, "--register", "s"), "registering", "1 of 1 models"),
         (("report", "out"), "reading event logs", "5 of 5 jobs"),
         (("report", "out"), "building the page", ""),
         (("results", "merge", "out", "--run-dir", "two"), "copying", "5 of 5 jobs"),
@@ -111,7 +112,6 @@ def test_where_the_amount_of_work_is_known_the_time_left_is_shown(leaseboard, en
         (("race", "vanilla", "synthetic:fried?rows=300"), "vanilla on", "300 of 300 examples"),
         (("race", *ARMS), "rising-bandits on sklearn:iris", "12 of 12 trials"),
         (("check", "vanilla"), "check", " rules"),
-        (("model", "register", "out"), "model register", "1 of 1 models"),
     ):
         ended.clear()
         leaseboard(*words)
