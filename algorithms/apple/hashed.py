@@ -341,14 +341,13 @@ def _predict(
     table: Buckets,
     scratch: Scratch,
     work: Worklist,
-    fixed: float,
     low: float,
     high: float,
     out: Floats,
 ) -> None:
     for t in range(len(out)):
         size, _ = emit(csr, t, table, scratch, work, False)
-        out[t] = clamp(predict_emitted(table.records, scratch, size, fixed), low, high)
+        out[t] = clamp(predict_emitted(table.records, scratch, size), low, high)
 
 
 MOST_ROWS = 2**32 - 1

@@ -41,10 +41,6 @@ class Learning:
     ----------
     learning_rate : float
         η of VW's update.
-    update : {"adaptive", "sgd"}
-        VW's adaptive, normalized, invariant update, or plain SGD with Theorem 1's step size.
-    regularization : float
-        λ of Theorem 1; used by ``sgd`` alone.
     bits : int
         Monomials of degree two and more share a table of 2^bits slots.
     moments : bool
@@ -52,8 +48,6 @@ class Learning:
     """
 
     learning_rate: float = 0.5
-    update: Literal["adaptive", "sgd"] = "adaptive"
-    regularization: float = 1e-3
     bits: int = 18
     moments: bool = False
 
@@ -68,8 +62,7 @@ class MonomialLearner(ABC):
     Attributes
     ----------
     w, g, inverse : ndarray of float32, shape (n_slots,)
-        ω, γ and 1 / N, see `leaseboard.algorithms.apple.update`. Under SGD `w` is t times the
-        weight.
+        ω, γ and 1 / N, see `leaseboard.algorithms.apple.update`.
     totals : ndarray of float64, shape (8,)
     """
 
@@ -107,7 +100,7 @@ class MonomialLearner(ABC):
         return out
 
     def predict(self, rows: Rows) -> Floats:
-        """Return predictions, under VW's update clamped to the labels' range; learn nothing."""
+        """Return predictions, clamped to the labels' range; learn nothing."""
         return self._predicted(rows, *self.label_range)
 
     def margins(self, rows: Rows) -> Floats:
@@ -116,14 +109,13 @@ class MonomialLearner(ABC):
 
     def _predicted(self, rows: Rows, low: float, high: float) -> Floats:
         out = np.empty(rows.shape[0], dtype=np.float32)
-        fixed = 1 / (self.totals[EXAMPLES] + 1.0) if self.sgd else 0.0
-        self._predict(rows, fixed, low, high, out)
+        self._predict(rows, low, high, out)
         return out
 
     @property
     def label_range(self) -> tuple[float, float]:
-        """Range that predictions are clamped to; SGD's are not."""
-        return (-np.inf, np.inf) if self.sgd else (self.totals[LOW], self.totals[HIGH])
+        """Range that predictions are clamped to."""
+        return self.totals[LOW], self.totals[HIGH]
 
     @property
     def magnitude(self) -> NDArray[np.float64]:
@@ -134,13 +126,7 @@ class MonomialLearner(ABC):
     def magnitude(self, magnitude: NDArray[np.float64]) -> None:
         self._magnitude = magnitude.view()
         self._magnitude.setflags(write=False)
-        # Powers of two that bring the columns to at most 1; SGD is not scale-free, so ones.
-        self._scale = np.ones(self.n_variables) if self.sgd else powers_of_two(magnitude)
-
-    @property
-    def sgd(self) -> bool:
-        """True if the update is plain SGD."""
-        return self.learning.update == "sgd"
+        self._scale = powers_of_two(magnitude)
 
     @property
     @abstractmethod
@@ -167,15 +153,13 @@ class MonomialLearner(ABC):
         """Run the kernel; return the index of the first example that diverged, or -1."""
 
     @abstractmethod
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        """Run the kernel; `fixed` replaces 1 / N under SGD and is 0 otherwise."""
+    def _predict(self, rows: Rows, low: float, high: float, out: Floats) -> None:
+        """Run the kernel."""
 
     @property
     def _update(self) -> Update:
         moments = (self.residual_moments, self.square_moments)
-        # The kernels take η, or λ under SGD.
-        rate = float(self.learning.regularization if self.sgd else self.learning.learning_rate)
-        return Update(self.totals, *moments, rate, self.sgd)
+        return Update(self.totals, *moments, float(self.learning.learning_rate))
 
     @property
     def _seen(self) -> Floats:
@@ -331,14 +315,11 @@ class GrowingLearner(MonomialLearner):
             return ssm_score(self.residual_moments[slots], self.square_moments[slots])
         if heuristic == "raw-weight":
             return np.abs(self._raw_weights(slots))
-        weight = np.abs(self.w[slots].astype(np.float64))
-        return weight / self.inverse[slots] if self.sgd else weight
+        return np.abs(self.w[slots].astype(np.float64))
 
     def _raw_weights(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights w on the scale of the data."""
         w = self.w[slots].astype(np.float64)
-        if self.sgd:
-            return np.asarray(w / (self.totals[EXAMPLES] + 1.0))
         return np.asarray(w * self._seen[slots] * self._factors(self._scale)[slots])
 
     def _factors(self, of_variables: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -354,7 +335,7 @@ class GrowingLearner(MonomialLearner):
         before = self._scale
         self.magnitude = magnitude
         shift = self._scale / before
-        if self.sgd or np.all(shift == 1) or not self.totals[EXAMPLES]:
+        if np.all(shift == 1) or not self.totals[EXAMPLES]:
             return
         factors = self._factors(shift)
         moved = np.flatnonzero(factors != 1)

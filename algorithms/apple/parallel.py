@@ -18,7 +18,7 @@ import functools
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass as plain_dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +34,7 @@ from leaseboard.algorithms.apple.learner import (
     readable,
 )
 from leaseboard.algorithms.apple.rates import metrics_of
-from leaseboard.algorithms.apple.update import EXAMPLES, HIGH, LOW, UNSEEN
+from leaseboard.algorithms.apple.update import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Nodes, Rows
 
@@ -67,13 +67,11 @@ def margins(learner: GrowingLearner, partition: Partition) -> Floats:
     return learner.margins(partition[0])
 
 
-def united(
-    nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Averaging
-) -> GrowingLearner:
+def united(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> GrowingLearner:
     """Return `empty` with all parents (step 2) and the averaged weights (step 3)."""
     empty.magnitude = nodes[0].magnitude
     empty.expand(union_of_parents(nodes))
-    merge(nodes, empty, averaging)
+    merge(nodes, empty)
     return empty
 
 
@@ -90,23 +88,18 @@ class ParallelApple(Apple):
     ----------
     partitions : int
         Nodes, each with its own part of the training rows. All other settings are `Apple`'s.
-    averaging : {"weighted", "plain"}
-        See `leaseboard.algorithms.apple.parallel.merge`.
-    extrapolate : bool
-        Let a pass start not at the average of the nodes but beyond it, if there are more rows
-        than monomials.
 
     Notes
     -----
     Its environment says where the nodes are; the events are the same. The paper is silent on how
     the rate of its parallel form was chosen.
 
-    Departs from the paper, which averages repeatedly: a pass starts beyond the last average, on
-    the line from the average before, by the step that loses least on the training rows, 0 among
-    them. Each of K nodes makes a K-th of a single node's steps, so that five averages are far
-    from where they go. Chen and Huo 2016, Scalable training of deep learning machines
-    (blockwise model-update filtering), go on by 1 - 1/K of the way; on nodes of a few hundred
-    rows that fixed step diverges. The answer is an average. ``extrapolate=False`` is the paper.
+    Departs from the paper, which averages repeatedly: if there are more rows than monomials, a
+    pass starts beyond the last average, on the line from the average before, by the step that
+    loses least on the training rows, 0 among them. Each of K nodes makes a K-th of a single
+    node's steps, so that five averages are far from where they go. Chen and Huo 2016, Scalable
+    training of deep learning machines (blockwise model-update filtering), go on by 1 - 1/K of the
+    way; on nodes of a few hundred rows that fixed step diverges. The answer is an average.
     """
 
     passes: ClassVar[int] = 5
@@ -116,8 +109,6 @@ class ParallelApple(Apple):
     many_classes: ClassVar[bool] = False
 
     partitions: Annotated[int, Field(ge=1, le=4096)] = 8
-    averaging: Averaging = "weighted"
-    extrapolate: bool = True
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Run the three steps, one pass after the other."""
@@ -155,13 +146,13 @@ class ParallelApple(Apple):
                 if i == champion:
                     yield from env.record(predictions)
                 trained = [part.learner for part in learned]
-                average = united(trained, self.learner(rows, rate), self.averaging)
+                average = united(trained, self.learner(rows, rate))
                 starts[i] = average
                 now = np.concatenate([*nodes.map(margins, [average] * len(parts), parts)])
                 ahead = losses_beyond(average, now, known[i][:n], labels[:n])
                 losses[i] = ahead[0]
                 # More weights than rows can fit these all, whose loss then says nothing.
-                if self.extrapolate and len(parts) > 1 and average.size < n:
+                if len(parts) > 1 and average.size < n:
                     step = STEPS[int(np.argmin(ahead))]
                     starts[i] = beyond(average, averages[i], step)
                 averages[i], known[i] = average, now
@@ -187,8 +178,6 @@ def _partitions(rows: Rows, labels: Floats, count: int) -> list[Partition]:
     return [(rows[start:stop], labels[start:stop]) for start, stop in itertools.pairwise(cuts)]
 
 
-Averaging = Literal["weighted", "plain"]
-
 STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)
 """How far beyond an average the next pass may start, in ways from the average before it."""
 
@@ -202,8 +191,11 @@ def union_of_parents(nodes: Sequence[GrowingLearner]) -> list[Monomial]:
     return sorted(union, key=lambda monomial: (len(monomial), monomial))
 
 
-def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Averaging) -> None:
+def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> None:
     """Fill `empty`, whose feature set holds all of the nodes', with their average.
+
+    It is weighted by the sums of squared gradients, as Agarwal et al. 2014 (A reliable effective
+    terascale linear learning system) and VW do.
 
     Parameters
     ----------
@@ -211,11 +203,6 @@ def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Ave
         All with the columns' magnitudes of `empty`.
     empty : GrowingLearner
         Has the union of the parents and has learned nothing.
-    averaging : {"weighted", "plain"}
-        ``weighted`` by the sums of squared gradients, as Agarwal et al. 2014 (A reliable
-        effective terascale linear learning system) and VW do; ``plain`` is the mean, in which a
-        node that never saw a monomial counts as weight 0. SGD has no such sums and takes the
-        mean.
     """
     size = len(empty.w)
     w_sum, g_sum, g_squares, largest = (np.zeros(size) for _ in range(4))
@@ -224,11 +211,8 @@ def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Ave
         n = 1 / node.inverse[source].astype(np.float64)
         seen = n > UNSEEN
         source, target, n = source[seen], target[seen], n[seen]
-        if empty.sgd:
-            w, g = node.w[source] / (node.totals[EXAMPLES] + 1.0), np.ones(len(n))
-        else:
-            w, g = node.w[source] / n, node.g[source] * n**2
-        w_sum[target] += g * w if averaging == "weighted" and not empty.sgd else w
+        w, g = node.w[source] / n, node.g[source] * n**2
+        w_sum[target] += g * w
         g_sum[target] += g
         g_squares[target] += g**2
         largest[target] = np.maximum(largest[target], n)
@@ -239,16 +223,10 @@ def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner, averaging: Ave
     empty.totals[LOW] = min(node.totals[LOW] for node in nodes)
     empty.totals[HIGH] = max(node.totals[HIGH] for node in nodes)
     known = largest > 0
-    if averaging == "plain" or empty.sgd:
-        w, g = w_sum / len(nodes), g_sum / len(nodes)
-    else:
-        w, g = _ratio(w_sum, g_sum), _ratio(g_squares, g_sum)
+    w, g = _ratio(w_sum, g_sum), _ratio(g_squares, g_sum)
     n = largest[known]
     empty.inverse[known] = 1 / n
-    if empty.sgd:
-        empty.w[known] = w[known] * (empty.totals[EXAMPLES] + 1.0)
-    else:
-        empty.w[known], empty.g[known] = w[known] * n, g[known] / n**2
+    empty.w[known], empty.g[known] = w[known] * n, g[known] / n**2
 
 
 def losses_beyond(
@@ -268,10 +246,7 @@ def beyond(average: GrowingLearner, before: GrowingLearner, step: float) -> Grow
     """Return a copy of `average` moved on by `step` times its way from `before`, weights alone."""
     moved = copy.deepcopy(average)
     source, target = moved.places_of(before)
-    if moved.sgd:
-        units = (average.totals[EXAMPLES] + 1.0) / (before.totals[EXAMPLES] + 1.0)
-    else:
-        units = before.inverse[source].astype(np.float64) / moved.inverse[target]
+    units = before.inverse[source].astype(np.float64) / moved.inverse[target]
     start = np.zeros(len(moved.w))
     start[target] = before.w[source] * units
     moved.w[:] += step * (moved.w - start)

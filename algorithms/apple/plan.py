@@ -24,7 +24,6 @@ from leaseboard.algorithms.apple.update import (
     add_up,
     clamp,
     learn_adaptive,
-    learn_sgd,
 )
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
@@ -120,9 +119,8 @@ class PlanLearner(GrowingLearner):
         slots = Slots(self.w, self.g, self.inverse)
         return _learn(_dense(rows), labels, weights, self._plan, slots, self._update, out)
 
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
-        inverse = np.full_like(self.inverse, fixed) if self.sgd else self._seen
-        _predict(_dense(rows), self._plan, self.w, inverse, low, high, out)
+    def _predict(self, rows: Rows, low: float, high: float, out: Floats) -> None:
+        _predict(_dense(rows), self._plan, self.w, self._seen, low, high, out)
 
 
 def _dense(rows: Rows) -> Floats:
@@ -152,17 +150,14 @@ def _learn(
     out: Floats,
 ) -> int:  # fmt: skip
     w, g, inverse = slots
-    totals, residual_moments, square_moments, rate, sgd = update
+    totals, residual_moments, square_moments, rate = update
     size = len(plan.source)
     v = np.empty(size, dtype=np.float32)
     z = np.empty(3 * size, dtype=np.float32)
     for t in range(len(labels)):
         totals[NONZEROS] += _expand_row(rows[t], plan, v)
         y, h = labels[t], weights[t]
-        if sgd:
-            p = learn_sgd(w, inverse, v, z, size, y, h, rate, totals)
-        else:
-            p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
+        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
         totals[EXAMPLES] += 1
         if not np.isfinite(p):
             return t

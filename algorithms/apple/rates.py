@@ -156,39 +156,29 @@ class OnlineLearner(HoldoutAlgorithm):
         η of VW's update; by default progressive validation on the first examples picks it.
     rates : tuple of float
         Learning rates to try at once instead; progressive validation on all examples picks one.
-    update : {"adaptive", "sgd"}
-        VW's adaptive, normalized, invariant update of the squared loss, or plain SGD with the
-        step size :math:`1 / (λ (t + 1))` of Theorem 1.
-    regularization : float
-        λ of Theorem 1.
     bits : int
-        The hashed kernel keeps monomials in a table of 2^bits.
+        The hashed kernel keeps monomials in a table of 2^bits. Dense rows have a plan of products
+        instead, if their monomials cannot outgrow the table.
     base : {"unigram", "bigram"}
         The base variables: the features, or for text the words and all pairs of
         neighbouring words of the training texts.
-    kernel : {"auto", "plan", "hashed"}
-        The dense plan, or the hashed table; ``auto`` takes the plan for dense rows if its
-        monomials cannot outgrow the table.
     """
 
     many_classes: ClassVar[bool] = True
 
     learning_rate: RateOrAuto = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
-    update: Literal["adaptive", "sgd"] = "adaptive"
-    regularization: Rate = 1e-3
     bits: Annotated[int, Field(ge=1, le=28)] = 18
     base: Literal["unigram", "bigram"] = "unigram"
-    kernel: Literal["auto", "plan", "hashed"] = "auto"
 
     @property
     def tried(self) -> tuple[float, ...]:
-        """Learning rates of the race; plain SGD's step has none, so there is one model."""
+        """Learning rates of the race."""
         if self.rates:
             return self.rates
         if self.learning_rate != "auto":
             return (self.learning_rate,)
-        return RATES if self.update == "adaptive" else RATES[:1]
+        return RATES
 
     @property
     def capacity(self) -> int:
@@ -214,17 +204,10 @@ class OnlineLearner(HoldoutAlgorithm):
 
     def learning(self, rate: float) -> Learning:
         """Return the settings as a learner takes them."""
-        return Learning(
-            learning_rate=rate,
-            update=self.update,
-            regularization=self.regularization,
-            bits=self.bits,
-        )
+        return Learning(learning_rate=rate, bits=self.bits)
 
     def takes_plan(self, rows: Rows, most_monomials: int) -> bool:
         """Return whether the plan suits `rows`, whose features grow to `most_monomials`."""
-        if self.kernel != "auto":
-            return self.kernel == "plan"
         return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
 
     def prepare(self, env: HoldoutEnvironment) -> None:

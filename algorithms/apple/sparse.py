@@ -24,7 +24,6 @@ from leaseboard.algorithms.apple.update import (
     add_up,
     clamp,
     learn_adaptive,
-    learn_sgd,
 )
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import read_only
@@ -104,17 +103,14 @@ def learn_emitted(
 ) -> Real:
     """Predict and learn the emitted features, `base` of them base, with the weight `h`."""
     slots, v, z, w, g, inverse, _ = scratch
-    totals, residual_moments, square_moments, rate, sgd = update
+    totals, residual_moments, square_moments, rate = update
     # Gather the state of the emitted slots.
     for i in range(size):
         record = records[slots[i]]
         w[i] = record.w
         g[i] = record.g
         inverse[i] = record.inverse
-    if sgd:
-        p = learn_sgd(w, inverse, v, z, size, y, h, rate, totals)
-    else:
-        p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
+    p = learn_adaptive(w, g, inverse, v, z, size, y, h, rate, totals)
     totals[EXAMPLES] += 1
     totals[NONZEROS] += base + 1
     # Write it back.
@@ -134,15 +130,14 @@ def learn_emitted(
 
 
 @compiled(error_model="numpy", inline="always")
-def predict_emitted(records: Records, scratch: Scratch, size: int, fixed: float) -> Real:
-    """Return the raw prediction; `fixed` replaces 1 / N under SGD and is 0 otherwise."""
+def predict_emitted(records: Records, scratch: Scratch, size: int) -> Real:
+    """Return the raw prediction."""
     unseen = np.float32(1 / UNSEEN)
     for i in range(size):
         record = records[scratch.slots[i]]
         scratch.z[i] = np.float32(0.0)
         if record.inverse < unseen:
-            factor = np.float32(fixed) if fixed > 0 else record.inverse
-            scratch.z[i] = record.w * (scratch.v[i] * factor)
+            scratch.z[i] = record.w * (scratch.v[i] * record.inverse)
     return add_up(scratch.z, size)
 
 
@@ -208,9 +203,9 @@ class RecordLearner(MonomialLearner):
         bad: int = self.kernels[0](csr, labels, weights, table, *longest_row, self._update, out)
         return bad
 
-    def _predict(self, rows: Rows, fixed: float, low: float, high: float, out: Floats) -> None:
+    def _predict(self, rows: Rows, low: float, high: float, out: Floats) -> None:
         csr = csr_of(rows)
-        self.kernels[1](csr, self._table(len(out)), *self._scratch(csr), fixed, low, high, out)
+        self.kernels[1](csr, self._table(len(out)), *self._scratch(csr), low, high, out)
 
 
 MOST_PRODUCTS = 2**25
@@ -284,14 +279,13 @@ def _predict(
     products: Products,
     scratch: Scratch,
     last: NDArray[np.int32],
-    fixed: float,
     low: float,
     high: float,
     out: Floats,
 ) -> None:
     for t in range(len(out)):
         size, _ = _emit(csr, t, products, scratch, last)
-        out[t] = clamp(predict_emitted(products.records, scratch, size, fixed), low, high)
+        out[t] = clamp(predict_emitted(products.records, scratch, size), low, high)
 
 
 class FullLearner(RecordLearner):

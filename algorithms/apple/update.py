@@ -1,4 +1,4 @@
-r"""The weight updates of line 4: VW's adaptive, normalized and invariant one, and plain SGD.
+r"""The weight update of line 4: VW's adaptive, normalized and invariant one.
 
 VW keeps for every feature i a weight w_i, the sum G_i of squared gradients and the largest
 magnitude N_i seen. The kernels keep the same state free of scale: :math:`ω_i = w_i N_i` and
@@ -8,7 +8,7 @@ where a raw monomial of degree six does.
 
 `leaseboard.algorithms.online.kernel` computes the same update for streams in VW's own order and
 units, bit for bit. This one gives up the last bits for sums in vector lanes and powers that stay
-finite. The two learning steps are inlined: called, a kernel fresh from the compiler and the same
+finite. The learning step is inlined: called, a kernel fresh from the compiler and the same
 one from Numba's cache would link to differently ordered sums, and their last bits would differ.
 Numba's own cache of a kernel does not notice an edit here;
 `leaseboard.algorithms.compilation` does.
@@ -55,7 +55,7 @@ Real = float | np.floating[Any]
 class Update(NamedTuple):
     """Way of learning an example, and what it changes in addition to its features' state.
 
-    `rate` is η, or λ under SGD. The moments are the sums of the SSM heuristic for each slot, or
+    `rate` is η. The moments are the sums of the SSM heuristic for each slot, or
     empty.
     """
 
@@ -63,7 +63,6 @@ class Update(NamedTuple):
     residual_moments: NDArray[np.float64]
     square_moments: NDArray[np.float64]
     rate: float
-    sgd: bool
 
 
 @compiled(error_model="numpy")
@@ -205,37 +204,4 @@ def learn_adaptive(
     step = np.float32(normalized_step(totals, p_update, y, h, eta, ppu, norm))
     for i in range(size):
         w[i] += step * z[i]
-    return prediction
-
-
-@compiled(error_model="numpy", inline="always")
-def learn_sgd(
-    w: NDArray[np.float32],
-    inverse: NDArray[np.float32],
-    v: NDArray[np.float32],
-    z: NDArray[np.float32],
-    size: int,
-    y: Real,
-    h: Real,
-    regularization: float,
-    totals: NDArray[np.float64],
-) -> Real:
-    """Predict one example, then take the step of Theorem 1 on the loss :math:`(p - y)^2 / 2`.
-
-    With :math:`η_t = 1 / (λ (t + 1))` the whole iterate decays by :math:`t / (t + 1)`. So `w`
-    holds :math:`u_t = t w_t`, whose step :math:`u_{t+1} = u_t - ℓ' x / λ` touches only the
-    features of the example. Parameters are those of `learn_adaptive`, λ for η; no clamping.
-    """
-    t = totals[EXAMPLES] + 1.0
-    emitted = 0
-    for i in range(size):
-        z[i] = w[i] * v[i]
-        emitted += v[i] != 0
-    totals[EMITTED] += emitted
-    prediction = np.float64(add_up(z, size) / t)
-    step = np.float32(h * (y - prediction) / regularization)
-    for i in range(size):
-        w[i] += step * v[i]
-        if abs(v[i]) * inverse[i] > 1.0:
-            inverse[i] = np.float32(1.0) / abs(v[i])
     return prediction

@@ -90,14 +90,6 @@ def test_progressive_validation_picks_the_rate():
     assert events[-1].score == 0
 
 
-def test_sgd_on_raw_features_diverges_in_so_many_words():
-    rng = np.random.default_rng(0)
-    x = (1e4 * rng.normal(size=(400, 3))).astype(np.float32)
-    y = x[:, 0] / 1e4
-    with pytest.raises(DivergedError, match="not finite"):
-        run(Apple(update="sgd", regularization=1e-6), env(x, y.astype(np.float32)))
-
-
 class Fragile(Polynomial):
     def chunks(self, learner, rows, labels, n_first_pass):
         if learner.learning.learning_rate == 0.25:
@@ -141,8 +133,7 @@ def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
         assert finished.score == run(Apple(rates=RATES), one.fresh_copy())[-1].score
 
 
-def test_plain_sgd_has_no_rate_to_choose():
-    assert Apple(update="sgd").capacity == 1
+def test_a_rate_that_is_given_is_the_only_one():
     assert Apple(learning_rate=0.3).tried == (0.3,)
     assert Apple(learning_rate=0.3, rates=(1, 2)).tried == (1, 2)
 
@@ -159,7 +150,6 @@ def test_settings_from_the_command_line_are_text():
             registry.build("apple", {"learning_rate": wrong})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])
 def test_rows_without_features_and_constant_ones_learn_the_constant(kernel):
     x = np.zeros((600, 2), dtype=np.float32)
@@ -169,7 +159,7 @@ def test_rows_without_features_and_constant_ones_learn_the_constant(kernel):
     same, two = np.full((600, 3), 7, dtype=np.float32), np.full(600, 2, dtype=np.float32)
 
     for features, labels in ((rows, y), (same, two)):
-        assert run(Apple(kernel=kernel), env(features, labels))[-1].score < 1e-3
+        assert run(Apple(), env(features, labels))[-1].score < 1e-3
 
 
 @pytest.mark.parametrize("kernel", ["plan", "hashed"])
@@ -180,7 +170,8 @@ def test_powers_that_leave_float32_are_learned_all_the_same(kernel, unit):
     y = (x[:, 0] * x[:, 1] * x[:, 2]).astype(np.float32)
     huge, usual = ((x * scale).astype(np.float32) for scale in (unit, 1))
 
-    scores = [run(Apple(kernel=kernel), env(rows, y))[-1].score for rows in (huge, usual)]
+    form = np.asarray if kernel == "plan" else sparse.csr_array
+    scores = [run(Apple(), env(form(rows), y))[-1].score for rows in (huge, usual)]
 
     assert scores[0] == pytest.approx(scores[1], rel=1e-3)
 
@@ -194,15 +185,14 @@ def test_more_monomials_than_the_table_are_dropped_and_counted():
     assert event.metrics["monomials"] <= 8 + 2**4
 
 
-@pytest.mark.parametrize("kernel", ["auto", "hashed"])
-def test_more_base_features_than_the_table_keep_slots_of_their_own(kernel):
+def test_more_base_features_than_the_table_keep_slots_of_their_own():
     x = sparse.random_array((400, 50), density=0.3, rng=np.random.default_rng(0), format="csr")
     x = sparse.csr_array(x, dtype=np.float32)
     y = (x @ np.linspace(-1, 1, 50)).astype(np.float32)
 
-    linear = run(Polynomial(kernel=kernel, bits=3), env(x, y))[-1]
-    roomy = run(Polynomial(kernel=kernel, bits=18), env(x, y))[-1]
-    grown = run(Apple(kernel=kernel, bits=3), env(x, y))[-1]
+    linear = run(Polynomial(bits=3), env(x, y))[-1]
+    roomy = run(Polynomial(bits=18), env(x, y))[-1]
+    grown = run(Apple(bits=3), env(x, y))[-1]
 
     assert linear.metrics["monomials"] == 50
     assert linear.metrics["collisions"] == 0

@@ -89,54 +89,6 @@ def test_the_first_step_by_hand():
         assert dict(learner.weights())[(0,)] == pytest.approx(step / 2 / 2)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_sgd_takes_the_steps_of_theorem_1(kernel):
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(50, 3)).astype(np.float32)
-    y = (x[:, 0] - x[:, 1]).astype(np.float32)
-    lam = 0.1
-    w = np.zeros(4)
-    expected = []
-    for t, (row, label) in enumerate(zip(np.c_[x, np.ones(50)], y, strict=True), start=1):
-        p = row @ w
-        expected.append(p)
-        gradient = (p - label) * row + lam * w
-        w -= gradient / (lam * (t + 1))
-    learner = kernel(3, Learning(update="sgd", regularization=lam))
-
-    actual = learner.learn(x, y)
-
-    np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(learner.predict(x), np.c_[x, np.ones(50)] @ w, rtol=1e-4, atol=1e-5)
-    assert dict(learner.weights())[(0,)] == pytest.approx(w[0], rel=1e-4)
-
-
-def test_sgd_converges_as_theorem_1_says():
-    """E f(w_T+1) - f(u) <= beta G^2 / (2 lambda^2 (T + 1)) for the best u of a fixed set."""
-    lam, n = 0.5, 400
-    gaps, bounds = [], []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        x = rng.uniform(-1, 1, (n, 2)).astype(np.float32)
-        y = (0.5 * x[:, 0]).astype(np.float32)
-        learner = PlanLearner(2, Learning(update="sgd", regularization=lam))
-        residuals = learner.learn(x, y) - y
-        w = np.zeros(3)
-        for monomial, weight in learner.weights():
-            w[monomial[0] if monomial else 2] = weight
-        covariance = np.diag([1 / 3, 1 / 3, 1.0])
-        target = np.array([0.5, 0, 0])
-        best = np.linalg.solve(covariance + lam * np.eye(3), covariance @ target)
-
-        def f(w, covariance=covariance, target=target):
-            return (w - target) @ covariance @ (w - target) / 2 + lam * w @ w / 2
-
-        largest = np.max(np.abs(residuals)) * math.sqrt(3) + lam * 2
-        gaps.append(f(w) - f(best))
-        bounds.append((3 + lam) * largest**2 / (2 * lam**2 * (n + 1)))
-    assert 0 <= np.mean(gaps) <= np.mean(bounds)
-
-
 def test_the_top_is_ordered_and_ties_go_by_key():
     keys = np.array([5, 4, 3, 2, 1], dtype=np.uint64)
 

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = """
 import sys
 import numpy as np
+from scipy import sparse
 from leaseboard.algorithms.apple import hashed, plan
 from leaseboard.algorithms.apple.apple import Apple
 from leaseboard.algorithms.base import play
@@ -21,9 +22,10 @@ from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironme
 
 kernel = sys.argv[1]
 x = np.random.default_rng(0).normal(size=(900, 9)).astype(np.float32)
-part = Part(x, x[:, 0] * x[:, 1] + x[:, 2])
+rows = x if kernel == "plan" else sparse.csr_array(x)
+part = Part(rows, x[:, 0] * x[:, 1] + x[:, 2])
 environment = HoldoutEnvironment(Holdout(part, part, tuple("abcdefghi")))
-run = play("apple", Apple(kernel=kernel, bits=10), environment, 0)
+run = play("apple", Apple(), environment, 0)
 events = []
 while True:
     try:

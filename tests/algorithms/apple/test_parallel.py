@@ -84,22 +84,21 @@ def test_one_partition_is_apple_with_frozen_parents():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_weighted_and_plain_averages_by_hand(kernel):
+def test_averages_by_hand(kernel):
     nodes = [KERNELS[kernel](2, Learning(bits=8)) for _ in range(2)]
     for node, (w, g, n, low) in zip(nodes, [(2.0, 3.0, 1.0, -1.0), (5.0, 1.0, 4.0, -2.0)],
                                     strict=True):  # fmt: skip
         node.w[0], node.g[0], node.inverse[0] = w * n, g / n**2, 1 / n
         node.totals[:] = [4, 2, low, 1, 10, 20, 30, 0]
     nodes[1].w[1], nodes[1].g[1], nodes[1].inverse[1] = 8.0, 1.0, 1.0
-    for averaging, w0, g0, w1 in [("weighted", 11 / 4, 10 / 4, 8.0), ("plain", 3.5, 2.0, 4.0)]:
-        merged = KERNELS[kernel](2, Learning(bits=8))
-        merge(nodes, merged, averaging)
+    merged = KERNELS[kernel](2, Learning(bits=8))
+    merge(nodes, merged)
 
-        assert 1 / merged.inverse[0] == 4.0
-        assert merged.w[0] * merged.inverse[0] == pytest.approx(w0)
-        assert merged.g[0] / merged.inverse[0] ** 2 == pytest.approx(g0)
-        assert merged.w[1] == pytest.approx(w1)
-        assert merged.totals[2] == -2.0
+    assert 1 / merged.inverse[0] == 4.0
+    assert merged.w[0] * merged.inverse[0] == pytest.approx(11 / 4)
+    assert merged.g[0] / merged.inverse[0] ** 2 == pytest.approx(10 / 4)
+    assert merged.w[1] == pytest.approx(8.0)
+    assert merged.totals[2] == -2.0
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -112,7 +111,7 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     merged.magnitude = left.magnitude
 
     merged.expand(union_of_parents([left, right]))
-    merge([left, right], merged, "weighted")
+    merge([left, right], merged)
 
     found = {merged.monomial(slot) for slot in merged.slots()}
     assert found == {(0,), (1,), (2,), (0, 0), (0, 1), (0, 2), (0, 0, 1), (0, 1, 1), (0, 1, 2),
@@ -120,37 +119,18 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
     assert merged.parents() == [(0,), (2,), (0, 1)]
 
 
-def trained_apart(kernel, update="adaptive"):
-    """Return two nodes, each with a parent of its own, and the rows they learned halves of."""
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_beyond_an_average_predictions_go_on_as_they_went(kernel):
     x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2]
-    learning = Learning(bits=12, update=update, regularization=10)
-    nodes = [KERNELS[kernel](3, learning) for _ in range(2)]
+    nodes = [KERNELS[kernel](3, Learning(bits=12)) for _ in range(2)]
     for node, parent, half in zip(nodes, [(0,), (1,)], [slice(30), slice(30, 60)], strict=True):
         node.expand([parent])
         node.magnitude = np.abs(x).max(axis=0)
         node.learn(x[half], y[half])
-    return nodes, (x, y)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("update", ["adaptive", "sgd"])
-def test_the_plain_average_predicts_the_mean_of_all_that_nodes_found(kernel, update):
-    nodes, (x, _) = trained_apart(kernel, update)
-
-    average = united(nodes, KERNELS[kernel](3, nodes[0].learning), "plain")
-
-    mean = np.mean([node.margins(x) for node in nodes], axis=0)
-    np.testing.assert_allclose(average.margins(x), mean, rtol=1e-4, atol=1e-5)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("update", ["adaptive", "sgd"])
-def test_beyond_an_average_predictions_go_on_as_they_went(kernel, update):
-    nodes, (x, y) = trained_apart(kernel, update)
-    before = united(nodes, KERNELS[kernel](3, nodes[0].learning), "plain")
+    before = united(nodes, KERNELS[kernel](3, nodes[0].learning))
     again = [refine(before, (x[half], y[half])).learner for half in (slice(20), slice(20, 60))]
-    average = united(again, KERNELS[kernel](3, before.learning), "weighted")
+    average = united(again, KERNELS[kernel](3, before.learning))
 
     moved = [beyond(average, before, step) for step in STEPS]
 
@@ -161,30 +141,12 @@ def test_beyond_an_average_predictions_go_on_as_they_went(kernel, update):
     np.testing.assert_allclose(losses, [loss(learner, x, y) for learner in moved], rtol=1e-3)
 
 
-def test_starting_beyond_the_averages_makes_up_for_their_slowness():
-    def score(**settings):
-        return finished(ParallelApple(learning_rate=0.5, **settings), noisy(0))[0]
-
-    assert score() < 0.97 * score(extrapolate=False)
-    assert score(partitions=1) == score(partitions=1, extrapolate=False)
-
-
-def test_a_pass_starts_at_the_average_where_rows_are_fewer_than_monomials():
-    scores = [
-        finished(ParallelApple(extrapolate=extrapolate), noisy(0, n=150))[0]
-        for extrapolate in (True, False)
-    ]
-
-    assert scores[0] == scores[1]
-
-
 def test_the_rate_whose_average_loses_least_answers():
-    rates = (2.0, 32.0)  # the nodes themselves lose less at the first, their average at the second
+    rates = (0.05, 2.0)
     train = noisy(0, n=3000).holdout.train
-    plainly = functools.partial(ParallelApple, extrapolate=False)
-    events = events_of(plainly(rates=rates), noisy(0, n=3000))
+    events = events_of(ParallelApple(rates=rates), noisy(0, n=3000))
 
-    alone = [finished(plainly(learning_rate=rate), noisy(0, n=3000)) for rate in rates]
+    alone = [finished(ParallelApple(learning_rate=rate), noisy(0, n=3000)) for rate in rates]
     losses = [loss(learner, train.rows, train.labels) for _, learner in alone]
     assert champion_of(events) == np.argmin(losses) == 1
     assert events[-1].score == alone[np.argmin(losses)][0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
@@ -43,8 +44,8 @@ def test_linear_predictions_are_vws(kernel, rate):
         vw.learn(line)
     tested = [vw.predict(line) for line in lines(env.holdout.test)]
     vw.finish()
-    linear = Polynomial(kernel=kernel)
-    learner = linear.learner(train.rows, rate)
+    form = np.asarray if kernel == "plan" else sparse.csr_array
+    learner = Polynomial().learner(form(train.rows), rate)
 
     np.testing.assert_allclose(learner.learn(train.rows, train.labels), expected, atol=2e-4)
     np.testing.assert_allclose(learner.predict(env.holdout.test.rows), tested, atol=2e-4)

@@ -52,15 +52,13 @@ def held_out(fitted, environment):
     ("algorithm", "settings"),
     [
         ("apple", {}),
-        ("apple", {"kernel": "hashed", "bits": 6}),
+        ("apple", {"bits": 6}),
         ("apple", {"rates": [0.1, 0.5], "epochs": 3}),
-        ("linear", {"update": "sgd", "regularization": 1e7}),
         ("apple-ssm", {}),
         ("apple-parallel", {"partitions": 2}),
         ("linear", {}),
         ("quadratic", {}),
-        ("quadratic", {"kernel": "hashed"}),
-        ("cubic", {"kernel": "hashed", "bits": 10}),
+        ("cubic", {"bits": 6}),
     ],
     ids=str,
 )
@@ -84,10 +82,10 @@ def test_predictions_are_the_runs_own(race, algorithm, settings, data):
 
 
 @pytest.mark.parametrize("one_hot", ["nominal", "all"])
-@pytest.mark.parametrize("kernel", ["plan", "hashed"])
-def test_columns_become_the_features_of_the_run(race, mixed, one_hot, kernel):
+@pytest.mark.parametrize("bits", [18, 4], ids=["plan", "hashed"])
+def test_columns_become_the_features_of_the_run(race, mixed, one_hot, bits):
     environment = {"missing": "zero", "positive": "b,c", "drop": "id", "one_hot": one_hot}
-    settings = {"alpha": 0.5, "kernel": kernel}
+    settings = {"alpha": 0.5, "bits": bits}
     _, learner, fitted = race("apple", mixed, environment=environment, settings=settings)
     model = again(fitted)
     test, raw = held_out(fitted, environment)
@@ -151,15 +149,15 @@ def test_text_is_refused_in_one_line(race, tmp_path):
 
 
 def test_a_damaged_file_is_one_clear_line(race):
-    _, _, fitted = race("apple", FRIED, settings={"kernel": "hashed"})
+    _, _, fitted = race("apple", FRIED)
     content = fitted.model.dump()
     with pytest.raises(UsageError, match=r"^it is not a model of the format [^\n]*$"):
         load(content[: len(content) // 2], "it")
 
 
-@pytest.mark.parametrize("kernel", ["plan", "hashed"])
-def test_slots_that_do_not_exist_never_reach_a_kernel(race, kernel):
-    _, _, fitted = race("apple", FRIED, settings={"kernel": kernel, "alpha": 0.5})
+@pytest.mark.parametrize("bits", [18, 6], ids=["plan", "hashed"])
+def test_slots_that_do_not_exist_never_reach_a_kernel(race, bits):
+    _, _, fitted = race("apple", FRIED, settings={"bits": bits, "alpha": 0.5})
     kind, state = plain.load(fitted.model.dump(), "it")
     state["learners"][0]["source"][-1] = 10**6
     with pytest.raises(UsageError, match="is not a model of the format"):
