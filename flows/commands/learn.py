@@ -137,9 +137,9 @@ def learn(
             new.write_bytes(stream.dump())
         reach("learn.before-save")
     reach("learn.after-save")
-    found = _diagnosed(stream, learned, frame, file)
+    found, facts = _diagnosed(stream, learned, frame, file)
     took = {"cpu_seconds": seconds, "setup_seconds": setup_seconds}
-    _print(stream, learned, took, model, found, as_json=as_json)
+    _print(stream, learned, took, model, found, facts, as_json=as_json)
     return 0
 
 
@@ -327,8 +327,8 @@ def _writing(file: Path, frame: pd.DataFrame, added: pd.DataFrame, output: Path)
 
 def _diagnosed(
     stream: StreamModel, learned: LearnedTable, frame: pd.DataFrame, file: Path
-) -> list[Diagnostic]:
-    """Return the diagnostics of a table that was learned."""
+) -> tuple[list[Diagnostic], dict[str, Any]]:
+    """Return the diagnostics and the facts of a table that was learned."""
     from leaseboard.algorithms.measures import loss_of
     from leaseboard.tasks.fetch.columns import as_classes, tidy_frame
     from leaseboard.tasks.fetch.data_facts import facts_of
@@ -340,12 +340,13 @@ def _diagnosed(
     labels = learned.predictions[stream.target].reset_index(drop=True)
     target = labels.astype("float64") if stream.is_regression else as_classes(labels)
     algorithm, metrics = stream.model.algorithm, learned.measures
+    facts = facts_of(tidy_frame(frame.drop(columns=stream.target)), target)
     result = Result(
         "learned", algorithm, algorithm, file.name, "", 0, 0, 0, "ok", score=loss_of(metrics),
         metric="progressive_loss", metrics=metrics, rows=len(frame), rows_available=len(frame),
-        data_facts=facts_of(tidy_frame(frame.drop(columns=stream.target)), target),
+        data_facts=facts,
     )  # fmt: skip
-    return find(FINDERS, DiagnosedRun(to_frame([result])))
+    return find(FINDERS, DiagnosedRun(to_frame([result]))), facts
 
 
 def _print(
@@ -354,10 +355,12 @@ def _print(
     took: dict[str, float],
     path: Path,
     found: list[Diagnostic],
+    facts: dict[str, Any],
     *,
     as_json: bool,
 ) -> None:
     from leaseboard.algorithms.configurations import phrase
+    from leaseboard.tasks.fetch.data_facts import remarks
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.models.stream_model import PREDICTION
     from leaseboard.tasks.score.frame import describe_metrics
@@ -401,7 +404,7 @@ def _print(
     whole = learned.best and " from row " not in learned.best
     since = ", which has learned the same rows" if whole else ""
     say(f"measured: {describe_metrics(learned.measures, learned.best)}{since}")
-    for line in lines_of(found):
+    for line in [*lines_of(found), *remarks(facts)]:
         say(line)
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")

@@ -262,6 +262,7 @@ def _diagnosed(results: list[Result]) -> list[Diagnostic]:
 
 def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     """Print the leaderboard of several results, if one has a score, and the diagnostics."""
+    from leaseboard.tasks.fetch.data_facts import remarks
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score import board
     from leaseboard.tasks.score.summary import compared
@@ -271,7 +272,8 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
         board.show(compared(results))
     if not diagnosed:
         return
-    for line in lines_of(_diagnosed(results)):
+    facts = next(filter(None, (result.data_facts for result in results)), {})
+    for line in [*lines_of(_diagnosed(results)), *remarks(facts)]:
         say(line)
     if any("failed_trials" in result.metrics for result in results):
         from leaseboard.tasks.evaluate.trials.worker import close_resting
