@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass as plain_dataclass
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,62 +32,19 @@ from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 
-@plain_dataclass(frozen=True, slots=True)
-class EqualEpochs:
-    """Paper's epoch ends :math:`τ_1 < τ_2 < …` (3.1): equally spaced, five in six epochs.
+def epoch_ends(n_examples: int, epochs: int = 6) -> tuple[int, ...]:
+    """Return the ends :math:`τ_k = ⌈n k / K⌉` of the paper's epochs (3.1), equally spaced.
 
-    Parameters
-    ----------
-    n_examples : int
-        Length of the data; must be known.
-    epochs : int
-        Epochs; the features grow at the end of each but the last.
+    Each is there once, and before the last example: the features grow at the end of each epoch
+    but the last.
+
+    Examples
+    --------
+    >>> epoch_ends(100)
+    (17, 34, 50, 67, 84)
     """
-
-    n_examples: int
-    epochs: int = 6
-
-    def ends(self) -> tuple[int, ...]:
-        """Return all ends :math:`τ_k = ⌈n k / K⌉`, each once and before the last example.
-
-        Examples
-        --------
-        >>> EqualEpochs(100).ends()
-        (17, 34, 50, 67, 84)
-        """
-        n, epochs = self.n_examples, self.epochs
-        ends = {-(-n * k // epochs) for k in range(1, epochs)}
-        return tuple(sorted(end for end in ends if end < n))
-
-    def next_end(self, examples: int) -> int | None:
-        """Return the first end after `examples`."""
-        return next((end for end in self.ends() if end > examples), None)
-
-
-@plain_dataclass(frozen=True, slots=True)
-class Doubling:
-    """VW's default for a stream of unknown length: ends at b, 2b, 4b, 8b and so on.
-
-    Parameters
-    ----------
-    batch : int
-        The first end b, in examples.
-    """
-
-    batch: int = 1000
-
-    def next_end(self, examples: int) -> int:
-        """Return the first end after `examples`.
-
-        Examples
-        --------
-        >>> [Doubling(1000).next_end(t) for t in (0, 1000, 1001, 2000)]
-        [1000, 2000, 2000, 4000]
-        """
-        end = self.batch
-        while end <= examples:
-            end *= 2
-        return end
+    ends = {-(-n_examples * k // epochs) for k in range(1, epochs)}
+    return tuple(sorted(end for end in ends if end < n_examples))
 
 
 def expansion_size(mean_nonzeros: float, alpha: float) -> int:
@@ -109,15 +66,11 @@ def expansion_size(mean_nonzeros: float, alpha: float) -> int:
     return max(1, math.floor(math.pow(mean_nonzeros, alpha)))
 
 
-MOST_DOUBLINGS = 40
-"""The expansions that the doubling schedule can make before 2^40 batches."""
-
-
 @plain_dataclass(frozen=True, slots=True, kw_only=True)
 class Growth:
     """Growth of the feature set: when (τ_k), by how much (s_k), and by which monomials."""
 
-    schedule: EqualEpochs | Doubling
+    ends: tuple[int, ...]
     alpha: float = 1.0
     heuristic: Heuristic = "weight"
     fallback: bool = False
@@ -161,7 +114,7 @@ def adaptive_expansion(
     before = int(learner.totals[EXAMPLES])
     done = 0
     while done < len(labels):  # line 2
-        tau = growth.schedule.next_end(before + done)
+        tau = next((end for end in growth.ends if end > before + done), None)
         stop = len(labels) if tau is None else min(tau - before, len(labels))
         part = slice(done, stop)
         heavy = None if weights is None else weights[part]
@@ -189,11 +142,6 @@ class Apple(OnlineLearner):
     epochs : int
         Epochs of the first pass; the features grow at the end of each but the last. Further
         passes learn with frozen parents.
-    schedule : {"equal", "doubling"}
-        Equal epochs, or VW's default for streams of unknown length: ends at `batch`, twice
-        that, four times that, ...
-    batch : int
-        The first epoch of the doubling schedule, in examples.
     heuristic : {"weight", "raw-weight", "ssm"}
         What orders the candidates. ``weight`` is :math:`|w_m| N_m` with the largest magnitude
         N_m of the monomial; ``raw-weight`` is :math:`|w_m|`; ``ssm`` is section 2.3's estimate
@@ -223,25 +171,21 @@ class Apple(OnlineLearner):
 
     alpha: Annotated[float, Field(ge=0, le=2)] = 1.0
     epochs: Annotated[int, Field(ge=1, le=100)] = 6
-    schedule: Literal["equal", "doubling"] = "equal"
-    batch: Annotated[int, Field(ge=1)] = 1000
     heuristic: Heuristic = "weight"
     fallback: bool = False
 
     def learner(self, rows: Rows, rate: float) -> GrowingLearner:
         """Return the plan where every monomial that the epochs can add fits into 2^bits."""
         d = rows.shape[1]
-        expansions = self.epochs - 1 if self.schedule == "equal" else MOST_DOUBLINGS
-        most = d * (1 + expansions * expansion_size(d + 1, self.alpha))
+        most = d * (1 + (self.epochs - 1) * expansion_size(d + 1, self.alpha))
         learning = replace(self.learning(rate), moments=self.heuristic == "ssm")
         kernel = PlanLearner if self.takes_plan(rows, most) else HashedLearner
         return kernel(d, learning)
 
     def growth(self, n_examples: int) -> Growth:
         """Return when and how the features grow on so many examples."""
-        equal = self.schedule == "equal"
         return Growth(
-            schedule=EqualEpochs(n_examples, self.epochs) if equal else Doubling(self.batch),
+            ends=epoch_ends(n_examples, self.epochs),
             alpha=self.alpha,
             heuristic=self.heuristic,
             fallback=self.fallback,

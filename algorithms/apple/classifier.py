@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,9 +26,6 @@ from leaseboard.algorithms.tables.column_types import complete_labels, numbers_a
 from leaseboard.algorithms.tables.inputs import codes_of
 from leaseboard.algorithms.transcendental import exp_all, log_all
 
-if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from leaseboard.algorithms.apple.rate_models import RateModel
-
 LOOKED_AT = 10_000
 """How many training rows are predicted to see whether they all get one class."""
 
@@ -46,31 +43,27 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
     epochs : int
         `fit` chooses at the end of each epoch of the first pass, but the last.
     passes : int
-        Passes of `fit` over the data; `partial_fit` makes one.
+        Passes of `fit` over the data.
     learning_rate : float or "auto"
         Of the adaptive, normalized, invariant update of Vowpal Wabbit. By default the one of five
         whose predictions of the first 10,000 examples, each made before it was learned, lost
         least, or the best of the smaller ones if it lost less of the last 10,000 of the first
-        40,000; in `partial_fit` of the first `batch`, which all five learn.
+        40,000.
     heuristic : {"weight", "raw-weight", "ssm"}
         The order of the candidates, see `leaseboard.algorithms.apple.apple.Apple`.
     fallback : bool
         Reserve one place of each epoch for a monomial of the smallest degree.
-    batch : int
-        `partial_fit`, which cannot know how many examples will come, chooses after `batch`
-        examples, twice as many, four times as many, ...
     bits : int
         Sparse data keep their monomials in a table of 2^bits.
     scale : bool
         Standardise the columns; those of zeros and ones stay, those of mostly zeros, and of a
-        sparse matrix all, are divided by their largest magnitude. `partial_fit` takes means and
-        spreads of its first rows.
+        sparse matrix all, are divided by their largest magnitude.
     clip : float
         Percent of a column's values at either end to which its values are clipped first; 0 clips
         none, and columns of mostly zeros are never clipped.
     shuffle : bool
         `fit` learns the examples in a new random order in each pass; without it in the order
-        given, which teaches little where rows are sorted by `y`. `partial_fit` keeps the order.
+        given, which teaches little where rows are sorted by `y`.
     random_state : int, RandomState instance or None
         Of the shuffling; an integer makes `fit` reproducible.
     class_weight : mapping of class to float, "balanced" or None
@@ -129,49 +122,19 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         estimator
             Itself.
         """
-        X, y = self._checked(X, y, reset=True)
+        from leaseboard.algorithms.apple.rate_models import slope_of
+
+        X, y = numbers_alone(X), complete_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
+        check_classification_targets(y)
         kept, weights = importances(sample_weight, X)
         rows, y = rows_of(X)[kept], y[kept]
-        self._set_classes(np.unique(y))
+        self.classes_ = np.unique(y)
+        if len(self.classes_) < 2:
+            raise UsageError(f"two classes are needed, but there is one class: {self.classes_[0]}")
         rows, codes, weights = self._weighted(rows, y, weights)
-        self._say_how_sure(self._fit(rows, self._targets(codes), weights))
+        self.slope_ = slope_of(self._fit(rows, self._targets(codes), weights))
         self._warn_of_one_class(rows, codes)
-        return self
-
-    def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: ArrayLike | None = None
-    ) -> Self:
-        """Learn some more examples.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-        classes : array-like of shape (n_classes,), optional
-            All classes; needed in the first call if `y` does not hold them.
-
-        Returns
-        -------
-        PolynomialExpansionClassifier
-        """
-        first = not hasattr(self, "learners_")
-        X, y = self._checked(X, y, reset=first)
-        kept, weights = importances(sample_weight, X)
-        y = y[kept]
-        if self.class_weight == "balanced":
-            raise UsageError(
-                "class_weight='balanced' needs all labels at once, which partial_fit does not"
-                " have: give the weights of the classes as a mapping"
-            )
-        if first:
-            self._set_classes(np.unique(y if classes is None else classes))
-        elif classes is not None and not np.array_equal(np.unique(classes), self.classes_):
-            raise UsageError(
-                f"classes={np.unique(classes)} are not those of the first call, {self.classes_}:"
-                " name the same"
-            )
-        rows, codes, weights = self._weighted(rows_of(X)[kept], y, weights)
-        self._say_how_sure(self._partial_fit(rows, self._targets(codes), weights))
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
@@ -266,17 +229,6 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         sign = 1 if label == classes[1] else -1
         return [(name, sign * weight) for name, weight in self._weights(self.learners_[0])]
 
-    def _checked(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, NDArray[Any]]:
-        X, y = numbers_alone(X), complete_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, reset=reset)
-        check_classification_targets(y)
-        return X, y
-
-    def _set_classes(self, classes: NDArray[Any]) -> None:
-        if len(classes) < 2:
-            raise UsageError(f"two classes are needed, but there is one class: {classes[0]}")
-        self.classes_ = classes
-
     def _weighted(
         self, rows: Rows, y: NDArray[Any], weights: Floats | None
     ) -> tuple[Rows, NDArray[np.intp], Floats | None]:
@@ -292,11 +244,6 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
     def _targets(self, codes: NDArray[np.intp]) -> Targets:
         many = len(self.classes_) if len(self.classes_) > 2 else 0
         return targets_of(codes if many else 2 * codes - 1, many)
-
-    def _say_how_sure(self, best: RateModel) -> None:
-        from leaseboard.algorithms.apple.rate_models import slope_of
-
-        self.slope_ = slope_of(best)
 
     def _warn_of_one_class(self, rows: Rows, codes: NDArray[np.intp]) -> None:
         """Warn of a fit that found nothing but the frequencies of the classes."""

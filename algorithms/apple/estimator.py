@@ -51,7 +51,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
     learning_rate: float | Literal["auto"] = "auto"
     heuristic: Heuristic = "weight"
     fallback: bool = False
-    batch: int = 1000
     bits: int = 18
     scale: bool = True
     clip: float = CLIP
@@ -59,8 +58,8 @@ class PolynomialExpansionEstimator(BaseEstimator):
     random_state: RandomState = None
 
     def check(self) -> None:
-        """Raise UsageError for a parameter out of range, as `fit` and `partial_fit` do."""
-        self._algorithm("equal")
+        """Raise UsageError for a parameter out of range, as `fit` does."""
+        self._algorithm()
         if not isinstance(self.passes, int | np.integer) or self.passes < 1:
             raise UsageError(f"passes={self.passes} must be a whole number of at least 1")
         if not 0 <= self.clip < 50:
@@ -108,12 +107,12 @@ class PolynomialExpansionEstimator(BaseEstimator):
         check_is_fitted(self, "learners_")
         return list(_check_feature_names_in(self, given))
 
-    def _algorithm(self, schedule: Literal["equal", "doubling"]) -> Apple:
+    def _algorithm(self) -> Apple:
         from leaseboard.algorithms.apple.apple import Apple
 
-        names = ("alpha", "epochs", "learning_rate", "heuristic", "fallback", "batch", "bits")
+        names = ("alpha", "epochs", "learning_rate", "heuristic", "fallback", "bits")
         settings = {name: getattr(self, name) for name in names}
-        return configured(Apple, type(self).__name__, settings | {"schedule": schedule})
+        return configured(Apple, type(self).__name__, settings)
 
     def _fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
         """Make all passes from nothing; the features grow in the first.
@@ -123,7 +122,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
         from leaseboard.algorithms.apple.rate_models import Examples, fresh, raced
 
         self.check()
-        apple = self._algorithm("equal")
+        apple = self._algorithm()
         self.row_scale_ = RowScale(rows, self.clip, self.scale)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
         growth, probability = apple.growth(len(examples)), check_random_state(self.random_state)
@@ -137,31 +136,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
             best = best or fresh(apple, examples, apple.tried[0])
             best.learn(examples, growth)
         assert best is not None
-        self._models = [best]
-        return self._decided()
-
-    def _partial_fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
-        """Make one pass that goes on where the last one ended, with doubling epochs.
-
-        All rates learn the examples up to the first end of an epoch, and the best goes on alone.
-        """
-        from leaseboard.algorithms.apple.rate_models import Examples, learned_by, untrained
-        from leaseboard.algorithms.apple.update import EXAMPLES
-
-        self.check()
-        apple = self._algorithm("doubling")
-        if not hasattr(self, "learners_"):
-            self.row_scale_ = RowScale(rows, self.clip, self.scale)
-        examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
-        if not hasattr(self, "learners_"):
-            self._models = untrained(apple, examples)
-        every = learned_by(self._models, examples, apple.growth(0))
-        seen = every[0].learners[0].totals[EXAMPLES]
-        self._models = every[:1] if seen >= self.batch else every
-        return self._decided()
-
-    def _decided(self) -> RateModel:
-        best = self._models[0]
         self.learners_ = best.learners
         self.learning_rate_ = best.rate
         return best
@@ -192,31 +166,27 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
     epochs : int
         `fit` chooses at the end of each epoch of the first pass, but the last.
     passes : int
-        Passes of `fit` over the data; `partial_fit` makes one.
+        Passes of `fit` over the data.
     learning_rate : float or "auto"
         Of the adaptive, normalized, invariant update of Vowpal Wabbit. By default the one of five
         whose predictions of the first 10,000 examples, each made before it was learned, lost
         least, or the best of the smaller ones if it lost less of the last 10,000 of the first
-        40,000; in `partial_fit` of the first `batch`, which all five learn.
+        40,000.
     heuristic : {"weight", "raw-weight", "ssm"}
         The order of the candidates, see `leaseboard.algorithms.apple.apple.Apple`.
     fallback : bool
         Reserve one place of each epoch for a monomial of the smallest degree.
-    batch : int
-        `partial_fit`, which cannot know how many examples will come, chooses after `batch`
-        examples, twice as many, four times as many, ...
     bits : int
         Sparse data keep their monomials in a table of 2^bits.
     scale : bool
         Standardise the columns; those of zeros and ones stay, those of mostly zeros, and of a
-        sparse matrix all, are divided by their largest magnitude. `partial_fit` takes means and
-        spreads of its first rows.
+        sparse matrix all, are divided by their largest magnitude.
     clip : float
         Percent of a column's values at either end to which its values are clipped first; 0 clips
         none, and columns of mostly zeros are never clipped.
     shuffle : bool
         `fit` learns the examples in a new random order in each pass; without it in the order
-        given, which teaches little where rows are sorted by `y`. `partial_fit` keeps the order.
+        given, which teaches little where rows are sorted by `y`.
     random_state : int, RandomState instance or None
         Of the shuffling; an integer makes `fit` reproducible.
 
@@ -273,23 +243,10 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
         estimator
             Itself.
         """
-        self._fit(*self._checked(X, y, sample_weight, reset=True))
-        return self
-
-    def partial_fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn some more examples.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            As for `fit`.
-
-        Returns
-        -------
-        PolynomialExpansionRegressor
-        """
-        first = not hasattr(self, "learners_")
-        self._partial_fit(*self._checked(X, y, sample_weight, reset=first))
+        X, y = numbers_alone(X), complete_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True)
+        kept, weights = importances(sample_weight, X)
+        self._fit(rows_of(X)[kept], targets_of(check_labels(y)[kept]), weights)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -316,16 +273,6 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
         """
         check_is_fitted(self, "learners_")
         return self._weights(self.learners_[0])
-
-    def _checked(
-        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool
-    ) -> tuple[Rows, Targets, Floats | None]:
-        X, y = numbers_alone(X), complete_labels(y)
-        X, y = validate_data(
-            self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True, reset=reset
-        )
-        kept, heavy = importances(weights, X)
-        return rows_of(X)[kept], targets_of(check_labels(y)[kept]), heavy
 
 
 def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[Any] | slice, Floats | None]:

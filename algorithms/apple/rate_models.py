@@ -92,26 +92,22 @@ class RateModel:
         return float((self.weights * squared_losses(self.recent, self.truths).sum(axis=1)).sum())
 
 
-def untrained(algorithm: Apple, examples: Examples) -> list[RateModel]:
-    """Return one for each rate that the settings name, which have learned nothing."""
-    return [fresh(algorithm, examples, rate) for rate in algorithm.tried]
-
-
 def fresh(algorithm: Apple, examples: Examples, rate: float) -> RateModel:
     """Return one that has learned nothing."""
     learners = tuple(algorithm.learner(examples.rows, rate) for _ in examples.targets)
     return RateModel(rate, learners)
 
 
-def learned_by(every: Sequence[RateModel], examples: Examples, growth: Growth) -> list[RateModel]:
-    """Let all learn; those that have not diverged, the one that has lost least first.
+def learned_by(algorithm: Apple, rates: Sequence[float], examples: Examples) -> list[RateModel]:
+    """Let all rates learn; those that have not diverged, the one that has lost least first.
 
     Raises DivergedError if none is left.
     """
     left, reason = [], ""
-    for model in every:
+    for rate in rates:
+        model = fresh(algorithm, examples, rate)
         try:
-            model.learn(examples, growth)
+            model.learn(examples, algorithm.growth(len(examples)))
         except DivergedError as error:
             reason = str(error)
         else:
@@ -128,16 +124,13 @@ def raced(algorithm: Apple, examples: Examples) -> RateModel:
     again, on more of them. Where these are not all either, the better one does.
     """
     few, more = (examples.at(slice(n)) for n in (PREFIX, FINAL))
-    ranked = learned_by(untrained(algorithm, few), few, algorithm.growth(len(few)))
+    ranked = learned_by(algorithm, algorithm.tried, few)
     best = ranked[0]
     if len(few) < len(examples):
         rates = [model.rate for model in ranked if model.rate <= best.rate][:FINALISTS]
-        last = [fresh(algorithm, more, rate) for rate in rates]
-        growth = algorithm.growth(len(more))
-        best = min(learned_by(last, more, growth), key=RateModel.recent_loss)
+        best = min(learned_by(algorithm, rates, more), key=RateModel.recent_loss)
     if len(more) < len(examples):
-        best = fresh(algorithm, examples, best.rate)
-        best.learn(examples, algorithm.growth(len(examples)))
+        (best,) = learned_by(algorithm, [best.rate], examples)
     return best
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.online_automl.scikit import StreamClassifier
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLClassifier
 
@@ -27,22 +26,16 @@ CLASSES = {
     "float": np.array([0.0, 1.0]),
     "boolean": pd.array([False, True], dtype="boolean"),
 }
-MADE = {
-    "stream": lambda: StreamClassifier("vanilla"),
-    "apple": lambda: PolynomialExpansionClassifier(random_state=0),
-    "weighed apple": lambda: PolynomialExpansionClassifier(
-        random_state=0, class_weight={0: 1.0, True: 1.5}
-    ),
-}
 
 
-@pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("classes", CLASSES)
-def test_labels_equal_to_the_classes_are_those_classes(made, classes):
-    same = MADE[made]().partial_fit(X[:90], UP[:90], classes=[False, True])
+def test_labels_equal_to_the_classes_are_those_classes(classes):
+    same = StreamClassifier("vanilla").partial_fit(X[:90], UP[:90], classes=[False, True])
     same.partial_fit(X[90:], UP[90:])
     for name, labels in LABELS.items():
-        model = MADE[made]().partial_fit(X[:90], labels[:90], classes=CLASSES[classes])
+        model = StreamClassifier("vanilla").partial_fit(
+            X[:90], labels[:90], classes=CLASSES[classes]
+        )
         model.partial_fit(X[90:], UP[90:])
 
         assert model.predict(X).astype(bool).tolist() == same.predict(X).tolist(), name
@@ -51,15 +44,14 @@ def test_labels_equal_to_the_classes_are_those_classes(made, classes):
         assert model.classes_.dtype == np.asarray(CLASSES[classes]).dtype
 
 
-@pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize(
     ("labels", "classes"),
     [(np.where(UP, "1", "0"), [0, 1]), (UP.astype(int), ["0", "1"]),
      (np.where(UP, "True", "False"), [False, True]), (UP + 1, [0, 1])],
 )  # fmt: skip
-def test_labels_that_are_written_like_a_class_are_refused(made, labels, classes):
+def test_labels_that_are_written_like_a_class_are_refused(labels, classes):
     with pytest.raises(ValueError, match=r"y holds .*, which is not among the classes"):
-        MADE[made]().partial_fit(X, labels, classes=classes)
+        StreamClassifier("vanilla").partial_fit(X, labels, classes=classes)
 
 
 def test_numpys_texts_are_texts():

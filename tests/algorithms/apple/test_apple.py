@@ -63,13 +63,6 @@ def test_fallback_finds_parity_where_the_weights_do_not():
     assert safe == [0, 0, 0]
 
 
-def test_the_doubling_schedule_needs_no_length():
-    algorithm = Apple(schedule="doubling", batch=500, learning_rate=0.5)
-    events = run(algorithm, parity(5000, order=2))
-
-    assert [event.at for event in of(events, FeaturesExpanded)] == [500, 1000, 2000, 4000]
-
-
 def test_later_passes_learn_with_frozen_parents():
     one = parity(3000, order=2)
     events = run(Apple(), HoldoutEnvironment(one.holdout, passes=3))

@@ -14,7 +14,7 @@ from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.apple.rates import RATES
 from leaseboard.algorithms.apple.update import EXAMPLES
-from leaseboard.algorithms.errors import SettingError, UsageError
+from leaseboard.algorithms.errors import UsageError
 
 
 @pytest.mark.slow
@@ -93,35 +93,13 @@ def test_a_seed_fixes_the_fit():
     assert (first != other).any()
 
 
-def test_a_stream_is_learned_in_its_order():
-    X, y = interaction(n=3000)
-    one, other = (
-        PolynomialExpansionRegressor(random_state=seed).partial_fit(X, y) for seed in (0, 1)
-    )
-
-    np.testing.assert_array_equal(one.predict(X), other.predict(X))
-
-
-def test_a_stream_grows_without_knowing_its_length():
-    X, y = interaction(n=5000)
-    model = PolynomialExpansionRegressor(batch=500)
-
-    for start in range(0, 5000, 130):
-        model.partial_fit(X[start : start + 130], y[start : start + 130])
-
-    assert "x1*x2" in set(model.get_feature_names_out())
-    assert model.score(X[-1000:], y[-1000:]) > 0.9
-
-
-def test_a_fitted_model_survives_pickling_and_goes_on():
+def test_a_fitted_model_survives_pickling():
     X, y = interaction()
     X[np.abs(X) < 1.2] = 0
     model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
     double = pickle.loads(pickle.dumps(model))
 
-    np.testing.assert_array_equal(
-        model.partial_fit(X, y).predict(X), double.partial_fit(X, y).predict(X)
-    )
+    np.testing.assert_array_equal(model.predict(X), double.predict(X))
 
 
 def test_weights_are_importances():
@@ -162,19 +140,6 @@ def test_the_rate_is_chosen_on_the_first_examples(monkeypatch):
     assert PolynomialExpansionRegressor(learning_rate=0.3).fit(X, y).learning_rate_ == 0.3
 
 
-def test_a_stream_races_the_rates_up_to_its_first_epoch():
-    X, y = interaction(n=1200)
-    model = PolynomialExpansionRegressor(batch=500)
-    rates = []
-
-    for start in range(0, 1200, 100):
-        model.partial_fit(X[start : start + 100], y[start : start + 100])
-        rates.append(model.learning_rate_)
-
-    assert model.learners_[0].totals[EXAMPLES] == 1200
-    assert len(set(rates[4:])) == 1
-
-
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_columns_are_clipped_and_scaled_by_what_was_fitted(form):
     """An outlier takes a raw column away; a sparse matrix keeps its zeros."""
@@ -213,15 +178,6 @@ def test_what_is_wrong_is_said_in_one_line():
         PolynomialExpansionRegressor().fit(X, y, -np.ones(50))
     with pytest.raises(ValueError, match="at least one non-zero"):
         PolynomialExpansionRegressor().fit(X, y, np.zeros(50))
-
-
-def test_a_wrong_parameter_is_named_in_one_line():
-    with pytest.raises(
-        SettingError, match="PolynomialExpansionRegressor: setting alpha"
-    ) as caught:
-        PolynomialExpansionRegressor(alpha=-1).fit([[0.0], [1.0]], [0.0, 1.0])
-
-    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.apple.apple import Doubling, EqualEpochs, expansion_size
+from leaseboard.algorithms.apple.apple import epoch_ends, expansion_size
 from leaseboard.algorithms.apple.hashed import HashedLearner
 from leaseboard.algorithms.apple.learner import (
     Learning,
@@ -34,13 +34,10 @@ KERNELS = [PlanLearner, HashedLearner]
 
 
 def test_epochs_end_where_the_paper_has_them():
-    assert EqualEpochs(12).ends() == (2, 4, 6, 8, 10)
-    assert EqualEpochs(13).ends() == (3, 5, 7, 9, 11)
-    assert EqualEpochs(100, 1).ends() == ()
-    assert EqualEpochs(3).ends() == (1, 2)
-    assert EqualEpochs(12).next_end(4) == 6
-    assert EqualEpochs(12).next_end(10) is None
-    assert Doubling(3).next_end(11) == 12
+    assert epoch_ends(12) == (2, 4, 6, 8, 10)
+    assert epoch_ends(13) == (3, 5, 7, 9, 11)
+    assert epoch_ends(100, 1) == ()
+    assert epoch_ends(3) == (1, 2)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from leaseboard.algorithms.apple.apple import EqualEpochs, Growth, adaptive_expansion
+from leaseboard.algorithms.apple.apple import Growth, adaptive_expansion, epoch_ends
 from leaseboard.algorithms.apple.hashed import MOST_ROWS, ROWS, HashedLearner
 from leaseboard.algorithms.apple.learner import Learning
 from leaseboard.algorithms.apple.plan import PlanLearner
@@ -32,7 +32,7 @@ def problem(n=240, d=5, seed=0, density=0.7):
 
 
 def expand(learner, x, y, weights=None, **growth):
-    growth = Growth(schedule=EqualEpochs(len(y), growth.pop("epochs", 6)), **growth)
+    growth = Growth(ends=epoch_ends(len(y), growth.pop("epochs", 6)), **growth)
     chunks = list(adaptive_expansion(learner, x, y, growth, weights))
     parents = [chunk.expansion.parents for chunk in chunks if chunk.expansion]
     return np.concatenate([chunk.predictions for chunk in chunks]), parents
@@ -203,7 +203,7 @@ def test_a_row_with_too_many_products_is_refused():
 def test_predicting_changes_nothing(kernel):
     x, y = problem()
     learner, double = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
-    growth = Growth(schedule=EqualEpochs(len(y)))
+    growth = Growth(ends=epoch_ends(len(y)))
     interrupted = []
     for chunk in adaptive_expansion(learner, x, y, growth):
         learner.predict(x[::-1])
@@ -219,7 +219,7 @@ def test_learning_goes_on_across_calls(kernel):
     x, y = problem()
     whole, parts = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
     expected, _ = expand(whole, x, y)
-    growth = Growth(schedule=EqualEpochs(len(y)))
+    growth = Growth(ends=epoch_ends(len(y)))
 
     chunks = [
         chunk.predictions

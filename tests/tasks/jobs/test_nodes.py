@@ -23,7 +23,7 @@ def events(workers):
     names = tuple(f"x{i + 1}" for i in range(8))
     holdout = Holdout(Part(x[:600], y[:600]), Part(x[600:], y[600:]), names)
     environment = HoldoutEnvironment(holdout, passes=3, nodes=cluster(workers))
-    algorithm = ParallelApple(partitions=2, kernel="hashed", bits=10, rates=(0.1, 0.5))
+    algorithm = ParallelApple(partitions=2, bits=10, rates=(0.1, 0.5))
     return list(play("apple-parallel", algorithm, environment, 0))
 
 
