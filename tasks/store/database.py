@@ -1,4 +1,4 @@
-"""A SQLite file or a PostgreSQL: opened, locked, migrated, never named with its secrets.
+"""A SQLite file or a PostgreSQL: opened, locked, never named with its secrets.
 
 What a killed process leaves unfinished is rolled back, and its locks are freed: those of a file by
 the kernel, those of a server with the connection.
@@ -8,9 +8,9 @@ import fcntl
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -65,10 +65,7 @@ class StoreSchema:
     noun, fix : str
         What an error calls the database, and how the user fixes one that cannot be used.
     version : int
-        Raised with each change of the tables or of what they hold.
-    migrations : mapping of int to callable
-        By a version: what migrates its tables to the next version. One without a migration
-        cannot be read.
+        Raised with each change of the tables or of what they hold: another one cannot be read.
     rebuild : str
         How the user begins again where a version cannot be read.
     patience : float
@@ -84,7 +81,6 @@ class StoreSchema:
     noun: str
     fix: str
     version: int = 1
-    migrations: Mapping[int, Callable[[sa.Connection], None]] = field(default_factory=dict)
     rebuild: str = ""
     patience: float = 30.0
     is_replaceable: bool = False
@@ -217,7 +213,7 @@ class Database:
         return engine
 
     def _prepare(self, connection: sa.Connection) -> None:
-        """Make the tables, or bring those of an earlier version up to date."""
+        """Make the tables; refuse those of another version."""
         schema = self.schema
         there = set(sa.inspect(connection).get_table_names())
         is_new = there.isdisjoint(schema.metadata.tables)
@@ -225,22 +221,19 @@ class Database:
         if _VERSIONS.name in there:
             asked = sa.select(_VERSIONS.c.version).where(_VERSIONS.c.name == schema.name)
             version = connection.scalar(asked) or version
-        steps = range(version, schema.version)
-        if version > schema.version or not schema.migrations.keys() >= set(steps):
+        if version != schema.version:
             raise LeaseboardError(
                 f"the {schema.noun} {self} has format {version} of {schema.name!r}, and this"
                 f" version of Leaseboard reads {schema.version}: install the version that wrote"
                 f" it, or {schema.rebuild or schema.fix}"
             )
-        if schema.version > 1 and (is_new or steps):
+        if schema.version > 1 and is_new:
             # First of all: it begins the transaction, in which SQLite makes tables, too.
             _VERSIONS.create(connection, checkfirst=True)
             values = {"name": schema.name, "version": schema.version}
             made = INSERT[connection.dialect.name](_VERSIONS).values(values)
             connection.execute(made.on_conflict_do_update(index_elements=["name"], set_=values))
         schema.metadata.create_all(connection)
-        for before in steps:
-            schema.migrations[before](connection)
 
     def _lock_file(self, key: str, holder: ExitStack, *, wait: bool) -> bool:
         assert self.path is not None
