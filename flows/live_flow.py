@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from prefect import flow
-from prefect.artifacts import create_markdown_artifact
 from prefect.client.schemas.objects import State
-from prefect.runtime import flow_run
 from prefect.states import Completed
 from pydantic import Field
 
@@ -24,7 +22,7 @@ from leaseboard.tasks.live.update import home_of
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.steps.prefect_tasks import artifact_key, asset, champion, publish
+from leaseboard.tasks.steps.prefect_tasks import asset, champion
 from leaseboard.tasks.store.live_tables import HistoryEntry
 
 EVENTS = {
@@ -37,9 +35,9 @@ EVENTS = {
 
 
 def announce(name: str, news: Sequence[HistoryEntry], uri: str) -> None:
-    """Report to Prefect what happened, each as an event and as an artifact of the flow run.
+    """Report to Prefect what happened, each as an event.
 
-    The event is of the resource ``leaseboard.model.NAME``, for automations to listen to. What
+    It is of the resource ``leaseboard.model.NAME``, for automations to listen to. What
     Prefect does not take is on the page and in the notifications.
 
     - `uri`: the MLflow store.
@@ -58,15 +56,6 @@ def announce(name: str, news: Sequence[HistoryEntry], uri: str) -> None:
             payload["e_value"] = float(f"{each.e_value:.4g}")
         once = f"{each.at} {each.kind} {each.subject}: {each.what}"
         emit(EVENTS[each.kind], MODEL, name, payload | {"links": {"mlflow": page}}, once)
-        if not flow_run.id:
-            continue
-        what = "".join(f"\\{c}" if c in "\\`*_[]<>#|" else c for c in each.what)
-        publish(
-            create_markdown_artifact,
-            key=artifact_key(f"live-{name}", each.kind),
-            markdown=f"## {title}\n\n{what}\n\nSince {each.at}. [The model]({page})\n",
-            description=f"{name}: {title}",
-        )
 
 
 @flow(name="live-update", flow_run_name=named_after("file"), persist_result=False)

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import pandas as pd
 import yaml
 from pydantic import AfterValidator, Field, model_validator
 
@@ -19,7 +18,6 @@ UNDECIDED: Literal["undecided"] = "undecided"
 """Kind of a column that has had no value yet."""
 Real = Annotated[float, Field(allow_inf_nan=False)]
 
-_WIDTH = 99
 _HEADER = """\
 # What rows must look like. Inferred from the first rows, then yours: edit it.
 #
@@ -140,17 +138,16 @@ class Contract(Strict):
         names = filter(None, (data.id, data.target))
         return type(self)(columns={name: self.columns[name] for name in names})
 
-    def to_yaml(self, frame: pd.DataFrame | None = None) -> str:
-        """Return the text of its file; comments describe the columns of `frame`."""
-        lines = []
-        for name, rule in self.columns.items():
-            note = f"  # {_seen(frame[name])}" if frame is not None and name in frame else ""
-            lines.append(_line(name, rule, note))
+    def to_yaml(self) -> str:
+        """Return the text of its file."""
+        lines = [
+            f"  {_flow(name)}: {_flow(rule.model_dump(exclude_defaults=True))}\n"
+            for name, rule in self.columns.items()
+        ]
         rows = self.rows.model_dump(exclude_defaults=True)
         if self.rows.fresh is not None:
             rows["fresh"] = in_words(self.rows.fresh)
-        text = f"{_HEADER}columns:\n{''.join(lines)}"
-        return f"{text}{_ROWS_HEADER}rows: {_flow(rows)}\n"
+        return f"{_HEADER}columns:\n{''.join(lines)}{_ROWS_HEADER}rows: {_flow(rows)}\n"
 
 
 def read_contract(path: Path, data: DataSettings) -> Contract:
@@ -197,15 +194,6 @@ def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
         )
 
 
-def _line(name: str, rule: ColumnRule, note: str) -> str:
-    values = rule.model_dump(exclude_defaults=True)
-    line = f"  {_flow(name)}: {_flow(values)}{note}\n"
-    if len(line) <= _WIDTH:
-        return line
-    block = [f"    {key}: {_flow(value)}\n" for key, value in values.items()]
-    return f"  {_flow(name)}:{note}\n{''.join(block)}"
-
-
 class _OneLine(yaml.SafeDumper):
     """Dumper of one line: escapes what is not printable, and writes whole reals as integers."""
 
@@ -230,15 +218,3 @@ def _flow(value: Any) -> str:
         width=10**9,
     )  # fmt: skip
     return dumped.removesuffix("\n").removesuffix("\n...")
-
-
-def _seen(column: pd.Series) -> str:
-    """Return what a column holds, in a few words."""
-    known = column.dropna()
-    if known.empty:
-        return "seen: nothing"
-    if pd.api.types.is_numeric_dtype(known.dtype) and not pd.api.types.is_bool_dtype(known.dtype):
-        return f"seen: {known.min():.6g} to {known.max():.6g}"
-    if pd.api.types.is_datetime64_any_dtype(known.dtype):
-        return f"seen: {known.min()} to {known.max()}"
-    return f"seen: {known.astype(str).nunique()} different"

@@ -295,7 +295,7 @@ def train(update: ModelUpdate, work: Work) -> None:
         return
     update.shadow.learn(training.rows_to_learn(update, work))
     why = training.why_due(update, work)
-    if why and update.settings.compare.shadow:
+    if why:
         training.make_challenger(update, work, champion, why)
 
 

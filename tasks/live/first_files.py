@@ -41,7 +41,7 @@ data:
 {data}model: {{algorithm: online-automl}}  # learns row by row; rising-bandits-cost searches again
 retrain: {{every: 7d, when: drift}}  # when a challenger is made, whichever comes first
 contract: {name}.contract.yaml
-compare: {{shadow: true, alpha: 0.05}}
+compare: {{alpha: 0.05}}
 # alerts: {{webhook: "http://127.0.0.1:9000/"}}  # or {{to: ["mailto://me:$PASSWORD@example.org"]}}
 """
 FIRST = 100_000
@@ -100,7 +100,7 @@ def write_contract(settings: LiveSettings, now: datetime) -> Contract:
         batches=sizes if len(sizes) > 1 else (),
     )  # fmt: skip
     check_uses(contract, data)
-    _write_new(settings.contract, contract.to_yaml(frame))
+    _write_new(settings.contract, contract.to_yaml())
     recipe_of(settings, contract)  # after it: to make the target a category may be the fix
     return contract
 

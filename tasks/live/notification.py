@@ -8,12 +8,9 @@ An address is ``http://`` or ``https://``, which gets a POST of JSON, or any oth
 knows. In both ``$NAME`` is a variable of the environment, and is stored as ``$NAME``.
 """
 
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import Any
 
 import httpx
 
@@ -173,7 +170,7 @@ def deliver(outbox: Mapping[int, OutboxEntry], seconds: float = SECONDS) -> Iter
             if not fault:
                 reach("live.before-post")
                 try:
-                    _within(seconds, partial(_send, client, filled(written), body))
+                    _send(client, filled(written), body)
                 except (_NotSentError, UsageError) as error:
                     fault = str(error)
                     if getattr(error, "is_down", True):
@@ -240,24 +237,3 @@ def _post(client: httpx.Client, address: str, body: Mapping[str, str]) -> None:
         raise _NotSentError(f"is down ({said})") from error
     if not httpx.codes.is_success(status):
         raise _NotSentError(f"answered {status}", is_down=False)
-
-
-def _within(seconds: float, call: Callable[[], Any]) -> None:
-    """Call in a thread, and leave it behind if it takes longer: a slow stream is not an answer."""
-    ended: list[BaseException | None] = []
-
-    def run() -> None:
-        try:
-            call()
-        except BaseException as error:  # noqa: BLE001 - raised below, in the thread that asked
-            ended.append(error)
-        else:
-            ended.append(None)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if not ended:
-        raise _NotSentError("did not answer in time")
-    if ended[0] is not None:
-        raise ended[0]

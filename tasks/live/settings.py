@@ -173,9 +173,8 @@ class RetrainSettings(Strict):
 
 
 class CompareSettings(Strict):
-    """``compare:``, whether challengers predict in the shadow, and how sure a promotion is."""
+    """``compare:``, how sure a promotion is."""
 
-    shadow: bool = True
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 

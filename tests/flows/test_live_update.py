@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -210,40 +207,6 @@ def test_the_steps_are_tasks_of_one_flow_run(call, world, url):
             found = client.request("POST", "/events/filter", json=asked).json()["events"]
             events = [each for each in found if "no column 'a'" in each["payload"]["what"]]
             time.sleep(0.2)
-        artifacts = client.request("POST", "/artifacts/filter", json={}).json()
     (event,) = events
     assert event["event"] == "leaseboard.incident.opened"
     assert event["resource"]["prefect.resource.id"] == "leaseboard.model.sales"
-    related = {
-        each["prefect.resource.id"].removeprefix("prefect.flow-run.") for each in event["related"]
-    }
-    (artifact,) = (each for each in artifacts if each["flow_run_id"] in related)
-    assert artifact["key"] == "live-sales-opened"
-    assert "/#/models/sales" in artifact["data"]
-    assert "file://" not in artifact["data"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seconds", [2.0, 3.0, 4.0])
-def test_a_kill_at_any_moment_is_made_good(world, make_other, seconds):
-    other = make_other()
-    for number in range(1, 6):
-        for each in (world, other):
-            each.deliver(number, each.day(number))
-    file = world.home / "sales.yaml"
-    command = [sys.executable, "-m", "leaseboard", "live", "update", str(file), "--local",
-               "--run-dir", str(world.home), "--at", at(5)]  # fmt: skip
-    with subprocess.Popen(command, cwd=world.home, stdout=subprocess.DEVNULL) as child:
-        time.sleep(seconds)
-        child.send_signal(signal.SIGKILL)
-    world.update(5)
-    other.update(5)
-    assert [e.model for e in world.state.candidates()] == [
-        e.model for e in other.state.candidates()
-    ]
-    assert world.state.days() == other.state.days()
-
-
-@pytest.fixture
-def make_other(tmp_path):
-    return lambda: World(Path(tmp_path) / "double")

@@ -144,32 +144,3 @@ def test_a_killed_update_loses_and_doubles_nothing(tmp_path):
 @pytest.mark.slow
 def test_an_update_killed_at_any_step_loses_and_doubles_nothing(tmp_path):
     swept(tmp_path, range(1000))
-
-
-@pytest.mark.slow
-def test_forty_kills_in_twenty_days_change_nothing(tmp_path, empty_store):
-    """Each day's update is killed twice, at places spread over its steps, and made again."""
-    days = range(1, 21)
-
-    def replay(name, kills):
-        world = World(tmp_path / name, KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
-        shutil.copy(empty_store, world.home / "mlflow.db")
-        given = {"file": world.home / "sales.yaml"}
-        given["tracking_uri"] = f"sqlite:///{world.home}/mlflow.db"
-        update_of(world, 0, **given)
-        killed = 0
-        for number in days:
-            frame = world.day(number)
-            if number % 5 == 0:
-                frame.loc[:2, "a"] = 1e6  # quarantined, with an incident
-            world.deliver(number, frame)
-            for place in kills.get(number, ()):
-                killed += update_of(world, number, place, **given)
-            update_of(world, number, **given)
-        return killed, outcome(world)
-
-    whole = replay("whole", {})[1]
-    killed, found = replay("killed", {n: (2 * n % 17, 3 * n % 19 + 1) for n in days})
-    # An update that goes on after a late kill may have too few places left for another.
-    assert killed >= 36
-    assert found == whole

@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
@@ -118,70 +118,6 @@ def test_a_receiver_that_hangs_costs_one_time_out_an_update():
 
     assert len(got) <= 1
     assert [each.fault for each in done] == ["did not answer in time"] * 5
-
-
-def test_one_that_drips_is_left():
-    """Each read is short enough, but reads never end."""
-    over = threading.Event()
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def drip():
-            asked, _ = listening.accept()
-            with asked:
-                while not over.wait(0.05):
-                    asked.sendall(b"H" if over.is_set() else b"\r\n")
-
-        thread = threading.Thread(target=drip)
-        thread.start()
-        address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        (done,) = deliver(full_outbox(address, n=1), seconds=0.3)
-        over.set()
-        thread.join()
-
-    assert done.fault
-
-
-def endless(answer, over, sent):
-    """Yield the address and thread of a webhook that answers so, piece by piece, forever."""
-    listening = socket.create_server(("127.0.0.1", 0))
-
-    def answer_all():
-        with listening, listening.accept()[0] as asked:
-            asked.recv(100_000)
-            first, rest = answer
-            with suppress(OSError):
-                asked.sendall(first)
-                while not over.is_set():
-                    sent.append(asked.send(rest))
-
-    thread = threading.Thread(target=answer_all)
-    thread.start()
-    return f"http://127.0.0.1:{listening.getsockname()[1]}", thread
-
-
-@pytest.mark.parametrize(
-    ("head", "rest", "fault"),
-    [
-        ("HTTP/1.1 200 OK\r\n\r\n", "x" * 65536, ""),
-        ("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", "\x00" * 65536, ""),
-        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\nx\r\n" * 9000, ""),
-        ("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n", "x" * 65536, "answered 302"),
-        ("HTTP/1.1 200 OK\r\n", "A: " + "x" * 65536, "is down ("),
-        ("HTTP/1.1 200 OK\r\n", "A: x\r\n" * 9000, "is down ("),
-        ("x" * 3000, "x" * 65536, "is down ("),
-    ],
-)  # fmt: skip
-def test_of_an_answer_without_an_end_no_more_than_its_head_is_read(head, rest, fault):
-    over, sent = threading.Event(), []
-    address, thread = endless((head.encode(), rest.encode()), over, sent)
-    (done,) = deliver(full_outbox(address, n=1))
-    over.set()
-    thread.join()
-
-    assert done.fault.startswith(fault)
-    assert bool(done.fault) == bool(fault)
-    assert len(done.fault) < 250
-    assert sum(sent) < 20_000_000, "what the system buffers, and not the seconds of a time out"
 
 
 def test_an_address_of_apprise_gets_the_same_line():

@@ -14,7 +14,7 @@ data: {source: "folder:inbox/*.csv", time: day, id: order, target: revenue, labe
 model: {algorithm: online-automl, settings: {b: 3}, seed: 1}
 retrain: {every: 7d, rows: 5000, when: drift}
 contract: contract.yaml
-compare: {shadow: true, alpha: 0.01}
+compare: {alpha: 0.01}
 alerts: {webhook: "http://127.0.0.1:9/x", to: ["mailto://$MAIL"]}
 state: state.sqlite
 """
