@@ -265,6 +265,7 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     from leaseboard.tasks.fetch.data_facts import remarks
     from leaseboard.tasks.jobs.diagnostic_codes import lines_of
     from leaseboard.tasks.score import board
+    from leaseboard.tasks.score.frame import rows_cut, to_frame
     from leaseboard.tasks.score.summary import compared
 
     if len(results) > 1 and any(result.status == "ok" for result in results):
@@ -273,7 +274,8 @@ def _show_all(results: list[Result], *, diagnosed: bool) -> None:
     if not diagnosed:
         return
     facts = next(filter(None, (result.data_facts for result in results)), {})
-    for line in [*lines_of(_diagnosed(results)), *remarks(facts)]:
+    cut = rows_cut(to_frame(results), {}) if len(results) == 1 else ""  # boards have it
+    for line in filter(None, [cut, *lines_of(_diagnosed(results)), *remarks(facts)]):
         say(line)
     if any("failed_trials" in result.metrics for result in results):
         from leaseboard.tasks.evaluate.trials.worker import close_resting
