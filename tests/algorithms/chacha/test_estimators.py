@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 
-from leaseboard.algorithms import registry
 from leaseboard.algorithms.chacha.estimators import PRESETS, ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.streaming import (
@@ -55,10 +54,3 @@ def test_a_third_class_and_another_preset_are_refused_and_change_nothing(rows):
     assert (model.dump(), model.classes) == (before, ["a", "b"])
     with pytest.raises(UsageError, match=r"^unknown preset 'paper'; known: flaml, icml-eval, lit"):
         ChaChaRegressor(preset="paper")
-
-
-def test_no_name_of_the_paper_is_the_default():
-    named = [one for one in registry.ENTRIES if "chacha" in one.name]
-    assert len(named) == 5
-    assert {one.target.split(".")[2] for one in named} == {"chacha"}
-    assert registry.entry("online-automl").source.startswith("after ")

@@ -17,7 +17,6 @@ from leaseboard.algorithms.online.placement import learn_live
 from leaseboard.algorithms.online.schema import Schema
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
-CROWDED = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=6)
 SETS = ["ab", "ac", "bd", "cc", "aad", "abd", "abcd", "dd"]
 
 
@@ -94,22 +93,6 @@ def test_any_number_of_models(n_models):
         for _ in range(n_models)
     ]
     assert_the_same(GROUPS, configurations, *random_stream(n_models), blocks=3)
-
-
-def test_models_whose_terms_share_a_cell_stay_alone():
-    configurations = [configured(chosen) for chosen in [["ab"], ["abd"], ["ac"], *[[]] * 5]]
-    pool = pool_of(CROWDED, configurations, SQUARED).pool
-    next_to, alone = placement.split(np.arange(8), pool.n_terms, pool.plain, 300, 0.8)
-    assert len(next_to)
-    assert set() < {*np.flatnonzero(~pool.plain)} <= {*alone}
-    assert_the_same(CROWDED, configurations, *random_stream(1))
-
-
-def test_a_model_much_larger_than_the_others_stays_alone():
-    n_terms, plain = np.array([12, 9, 9, 300, 8, 8, 8]), np.ones(7, dtype=bool)
-    next_to, alone = placement.split(np.arange(7), n_terms, plain, 64, 1.0)
-    assert next_to.tolist() == [0, 1, 2, 4, 5, 6]
-    assert alone.tolist() == [3]
 
 
 @pytest.mark.parametrize(

@@ -130,10 +130,3 @@ def test_features_and_classes_that_come_late_are_as_if_they_had_been_0():
     assert np.array_equal(model.weights, whole.weights)
     model.grow(5, 6)
     assert model.predict(wide[0]).shape == (6,)
-
-
-def test_a_state_that_is_not_finite_is_refused():
-    model = OnlineSoftmax(2, 3, 0.3)
-    state = model.state() | {"weights": np.full((3, 3), np.nan)}
-    with pytest.raises(ValueError, match="not finite"):
-        OnlineSoftmax(2, 3, 0.3).fill(state)

@@ -12,7 +12,7 @@ from leaseboard.algorithms.events import (
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl import one_vs_rest
 from leaseboard.algorithms.online_automl.class_mixture import N_EXPERTS
-from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, REMEMBERED, OneVsRest
+from leaseboard.algorithms.online_automl.one_vs_rest import REMEMBERED, OneVsRest
 from leaseboard.algorithms.online_automl.race_file import racing_of
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 from leaseboard.algorithms.reference.ridge import OnlineRidge
@@ -42,41 +42,6 @@ def in_order(classes):
 
 def learned(races, x, classes):
     return races.learn(x, classes, np.ones(len(classes), np.float32))
-
-
-def log_losses(probabilities, classes):
-    """Return log losses of all examples except those of a class that had not come before."""
-    given = probabilities[np.arange(len(classes)), classes]
-    return -np.log(given[given > 0])
-
-
-@pytest.mark.parametrize("k", [4, 10])
-def test_blocks_of_any_size_give_the_same(k):
-    x, classes = sample(BLOCK + 100, k)
-    weights = np.where(np.arange(len(x)) % 5 == 4, np.float32(0.5), np.float32(1))
-    whole, parts, single = fresh()[0], fresh()[0], fresh()[0]
-    expected = whole.learn(x, classes, weights)
-    pieces = np.array_split(np.arange(len(x)), 7)
-    found = [parts.learn(x[c], classes[c], weights[c]) for c in pieces]
-    example = np.empty(x.shape[1], np.float32)
-    predict, learn = single.single_calls(example)
-    for row, number, weight in zip(x, classes.tolist(), weights.tolist(), strict=True):
-        example[:] = row
-        before = predict()
-        n = len(before)
-        assert before.tolist() == expected[single.at, :n].tolist()
-        assert not expected[single.at, n:].any()
-        if single.at == BLOCK // 2:
-            repr(single.state())  # for which models leave their lanes
-        learn(number, weight)
-
-    assert np.array_equal(
-        expected, np.concatenate([np.pad(f, ((0, 0), (0, k - f.shape[1]))) for f in found])
-    )
-    reported = list(whole.decide())
-    for other in (parts, single):
-        assert other.predict(x[0]).tolist() == whole.predict(x[0]).tolist()
-        assert [*map(repr, other.decide())] == [*map(repr, reported)]
 
 
 @pytest.mark.parametrize("algorithm", ["online-automl", "chacha"])
@@ -124,22 +89,6 @@ def test_a_class_that_comes_late_is_learned():
 
     assert not probabilities[:1500, 2].any()
     assert (probabilities[2000:].argmax(axis=1) != classes[2000:]).mean() < 0.13
-
-
-def test_a_state_goes_on_exactly():
-    x, classes = sample(600)
-    whole, _ = fresh()
-    learned(whole, x[:300], classes[:300])
-    other, _ = fresh()
-    other = OneVsRest(other.new_race, SCHEMA)
-    other.fill(copy.deepcopy(whole.state()))
-
-    expected, found = (learned(one, x[300:], classes[300:]) for one in (whole, other))
-    assert expected.tolist() == found.tolist()
-    for one in (whole, other):
-        assert [race.ensemble.expansion.shares for race in one.races] == [1, 4, 5]
-    with pytest.raises(ValueError, match="races of 4 classes"):
-        OneVsRest(other.new_race, SCHEMA).fill(whole.state() | {"races": []})
 
 
 def test_more_features_reach_every_race():
@@ -199,34 +148,6 @@ def test_examples_of_importance_0_teach_nothing():
     assert repr(all_of_them.state()) == repr(some.state())
     all_of_them.learn(x[:1], np.array([7]), np.zeros(1, np.float32))
     assert all_of_them.n_classes == some.n_classes
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        {"at": -5},
-        {"at": 10**30},
-        {"arrived": [0, 7.9, 3]},
-        {"arrived": ["01"]},
-        {"last": {"labels": np.full(REMEMBERED, 9, np.float32)}},
-        {"mixture": {"bayes": np.zeros(1 + N_EXPERTS)}},
-        {"mixture": {"bayes": np.array([-2.0, *[1 / N_EXPERTS] * N_EXPERTS])}},
-        {"mixture": {"bayes": np.full(1 + N_EXPERTS, np.nan)}},
-        {"mixture": {"last": 9}},
-        {"mixture": {"counts": np.full((5, 4), -1.0)}},
-        {"mixture": {"pool": {"weights": np.ones(3), "curvature": -np.eye(3)}}},
-        {"mixture": {"regressions": []}},
-    ],
-    ids=repr,
-)
-def test_a_damaged_state_is_refused(damage):
-    x, classes = sample(200)
-    races, _ = fresh()
-    learned(races, x, classes)
-    state = copy.deepcopy(races.state())
-    inner = {name: state[name] | damage.get(name, {}) for name in ("mixture", "last")}
-    with pytest.raises((ValueError, TypeError)):
-        OneVsRest(races.new_race, SCHEMA).fill(state | damage | inner)
 
 
 @pytest.mark.parametrize(

@@ -148,39 +148,6 @@ def test_trees_learn_by_the_formulas(make, n_classes):
 
 
 @pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
-@pytest.mark.parametrize("n_classes", [0, 3])
-def test_blocks_change_nothing_and_importance_zero_teaches_nothing(kind, n_classes):
-    rows, labels = planes(300)
-    rows, targets = standard(rows), targets_of(labels, n_classes)
-    rows = rows.astype(np.float32) if kind is RandomTrees else rows
-    whole = learned(kind(4, n_classes), rows, targets, n_classes)
-    parts, found = kind(4, n_classes), np.full_like(whole, np.nan)
-    for start in range(0, 300, 7):
-        block = slice(start, start + 7)
-        aside = np.full((len(rows[block]), n_classes or 1), np.nan)
-        parts.learn(rows[block], targets[block], np.zeros(len(aside), np.float32), aside)
-        parts.learn(rows[block], targets[block], np.ones(len(aside), np.float32), found[block])
-        np.testing.assert_array_equal(aside[0], found[start])
-
-    np.testing.assert_array_equal(found, whole)
-
-
-@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
-@pytest.mark.parametrize("n_classes", [0, 3])
-def test_a_restored_member_goes_on_exactly(kind, n_classes):
-    rows, labels = planes(300)
-    rows, targets = standard(rows), targets_of(labels, n_classes)
-    rows = rows.astype(np.float32) if kind is RandomTrees else rows
-    member = kind(4, n_classes)
-    learned(member, rows[:200], targets[:200], n_classes)
-    other = kind(4, n_classes)
-    other.fill(member.state())
-
-    args = rows[200:], targets[200:], n_classes
-    np.testing.assert_array_equal(learned(other, *args), learned(member, *args))
-
-
-@pytest.mark.parametrize("kind", [RandomTrees, Neighbours, FourierRidge])
 def test_columns_that_were_zero_may_join(kind):
     """A member that always had them predicts the same, where nothing random depends on them."""
     rows, labels = planes(300)

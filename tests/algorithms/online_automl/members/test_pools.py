@@ -108,25 +108,6 @@ def test_on_a_linear_stream_members_pause():
     assert max(notes[f"leased.{name}"] for name in ("trees", "fourier", "neighbours")) < 0.2
 
 
-@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
-def test_one_by_one_and_blocks_are_the_same_and_saved_models_go_on(kind, tmp_path):
-    x, y = rings(700)
-    y = y if kind is OnlineAutoMLRegressor else y.astype(int)
-    whole, single = kind(b=5), kind(b=5)
-    whole.learn_many(x, y)
-    for row, label in zip(x[:400], y[:400].tolist(), strict=True):
-        single.learn_one({str(j): v for j, v in enumerate(row.tolist())}, label)
-    single.save(tmp_path / "model")
-    single = kind.load(tmp_path / "model")
-    for row, label in zip(x[400:], y[400:].tolist(), strict=True):
-        single.learn_one({str(j): v for j, v in enumerate(row.tolist())}, label)
-
-    new = rings(20, seed=9)[0]
-    predict = "predict_proba_many" if kind is OnlineAutoMLClassifier else "predict_many"
-    said = [getattr(model, predict)(new) for model in (whole, single)]
-    np.testing.assert_array_equal(np.asarray(said[0]), np.asarray(said[1]))
-
-
 def test_two_classes_become_three_and_members_keep_what_they_know():
     x, y = rings(3000)
     first = y < 2
@@ -140,12 +121,6 @@ def test_two_classes_become_three_and_members_keep_what_they_know():
     assert pool.n_classes == len(model.classes) == 4 - (y.max() < 3)
     assert [race.ensemble.pool for race in model._race.races] == [None] * (pool.n_classes - 1)
     assert pool.at > 1500
-
-
-@pytest.mark.parametrize("budget", [0, -1.0, float("nan")])
-def test_a_budget_that_is_not_positive_is_refused(budget):
-    with pytest.raises(UsageError, match="budget_us"):
-        OnlineAutoMLRegressor(budget_us=budget)
 
 
 def test_a_budget_below_the_cheapest_member_is_refused_and_one_above_is_kept():

@@ -98,21 +98,6 @@ def test_the_unit_of_labels_is_that_of_intervals():
     assert found[0] == pytest.approx(found[1], rel=1e-12)
 
 
-def test_a_state_that_no_intervals_have_is_refused():
-    for name, place, value in (
-        ("running", 0, np.nan),
-        ("running", 0, 1.5),
-        ("running", 0, -1.0),
-        ("tracked", (0, 0), 2.0),
-        ("tracked", (0, 0), 0.0),
-        ("ordered", (0, 3), np.inf),
-    ):
-        state = {key: array.copy() for key, array in Intervals().state().items()}
-        state[name][place] = value
-        with pytest.raises(ValueError, match=r"must be|is not a number|not finite"):
-            Intervals().fill(state)
-
-
 @pytest.mark.parametrize("delay", [100, 1000])
 def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
     """Large ones wait: with a rate for each delay coverage would be .77 and .63."""
@@ -168,11 +153,3 @@ def test_a_label_out_of_range_is_shown_as_learners_see_it():
     waited.update(1e6, 7.0, prediction, said, delay=0)
 
     assert waited.losses.max() == 49.0
-
-
-def test_a_state_that_nothing_has_is_refused():
-    for name, value in (("losses", np.full(N_PARTS, np.nan)), ("mass", np.array([1e4]))):
-        with pytest.raises(ValueError, match="must be finite, and their mass"):
-            Waited(()).fill(Waited(()).state() | {name: value})
-    with pytest.raises(ValueError, match="no array"):
-        Waited(()).fill(Waited(()).state() | {"losses": np.zeros(1)})

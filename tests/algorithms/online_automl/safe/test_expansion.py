@@ -54,30 +54,9 @@ def advanced(expansion, x, y):
     return block[3:]
 
 
-def arrays(expansion):
-    """Return the state of a front, but for its period."""
-    known = expansion.known
-    return [*known[:4], *known.ridge, *known.on_past, known.slots, known.memory]
-
-
 def looked(expansion, example):
     block = expansion.look(example)
     return block.wide[0], block.values[0]
-
-
-def test_look_sees_what_advance_writes_and_learns_nothing():
-    x, y = sample(60)
-    wide, simple, *_ = advanced(FeatureExpansion(3), x, y)
-    expansion = FeatureExpansion(3)
-    for t in range(len(y)):
-        before = [array.copy() for array in arrays(expansion)]
-        for _ in range(2):
-            seen, predictions = looked(expansion, x[t])
-            assert seen.tolist() == wide[t].tolist()
-            assert predictions.tolist() == simple[t].tolist()
-        for array, old in zip(arrays(expansion), before, strict=True):
-            assert np.array_equal(array, old)
-        advanced(expansion, x[t : t + 1], y[t : t + 1])
 
 
 def test_later_labels_change_nothing_before():

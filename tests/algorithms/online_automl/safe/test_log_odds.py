@@ -81,24 +81,6 @@ def test_the_label_that_is_least_expected_always():
     assert log_odds.lost[EXCESS] <= regret_bound(N_EXPERTS)
 
 
-def test_a_prediction_is_what_learning_shows_and_learns_nothing():
-    rng = np.random.default_rng(0)
-    log_odds, other = LogOdds.new(B), LogOdds.new(B)
-    values = values_of(rng.uniform(-1, 1, (200, B)))
-    labels, predictions = rng.choice([-1.0, 1.0], 200), rng.uniform(-1, 1, 200).astype(np.float32)
-    for t in range(200):
-        before = margin(log_odds, values[t], predictions[t])
-        assert margin(log_odds, values[t], predictions[t]) == before
-        assert reported(
-            log_odds, values[t : t + 1], labels[t : t + 1], predictions[t : t + 1]
-        ) == [before]
-    whole = reported(other, values, labels, predictions)
-
-    assert len(whole) == 200
-    for name in LogOdds._fields:
-        assert np.array_equal(getattr(log_odds, name), getattr(other, name))
-
-
 def test_predictions_that_are_too_sure_are_calibrated():
     """They say 1 where the class comes nine times in ten."""
     rng = np.random.default_rng(1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.safe.naming import LONGEST, Words, quoted, short, words_of
+from leaseboard.algorithms.online_automl.safe.naming import Words
 from leaseboard.algorithms.online_automl.safe.representations import represent
 
 ODD = ("a × b", "a, b", "3 more", "", " ", "day: hour", "x (2)", "last 3 labels", "a\nb", "<b>",
@@ -73,17 +73,6 @@ def test_all_pairs_are_two_words():
     assert crossed(reported, ("a", "a"), names=known.raw) == ["x0 × x0"]
 
 
-def test_of_two_kinds_of_features_each_is_named():
-    reported, known = words(["u"], ["v", "w"])
-    both = (*known.raw, *known.standard)
-
-    assert crossed(reported, ("a", "b:"), names=both) == ["(u raw) × (v, w standardised)"]
-    assert reported.features(both) == "raw, standardised"
-    assert reported.features(("a", *known.standard)) == "standardised, (u raw)"
-    pairs = tuple(combinations_with_replacement(known.standard, 2))
-    assert crossed(reported, *pairs, names=both) == ["all pairs of standardised features"]
-
-
 def test_parts_of_a_column_are_reported_by_its_name_and_the_part():
     hours = [Origin("day", "hour", str(hour)) for hour in range(24)]
     reported, known = words(
@@ -117,17 +106,6 @@ def test_without_representations_interactions_alone_are_reported():
     }
 
 
-def test_a_name_is_short_and_nothing_in_it_is_taken_for_something_else():
-    for name in ODD:
-        text = short(name)
-        assert text.isprintable(), name
-        assert len(text) <= LONGEST, name
-        assert text == name or text[0] in "'\"" or "…" in text, name
-        json.dumps(text, ensure_ascii=False).encode()
-        assert quoted(name) == name or eval(quoted(name)) == name
-        assert text[0] in "'\"" or not {*"×,:("} & {*text}, name
-
-
 names = st.lists(st.one_of(st.sampled_from(ODD), st.text(max_size=40)), min_size=2, max_size=12)
 
 
@@ -146,18 +124,3 @@ def test_no_two_configurations_are_reported_alike(listed, size):
     assert all(title.isprintable() for title in reported.groups)
     for listing in reported.groups.values():
         assert len({*listing}) == len(listing)
-
-
-def test_columns_called_otherwise_are_reported_otherwise():
-    def schema(*names):
-        return Schema(("a", "b"), ((0,), (1,)), ("0", "1"), origins=tuple(map(Origin, names)))
-
-    one, same, other = schema("rain", "wind"), schema("rain", "wind"), schema("sun", "wind")
-    crossed = VWConfiguration((("a", "b"),))
-
-    assert one == other  # to the kernel
-    assert words_of(one) is words_of(same)
-    assert words_of(one).parameters(crossed)["interactions"] == ["rain × wind"]
-    assert words_of(other).parameters(crossed)["interactions"] == ["sun × wind"]
-    words_of(one).parameters(crossed)["interactions"].clear()
-    assert words_of(one).parameters(crossed)["interactions"] == ["rain × wind"]

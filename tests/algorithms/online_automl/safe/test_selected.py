@@ -11,7 +11,7 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     FeatureExpansion,
     simple_of,
 )
-from leaseboard.algorithms.online_automl.safe.selected import EMPTY, EVERY, remembered
+from leaseboard.algorithms.online_automl.safe.selected import EMPTY, remembered
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -150,25 +150,6 @@ def test_a_feature_that_matters_takes_the_slot_of_one_that_does_not():
     assert ((found - y)[-500:] ** 2).mean() < 0.2 * y.var()
 
 
-@pytest.mark.parametrize("classes", [False, True])
-def test_parts_and_the_whole_select_the_same(classes):
-    rng = np.random.default_rng(4)
-    x = rng.normal(size=(3 * EVERY, D)).astype(np.float32)
-    y = x[:, 1] - x[:, 2]
-    y = np.where(y > 0, 1, -1) if classes else y
-    whole, parts = FeatureExpansion(D, classes), FeatureExpansion(D, classes)
-    _, found = learned(x, y, whole)
-    reported = []
-    for start, stop in ((0, 1), (1, 99), (99, 101), (101, 300)):
-        reported += learned(x[start:stop], y[start:stop], parts)[1].tolist()
-        restored = FeatureExpansion(D, classes)
-        restored.fill(parts.state())
-        parts = restored
-
-    assert reported == found.tolist()
-    assert held(parts) == held(whole) == [1, 2]
-
-
 def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():
     sizes = [remembered(d) * (d + 6) * 4 for d in (65, 2_000, 10_000, 1_000_000)]
     assert max(sizes) < 17e6
@@ -184,12 +165,3 @@ def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():
     assert n < before < 1500
     assert times.tolist() == list(range(1500 - n, 1500))
     assert (expansion.known.memory[:, -1] == 1).all()
-
-
-@pytest.mark.parametrize("slots", [[D], [-2], [5, 5]])
-def test_slots_that_no_front_has_are_refused(slots):
-    state = FeatureExpansion(D).state()
-    state["known"]["slots"][: len(slots)] = slots
-
-    with pytest.raises(ValueError, match="selected features"):
-        FeatureExpansion(D).fill(state)

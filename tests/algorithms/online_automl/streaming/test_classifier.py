@@ -28,19 +28,6 @@ def learned(n=300, **settings):
     return model, x, y
 
 
-@pytest.mark.slow
-def test_a_block_is_its_examples_one_by_one():
-    model, x, y = learned()
-    other = OnlineAutoMLClassifier(b=3)
-    for row, label in zip(x.tolist(), y, strict=True):
-        other.learn_one(dict(enumerate(row)), label)
-
-    assert other.predict_proba_one({0: 1.0, 1: 0.0}) == model.predict_proba_one({0: 1.0, 1: 0.0})
-    assert list(map(repr, other.history)) == list(map(repr, model.history))
-    times = [event.at for event in model.history]
-    assert times == sorted(times)
-
-
 def test_what_it_reports_of_three_classes():
     model, *_ = learned()
     first, *others = model.classes
@@ -180,15 +167,3 @@ def test_declared_classes_are_predicted_from_the_first_example_on_and_more_may_c
     assert sum(model.predict_proba_one({"a": 0.0}).values()) == pytest.approx(1)
     with pytest.raises(UsageError, match="before the first example"):
         model.declare("a", "b")
-
-
-def test_a_model_of_declared_classes_goes_on_from_its_file(tmp_path):
-    model = OnlineAutoMLClassifier(b=3)
-    model.declare("no", "yes")
-    for name, n in (("new", 0), ("begun", 5)):
-        for _ in range(n):
-            model.learn_one({"a": 1.0}, "yes")
-        model.save(tmp_path / name)
-        again = OnlineAutoMLClassifier.load(tmp_path / name)
-        assert again.classes == ["no", "yes"]
-        assert again.predict_proba_one({"a": 2.0}) == model.predict_proba_one({"a": 2.0})

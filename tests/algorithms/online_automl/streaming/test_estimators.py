@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import ChampionChanged
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -61,59 +59,6 @@ def test_one_by_one_in_blocks_and_in_an_environment_are_the_same(settings):
     assert singly == np.concatenate(blockwise).tolist()
     assert singly == environment.predictions.tolist()
     assert one.champion == blocks.champion
-
-
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
-def test_a_pickled_copy_goes_on_exactly(settings):
-    x, y = product()
-    model = OnlineAutoMLRegressor(**settings)
-    model.learn_many(x[:200], y[:200])
-    double = pickle.loads(pickle.dumps(model))
-
-    assert np.array_equal(
-        model.predict_then_learn_many(x[200:], y[200:]),
-        double.predict_then_learn_many(x[200:], y[200:]),
-    )
-    assert model.history == double.history
-
-
-def test_an_unknown_setting_is_refused_with_the_nearest_name():
-    with pytest.raises(UsageError, match="'memroy': did you mean 'memory'"):
-        OnlineAutoMLRegressor(memroy=500)
-
-
-def snapshot(model):
-    return pickle.dumps(model)
-
-
-BAD = [
-    ({"a": math.inf}, 1.0, 1.0, ValueError, "finite"),
-    ({"a": 1e39}, 1.0, 1.0, ValueError, "finite"),
-    ({"a": [1]}, 1.0, 1.0, TypeError, "a number, a text, a date,"),
-    ({"a": np.timedelta64(1, "M")}, 1.0, 1.0, TypeError, "a number, a text, a date,"),
-    ({"a": 1.0, "b": "x", "b=x": 1.0}, 1.0, 1.0, ValueError, "'b=x' comes twice"),
-    ([1.0], 1.0, 1.0, TypeError, "mapping"),
-    ({"a": 1.0, "new": 1.0}, math.nan, 1.0, ValueError, "finite"),
-    ({"a": 1.0, "new": 1.0}, "high", 1.0, TypeError, "numbers"),
-    ({"a": 1.0, "new": 1.0}, True, 1.0, TypeError, "numbers"),
-    ({"a": 1.0, "new": 1.0}, None, 1.0, TypeError, "numbers"),
-    ({"a": 1.0, "new": 1.0}, 1.0, -1.0, ValueError, "importance"),
-    ({"a": 1.0, "new": 1.0}, 1.0, math.nan, ValueError, "importance"),
-    ({"space": {"a": -math.inf}}, 1.0, 1.0, ValueError, "finite"),
-]
-
-
-@pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
-@pytest.mark.parametrize(("x", "y", "w", "error", "message"), BAD)
-def test_a_failed_call_changes_nothing(settings, x, y, w, error, message):
-    model = OnlineAutoMLRegressor(**settings)
-    for example, label in zip(*map(list, product(60)), strict=True):
-        model.learn_one(dict(zip("abcd", example.tolist(), strict=True)), float(label))
-    before = snapshot(model)
-
-    with pytest.raises(error, match=message):
-        model.learn_one(x, y, w)
-    assert snapshot(model) == before
 
 
 @pytest.mark.parametrize("settings", [{}, EVAL], ids=str)
@@ -174,21 +119,6 @@ def test_importance_is_as_if_seen_more_often():
     assert model.predict_one({"a": 1.0}) > light.predict_one({"a": 1.0})
 
 
-def test_data_frames_keep_their_names():
-    x, y = product(100)
-    frame = pd.DataFrame(x, columns=["w", "x", "y", "z"])
-    model, other = OnlineAutoMLRegressor(**EVAL), OnlineAutoMLRegressor(**EVAL)
-    model.learn_many(frame, pd.Series(y))
-    for record, label in zip(frame.to_dict("records"), y.tolist(), strict=True):
-        other.learn_one(record, label)
-    shuffled = frame[["z", "x", "w", "y"]]
-
-    assert np.array_equal(model.predict_many(frame), model.predict_many(shuffled))
-    assert model.predict_many(frame).tolist() == [
-        other.predict_one(r) for r in frame.to_dict("records")
-    ]
-
-
 @pytest.mark.parametrize(
     ("x", "y", "w", "message"),
     [
@@ -238,17 +168,6 @@ def test_the_order_of_a_mapping_means_nothing(settings):
         shuffled.learn_one(turned, label)
 
     assert reported.champion == shuffled.champion
-
-
-def test_the_history_reports_champions():
-    x, y = product(1500)
-    model = OnlineAutoMLRegressor(algorithm="chacha", b=7)
-    model.learn_many(x, y)
-    champions = [event for event in model.history if isinstance(event, ChampionChanged)]
-
-    assert len(champions) > 1
-    assert sum(row["champion"] for row in model.live) == 1
-    assert all(row["lower"] <= row["loss"] <= row["upper"] for row in model.live)
 
 
 def test_an_own_oracle_is_asked():

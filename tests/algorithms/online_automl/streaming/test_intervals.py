@@ -3,7 +3,6 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
@@ -23,30 +22,12 @@ def model():
     return found
 
 
-def named(row):
-    return {str(i): float(value) for i, value in enumerate(row)}
-
-
 def test_intervals_hold_as_many_labels_as_their_level_says(model):
     x, y = noisy(4000, seed=1)
     for level in (0.5, 0.8, 0.9, 0.95, 0.99):
         low, high = model.predict_interval_many(x, level=level).T
 
         assert np.mean((low <= y) & (y <= high)) == pytest.approx(level, abs=0.1)
-
-
-def test_one_is_many_and_nothing_is_learned(model):
-    x, _ = noisy(5, seed=2)
-    many = model.predict_interval_many(x)
-
-    assert [model.predict_interval_one(named(row)) for row in x] == list(map(tuple, many))
-    middles = many.mean(axis=1)
-    assert middles == pytest.approx(model.predict_many(x))
-    assert model.examples == 3000
-    frame = pd.DataFrame(x, columns=["0", "1", "2"], index=range(5, 10))
-    assert model.predict_interval_many(frame).equals(
-        pd.DataFrame(many, columns=["low", "high"], index=range(5, 10))
-    )
 
 
 def test_none_are_made_up_before_there_is_evidence():
@@ -79,16 +60,6 @@ def test_the_user_names_levels(model):
 def test_published_races_have_none():
     with pytest.raises(UsageError, match="'chacha-literal' keeps no prediction intervals"):
         OnlineAutoMLRegressor(algorithm="chacha-literal").predict_interval_one({"a": 1.0})
-
-
-def test_they_are_saved(model, tmp_path):
-    model.save(tmp_path / "model")
-    double = OnlineAutoMLRegressor.load(tmp_path / "model")
-    x, y = noisy(300, seed=3)
-    for one in (model, double):
-        one.learn_many(x, y)
-
-    assert np.array_equal(model.predict_interval_many(x), double.predict_interval_many(x))
 
 
 def test_labels_that_float32_does_not_have_are_held():

@@ -300,26 +300,3 @@ def test_dates_and_gaps_wait_unchanged_in_memory_and_in_a_file(tmp_path):
         model.learn_label("late", 5.0)
         assert model.predict_one(x) == at_once.predict_one(x)
         assert model._features.schema() == at_once._features.schema()
-
-
-def test_a_text_of_numpy_waits_in_a_saved_model(tmp_path):
-    model = OnlineAutoMLRegressor()
-    model.predict_one({"a": np.str_("x")}, id="key")
-    model.save(tmp_path / "saved")
-
-    assert OnlineAutoMLRegressor.load(tmp_path / "saved").n_pending == 1
-
-
-def test_why_an_id_does_not_wait_is_only_what_can_be():
-    model = OnlineAutoMLRegressor(**SMALL, max_pending=2)
-    for t in range(2):
-        model.predict_one({"a": t}, id=t)
-    model.forget_pending()
-    with pytest.raises(UsageError, match=r"or forget_pending\(\) was called since; pre") as said:
-        model.learn_label(0, 1.0)
-    assert "dropped" not in str(said.value)
-
-    for t in range(3):
-        model.predict_one({"a": t}, id=t)
-    with pytest.raises(UsageError, match="among the 1 dropped as the oldest of more than 2"):
-        model.learn_label(0, 1.0)

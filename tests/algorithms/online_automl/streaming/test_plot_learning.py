@@ -31,15 +31,6 @@ def test_the_champions_losses_are_drawn_and_saved(algorithm, tmp_path):
     assert "star" in line.marker.symbol
 
 
-def test_one_by_one_and_in_blocks_give_the_same_figure():
-    model, x, y = learned()
-    single = OnlineAutoMLRegressor()
-    for row, label in zip(x.tolist(), y.tolist(), strict=True):
-        single.learn_one(dict(enumerate(row)), label)
-
-    assert single.plot_learning().data[0].x == model.plot_learning().data[0].x
-
-
 def test_more_than_two_classes_have_a_line_each_and_a_new_model_has_none():
     _, x, y = learned()
     model = OnlineAutoMLClassifier()

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import types
 
-import numpy as np
-import pandas as pd
 import pytest
 from river import base, checks, datasets, ensemble, evaluate, metrics, model_selection, utils
 from river.preprocessing import StandardScaler
@@ -126,28 +124,6 @@ def test_labels_may_be_delayed():
     assert mae(OnlineAutoMLRegressor(), delay=10) < 5
 
 
-@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
-def test_batches_with_columns_that_come_and_go_are_learned_as_single_examples(kind):
-    random = np.random.default_rng(0)
-    batches, singles = kind(**FEW), kind(**FEW)
-    for names in (["a", "b"], ["b", "c", "d"], ["d"], ["d", "a", "c", "b"]):
-        frame = pd.DataFrame(random.normal(size=(20, len(names))), columns=names)
-        labels = pd.Series(random.normal(size=20))
-        labels = labels > 0 if kind is OnlineAutoMLClassifier else labels
-        batches.learn_many(frame, labels)
-        for x, y in zip(frame.to_dict("records"), labels.tolist(), strict=True):
-            singles.learn_one(x, y)
-    many = batches.predict_many(frame)
-
-    assert many.index.equals(frame.index)
-    assert many.tolist() == [singles.predict_one(x) for x in frame.to_dict("records")]
-    if kind is OnlineAutoMLClassifier:
-        shares = batches.predict_proba_many(frame)
-        assert shares.to_dict("records") == [
-            singles.predict_proba_one(x) for x in frame.to_dict("records")
-        ]
-
-
 CODE = """
 import os, sys
 import numpy
@@ -191,27 +167,3 @@ def test_without_river_the_models_work_the_same():
 
     assert with_river[0] == without[0]
     assert [with_river[1:], without[1:]] == [["True", "True"], ["False", "False"]]
-
-
-@pytest.mark.slow
-def test_a_module_of_ones_own_called_river_is_left_alone(tmp_path):
-    firsts, right = [], []
-    for name in ("river.py", "river/__init__.py", "river/base.py"):
-        own = tmp_path / str(len(firsts)) / name
-        own.parent.mkdir(parents=True)
-        own.write_text("raise SystemExit('run')")
-        before = f"sys.path.insert(0, {str(tmp_path / str(len(firsts)))!r})"
-        firsts += [before, HIDE + before]
-        is_river = str(name == "river/base.py")  # no package without __init__.py
-        right += [[is_river, is_river], ["False", "False"]]
-
-    assert [reported[1:] for reported in reported_after(*firsts)] == right
-
-
-def test_river_is_taken_from_a_source_tree_where_its_developers_installed_it(tmp_path):
-    about = tmp_path / "river-99.0.dist-info" / "METADATA"
-    about.parent.mkdir()
-    about.write_text("Metadata-Version: 2.1\nName: river\nVersion: 99.0\n")
-    (reported,) = reported_after(f"sys.path.insert(0, {str(tmp_path)!r})")
-
-    assert reported[1:] == ["True", "True"]

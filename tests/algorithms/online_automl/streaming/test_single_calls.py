@@ -125,27 +125,6 @@ def test_a_call_that_is_refused_changes_nothing(what):
         assert repr(model.state()) == repr(untouched.state())
 
 
-@pytest.mark.parametrize("algorithm", KINDS)
-def test_one_at_a_time_is_a_block(algorithm):
-    given = examples()
-    X, y = np.array([[*x.values()] for x, _ in given], np.float32), [label for _, label in given]
-    block, single, named = (
-        OnlineAutoMLRegressor(algorithm=algorithm, **KINDS[algorithm]) for _ in "abc"
-    )
-    reported = block.predict_then_learn_many(X, y).tolist()
-
-    alone = []
-    for row, label in zip(X, y, strict=True):
-        x = dict(zip(map(str, range(X.shape[1])), row.tolist(), strict=True))
-        alone.append((named.predict_one(x), float(single.predict_many(row[None])[0])))
-        named.learn_one(x, label)
-        single.learn_many(row[None], [label])
-
-    assert alone == [(prediction, prediction) for prediction in reported]
-    with np.printoptions(threshold=10**6, precision=17):
-        assert repr(single.state()) == repr(block.state()) == repr(named.state())
-
-
 def stream(kind, classes, d):
     """Return rows and labels, numbers or so many classes that come one after the other."""
     rng = np.random.default_rng(5)
