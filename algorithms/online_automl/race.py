@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import FunctionType
 from typing import Any, ClassVar
 
@@ -189,6 +189,7 @@ class Race(Saved, ABC):
             Filled with the progressive predictions of what was learned.
         """
 
+    @abstractmethod
     def single_calls(self, row: Floats) -> SingleCalls:
         """Return functions for examples that come one at a time, each written into `row`.
 
@@ -200,15 +201,6 @@ class Race(Saved, ABC):
             Learn it, of a label and an importance; return whether a decision is due.
             Both are for the race with this schema, and for as long as the row is kept.
         """
-        examples = row[None]
-        labels, importances, predictions = np.zeros((3, 1), dtype=np.float32)
-
-        def learn(label: float, importance: float) -> bool:
-            labels[0], importances[0] = label, importance
-            self.learn(examples, labels, importances, predictions)
-            return self.is_due()
-
-        return partial(self.predict, row), learn
 
     @abstractmethod
     def is_due(self) -> bool:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple
 from functools import partial
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,8 +124,6 @@ class FeatureMap:
         Which features, when they come without a namespace, belong to which namespace, with all
         that is made of their texts, dates and gaps.
     most_namespaces : int
-    few : int
-        One column in so many may have an indicator of its gaps.
 
     Attributes
     ----------
@@ -135,13 +133,14 @@ class FeatureMap:
         The columns', where each is of a number that came without a namespace.
     """
 
+    few: ClassVar[int] = FEW
+
     def __init__(
         self,
         namespaces: Mapping[str, list[str]] | None = None,
         most_namespaces: int = 10,
-        few: int = FEW,
     ) -> None:
-        self.most_namespaces, self.few = most_namespaces, few
+        self.most_namespaces = most_namespaces
         self._declared = declared_spaces(namespaces or {})
         self._columns: dict[Key, int] = {}
         self._spaces: list[str] = []  # of each column, as is what follows

@@ -22,10 +22,7 @@ if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
 
 Floats = NDArray[np.float32]
 Encoding = Literal["one-hot", "codes"]
-Missing = Literal["fill", "indicate", "zero", "refuse"]
-
-NAMED_COLUMNS = 5
-"""Number of columns with gaps that a message names."""
+Missing = Literal["fill", "zero"]
 
 
 @dataclass(eq=False)
@@ -73,11 +70,9 @@ class StreamEncoder(Transformer):
         """Return the features of the rows in their order, shape (n_rows, n_features)."""
         del y
         from leaseboard.algorithms.tables.column_features import ColumnFeatures
-        from leaseboard.algorithms.tables.gaps import FEW
 
-        few = 1 if self.missing == "indicate" else FEW
         self.columns_ = [str(name) for name in frame]
-        self.features_ = ColumnFeatures(None, self.most_namespaces, few=few)
+        self.features_ = ColumnFeatures(None, self.most_namespaces)
         rows, births = self._encode(frame, learns=True)
         self.births_ = tuple(births.tolist())
         return rows
@@ -85,13 +80,11 @@ class StreamEncoder(Transformer):
     def transform(self, frame: pd.DataFrame) -> Floats:
         """Return the features of rows each of which could come next, (n_rows, n_features).
 
-        Raises DataError: an infinite value, or a missing one where that is refused.
+        Raises DataError for an infinite value.
         """
         return self._encode(frame, learns=False)[0]
 
     def _encode(self, frame: pd.DataFrame, *, learns: bool) -> tuple[Floats, NDArray[np.intp]]:
-        if self.missing == "refuse":
-            _refuse_gaps(frame)
         as_codes = self.encoding == "codes"
         given: dict[str, Column] = {}
         for place, (name, column) in enumerate(frame.items()):
@@ -166,17 +159,3 @@ def as_column(column: pd.Series) -> Column:
 def is_flag(column: pd.Series) -> bool:
     """Return whether the categories of a column are true and false, however they are written."""
     return columns.is_nominal(column) and {*column.cat.categories} <= FLAGS.keys()
-
-
-def _refuse_gaps(frame: pd.DataFrame) -> None:
-    """Raise DataError that names the columns with missing values, if there are any."""
-    gaps = frame.isna()
-    names = [repr(name) for name in frame.columns[gaps.any()]]
-    if names:
-        more = f" and {len(names) - NAMED_COLUMNS} more" if len(names) > NAMED_COLUMNS else ""
-        listed = ", ".join(names[:NAMED_COLUMNS]) + more
-        subject = f"column {listed} is" if len(names) == 1 else f"columns {listed} are"
-        raise DataError(
-            f"{subject} missing (NaN) in {gaps.any(axis=1).sum()} rows, which missing=refuse"
-            " forbids: impute them, or leave that option out"
-        )

@@ -64,12 +64,6 @@ class StreamOptions(BaseModel):
     """Options of a dataset as a stream.
 
     ChaCha's authors: ``encoding: codes``, ``decimals: 6``, ``log_target: code``.
-
-    Notes
-    -----
-    The two readings of the log rule differ where the maximum is exactly 100 (OpenML 201, whose
-    published loss needs the transformation) and where a target reaches far below zero; our suites
-    take the code's.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -83,19 +77,17 @@ class StreamOptions(BaseModel):
     """Only the first so many rows; None for all. ChaCha's authors take 100,000."""
     namespaces: Annotated[int, Field(ge=1, le=len(string.ascii_letters))] = 10
     """At most so many groups of ceil(d / namespaces) features that are neighbours by name."""
-    log_target: bool | Literal["code", "paper"] = False
+    log_target: bool | Literal["code"] = False
     """False learns the target itself, True its logarithm. ``code`` is the rule of ChaCha's
-    authors' code: log where max(range, maximum) >= 100; ``paper`` that of the paper's text: log
-    where the maximum > 100."""
+    authors' code: log where max(range, maximum) >= 100."""
     decimals: Annotated[int, Field(ge=0, le=15)] | None = None
     """Features are rounded to so many decimals, as the authors' text files are to 6."""
     shuffle: bool = False
     """Permute the rows by the environment's seed, before `max_rows` is applied."""
     missing: Missing = "fill"
     """Treatment of a missing number. ``fill``: what the rows before let expect, and 1 in an
-    indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``indicate``:
-    the same, with an indicator for any number of columns. ``zero``: 0, which a linear model
-    ignores. ``refuse``: an error."""
+    indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``zero``: 0,
+    which a linear model ignores."""
 
     def encoder(self) -> StreamEncoder:
         """Return the encoder of the columns."""
@@ -190,7 +182,7 @@ def needs_log(target: NDArray[np.float64], rule: bool | str) -> bool:
     if isinstance(rule, bool):
         return rule
     low, high = float(target.min()), float(target.max())
-    return high > LOG_THRESHOLD if rule == "paper" else max(high - low, high) >= LOG_THRESHOLD
+    return max(high - low, high) >= LOG_THRESHOLD
 
 
 def log_shift(target: NDArray[np.float64]) -> float:

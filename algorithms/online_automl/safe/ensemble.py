@@ -187,7 +187,15 @@ class Ensemble(Saved):
         learns: bool,
     ) -> None:
         """Let a block, of the handle `given`, go through `passes`, members and intervals."""
-        self._predict(given, block, live, champion, learns=learns)
+        how = self.handle, given, live, champion
+        if self.is_narrow or not learns:
+            self.pass_block(*how, ALL + learns, 0)
+        else:
+            at = 0
+            while at < len(block.labels):
+                at = self.pass_block(*how, EXPAND + LEARN, at)
+                self.expansion.select(block.importances[at - 1])
+            self.pass_block(*how, MODEL + MIX + LEARN, 0)
         self.answer(given, len(block.labels), live, champion, learns=learns)
 
     def answer(self, given: Handle, n: int, live: Slots, champion: int, *, learns: bool) -> None:
@@ -196,25 +204,6 @@ class Ensemble(Saved):
             self.pool.answer(given, n, learns=learns)
         if learns and self.intervals is not None:
             self.pass_block(self.handle, given, live, champion, FOLLOW + LEARN, 0)
-
-    def _predict(
-        self,
-        given: Handle,
-        block: Block,
-        live: Slots,
-        champion: int,
-        *,
-        learns: bool,
-    ) -> None:
-        how = self.handle, given, live, champion
-        if self.is_narrow or not learns:
-            self.pass_block(*how, ALL + learns, 0)
-            return
-        at = 0
-        while at < len(block.labels):
-            at = self.pass_block(*how, EXPAND + LEARN, at)
-            self.expansion.select(block.importances[at - 1])
-        self.pass_block(*how, MODEL + MIX + LEARN, 0)
 
     @property
     def handle(self) -> Handle:

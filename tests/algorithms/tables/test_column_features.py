@@ -57,8 +57,9 @@ def plain(state):
 @settings(max_examples=30, deadline=None)
 @given(ROWS, st.integers(0, 70), st.sampled_from([1, 4]))
 def test_columns_are_encoded_as_their_rows(rows, cut, few):
-    scalar, seen = one_by_one(FeatureMap(few=few), rows)
-    fast, births = ColumnFeatures(few=few), []
+    scalar, fast, births = FeatureMap(), ColumnFeatures(), []
+    scalar.few = fast.few = few
+    scalar, seen = one_by_one(scalar, rows)
     parts = [rows[:cut], rows[cut:]]  # a second table goes on from the first
     for start, part in zip((0, len(rows[:cut])), parts, strict=True):
         if not part:

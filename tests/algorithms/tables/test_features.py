@@ -139,7 +139,8 @@ def test_the_quick_way_never_reads_an_example_differently(data):
     example = st.dictionaries(
         st.sampled_from(NAMES), st.sampled_from(PLAIN) | st.sampled_from(ODD), max_size=8
     )
-    features = FeatureMap(few=2)
+    features = FeatureMap()
+    features.few = 2
     for learns in data.draw(st.lists(st.booleans(), min_size=2, max_size=12)):
         read = data.draw(example)
         quick = features.read_quickly(read)

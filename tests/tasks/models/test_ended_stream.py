@@ -111,7 +111,7 @@ def gappy(tmp_path):
 
 
 @pytest.mark.parametrize("algorithm", ["online-automl", "vanilla"])
-@pytest.mark.parametrize("missing", ["fill", "indicate", "zero"])
+@pytest.mark.parametrize("missing", ["fill", "zero"])
 def test_a_row_with_gaps_and_dates_is_served_as_what_was_learned_says(
     race, gappy, tmp_path, algorithm, missing
 ):

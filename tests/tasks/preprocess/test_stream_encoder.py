@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.tasks.fetch.columns import tidy_frame
@@ -55,31 +54,10 @@ def test_a_flag_with_gaps_is_a_number_however_it_is_written():
 
 def test_a_stream_without_gaps_is_what_it_is_with_any_option():
     whole = {"x": [1.0, 3.0, 2.0], "c": ["u", "v", "u"]}
-    found = [stream(StreamOptions(missing=m), **whole) for m in ("fill", "indicate", "zero",
-                                                                   "refuse")]  # fmt: skip
+    found = [stream(StreamOptions(missing=m), **whole) for m in ("fill", "zero")]
     for other in found[1:]:
         assert other.features.tobytes() == found[0].features.tobytes()
         assert other.namespaces == found[0].namespaces
-
-
-def test_indicators_begin_with_the_gaps_that_they_show_of():
-    gaps = {"a": [1.0, None, 2.0, None], "b": [1.0, 2.0, None, None]}
-    few = stream(**gaps)
-    every = stream(StreamOptions(missing="indicate"), **gaps)
-
-    assert few.names == ("a", "b")  # of two columns one is not few
-    assert every.names == ("a", "b", "a_is_missing", "b_is_missing")
-    assert every.births == (0, 0, 1, 2)
-    assert every.features[:, 2:].tolist() == [[0, 0], [1, 0], [0, 1], [1, 1]]
-    assert every.origins[2:] == (Origin("a", "missing"), Origin("b", "missing"))
-
-
-def test_a_column_named_like_an_indicator_replaces_it():
-    gaps = {"a": [1.0, None, 3.0], "b": [None, 2.0, None], "a is missing": [0.0, 5.0, 0.0]}
-    found = stream(StreamOptions(missing="indicate"), **gaps)
-
-    assert found.names == ("a", "a_is_missing", "b", "b_is_missing")
-    assert found.features[:, 1::2].tolist() == [[0, 0], [5, 0], [0, 1]]
 
 
 def test_later_rows_change_nothing_of_earlier_ones():
@@ -91,7 +69,7 @@ def test_later_rows_change_nothing_of_earlier_ones():
     assert not other[:2, whole.shape[1] :].any()
 
 
-@pytest.mark.parametrize("missing", ["fill", "indicate", "zero"])
+@pytest.mark.parametrize("missing", ["fill", "zero"])
 def test_state_that_was_saved_gives_the_same_features(missing):
     encoder = StreamEncoder(missing=missing).fit(ROWS)
     state = json.loads(json.dumps(encoder.state()))

@@ -46,17 +46,11 @@ def test_namespaces_hold_the_ceiling_of_a_tenth_of_the_columns():
         assert [space.name for space in spaces] == list("abcdefghij"[: len(sizes)])
 
 
-def test_the_two_readings_of_the_log_rule():
-    for low, high, code, paper in (
-        (0, 99, False, False),
-        (0, 100, True, False),
-        (-60, 50, True, False),
-        (1, 101, True, True),
-    ):
+def test_the_log_rule_of_the_authors_code():
+    for low, high, code in ((0, 99, False), (0, 100, True), (-60, 50, True), (1, 101, True)):
         target = np.array([low, high], dtype=np.float64)
 
         assert needs_log(target, "code") is code
-        assert needs_log(target, "paper") is paper
         assert needs_log(target, rule=True) is True
         assert needs_log(target, rule=False) is False
 
@@ -124,20 +118,6 @@ def test_a_stream_refuses_what_it_cannot_take():
     ):
         with pytest.raises(DataError, match=rf"^file:test.csv: column 'bad'.*{message}"):
             as_stream(dataset(small(bad=column)))
-
-
-def test_all_columns_with_gaps_are_named_up_to_five():
-    gaps = {f"c{number}": [1.0, np.nan, number] for number in range(7)}
-    refuse = StreamOptions(missing="refuse")
-    with pytest.raises(DataError) as two:
-        as_stream(dataset(small(c0=gaps["c0"], d=["u", "v", None])), refuse)
-    with pytest.raises(DataError, match="'c0', 'c1', 'c2', 'c3', 'c4' and 2 more are missing"):
-        as_stream(dataset(small(**gaps)), refuse)
-
-    assert str(two.value) == (
-        "file:test.csv: columns 'c0', 'd' are missing (NaN) in 2 rows, which missing=refuse"
-        " forbids: impute them, or leave that option out"
-    )
 
 
 def test_missing_values_are_zeros_where_that_is_asked_for():

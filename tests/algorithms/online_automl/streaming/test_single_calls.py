@@ -144,7 +144,7 @@ def stream(kind, classes, d):
         (OnlineAutoMLRegressor, 0, 5),
         (OnlineAutoMLRegressor, 0, 70),  # of which features are selected
         (OnlineAutoMLClassifier, 2, 5),
-        pytest.param(OnlineAutoMLClassifier, 3, 5, marks=SLOW),
+        (OnlineAutoMLClassifier, 3, 5),
     ],
 )
 def test_one_call_at_a_time_and_blocks_learn_the_same(kind, classes, d, looks):
