@@ -158,10 +158,6 @@ class Environment(ABC):
         """Return metrics in addition to those of the score; no algorithm is charged for them."""
         return {}
 
-    @abstractmethod
-    def fresh_copy(self) -> Environment:
-        """Return an environment that has seen nothing of the run, with a truth of its own."""
-
 
 class Algorithm(ABC, Generic[B]):
     """Scheduler, policy or learner that runs on one kind of environment.

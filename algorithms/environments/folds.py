@@ -106,10 +106,6 @@ class FoldsEnvironment(SelectionEnvironment):
         yield self._finished(configuration, probe.rows, probe, learned, cost, where)
         return probe
 
-    def fresh_copy(self) -> FoldsEnvironment:
-        """Return a fresh environment on the same probes, which answer alike."""
-        return FoldsEnvironment(self._probes, self.seed, self.budget)
-
     def score(self) -> Score:
         """Return the accuracy of the champion; see the notes."""
         champion = self._crowned()

@@ -1,38 +1,24 @@
-"""The guard: computes the score of a run where its algorithm cannot change it.
+"""The guard: shows an algorithm its environment, and records what it does there.
 
 An algorithm gets a view of its environment. It can read and call everything public through the
 view; it can set nothing, and what is private is not there. So a mistake raises an error. The view
-is not a sandbox: code that digs (``env.record.__self__``) reaches the environment. The `Guard`
-finds that: it repeats the algorithm's actions on a second environment, and compares the scores.
+is not a sandbox: code that digs (``env.record.__self__``) reaches the environment.
 """
 
 from __future__ import annotations
 
-import collections
 import copy
 import functools
 import inspect
-import json
-import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from types import FunctionType, GeneratorType, ModuleType
 from typing import Any, NoReturn
 
 import numpy as np
 
 from leaseboard.algorithms.base import Environment, Run
-from leaseboard.algorithms.environments import (
-    arrays,
-    folds,
-    holdout,
-    pulls,
-    samples,
-    selecting,
-    stream,
-    systems,
-)
-from leaseboard.algorithms.errors import AuditError, LeaseboardError, NotYoursError
+from leaseboard.algorithms.environments.holdout import HoldoutEnvironment
+from leaseboard.algorithms.errors import AuditError, NotYoursError
 from leaseboard.algorithms.events import Event, Finished, ProbeFinished, TrialFinished
 from leaseboard.algorithms.log_format import to_json
 
@@ -74,10 +60,7 @@ def _action(name: str, given: tuple[Any, ...], named: dict[str, Any]) -> Action:
 
 
 class Guard:
-    """Recorder of an algorithm's actions on its environment, which repeats them on a second one.
-
-    No algorithm gets the second environment, so none can change it. After the run `verify` repeats
-    the actions there; if the score differs, that of the run is false.
+    """Recorder of an algorithm's actions on its environment.
 
     Parameters
     ----------
@@ -93,12 +76,10 @@ class Guard:
     """
 
     def __init__(self, env: Environment) -> None:
-        _require_whole()
         self.actions: list[Action] = []
         self.view = GuardedView(self._look)
         self._begun: list[str] = []  # generators of the environment that did not come to their end
         self._env = env
-        self._second = env.fresh_copy()
 
     def _look(self, name: str) -> Any:
         if name in self._env.shown:
@@ -135,82 +116,14 @@ class Guard:
         finally:
             self._begun.remove(name)
 
-    def verify(self, finished: Finished) -> None:
-        """Raise `AuditError` unless all actions ended and the second environment agrees."""
-        _require_whole()
+    def verify(self) -> None:
+        """Raise `AuditError` unless all actions of the algorithm came to their end."""
         if self._begun:
             name = self._begun[0]
             raise AuditError(
                 f"env.{name}(...) was called and not iterated to its end, and does nothing by"
                 f" itself: write `yield from env.{name}(...)`"
             )
-        try:
-            for name, given, named in self.actions:
-                done = getattr(self._second, name)(*given, **named)
-                collections.deque(done if isinstance(done, GeneratorType) else (), maxlen=0)
-            score = self._second.score()
-            further = self._second.measures().items()
-            metrics = {**score.metrics, **{k: v for k, v in further if k in finished.metrics}}
-        except (ValueError, LeaseboardError) as error:
-            raise AuditError(
-                f"what was done cannot be repeated on a second environment: {error}"
-            ) from error
-        again = Finished(
-            at=self._second.at,
-            reason=finished.reason,
-            score=score.value,
-            metric=score.metric,
-            direction=score.direction,
-            metrics=metrics,
-        )
-        # As the log writes them, where NaN equals NaN.
-        reported, found = (json.loads(to_json(event)) for event in (finished, again))
-        for name in found:
-            if reported[name] != found[name]:
-                raise AuditError(
-                    f"the run reports {name}={reported[name]}, a second environment with the same"
-                    f" predictions and decisions {found[name]}: an algorithm must not change its"
-                    " environment"
-                )
-
-
-def _behaviour(owner: type | ModuleType) -> dict[str, object]:
-    """Return what a class or module does: its attributes or functions, and their code."""
-    return {
-        name: (value, value.__code__ if isinstance(value, FunctionType) else None)
-        for name, value in vars(owner).items()
-        if isinstance(owner, type) or isinstance(value, FunctionType)
-    }
-
-
-_MODULES = (arrays, stream, holdout, pulls, selecting, samples, folds, systems)
-_OWNERS: tuple[type | ModuleType, ...] = (
-    *(GuardedView, Environment, *_MODULES),
-    *(
-        found
-        for module in _MODULES
-        for found in vars(module).values()
-        if inspect.isclass(found) and found.__module__ == module.__name__
-    ),
-)
-_WHOLE = {owner: _behaviour(owner) for owner in _OWNERS}
-"""The classes after their import, before any code of a user was imported."""
-
-
-def _require_whole() -> None:
-    """Raise `AuditError` if a method of an environment, or what it calls, was replaced."""
-    for owner, whole in _WHOLE.items():
-        now = _behaviour(owner)
-        changed = [name for name in {**whole, **now} if not _same(whole.get(name), now.get(name))]
-        if changed:
-            raise AuditError(
-                f"{owner.__name__}.{changed[0]} was replaced: an algorithm must not change its"
-                " environment"
-            )
-
-
-def _same(one: Any, other: Any) -> bool:
-    return None not in (one, other) and all(map(operator.is_, one, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +160,7 @@ def first_difference(same: int, one: Played, other: Played) -> str:
         return found and f"{found} although the first {same} answers are the same"
     found = _parted("prediction of example", *(_predictions(run)[: same + 1] for run in runs))
     found = found or _parted("event", *(_events(_before(run, same)) for run in runs))
-    if isinstance(one.env, holdout.HoldoutEnvironment) and same >= one.env.n_train:
+    if isinstance(one.env, HoldoutEnvironment) and same >= one.env.n_train:
         found = found or _parted("action", *(_actions(run) for run in runs))
     return found and f"{found} although nothing changes before the label of example {same}"
 

@@ -292,16 +292,6 @@ class HoldoutEnvironment(Environment):
         own = np.arange(known.shape[1]) == labels[:, None]
         return float(squared_losses(known, np.where(own, np.float32(1), np.float32(-1))).sum())
 
-    def fresh_copy(self) -> HoldoutEnvironment:
-        """Return a fresh environment with copies of the labels; it shows the same rows."""
-        train, test = (
-            replace(part, labels=part.labels.copy())
-            for part in (self.holdout.train, self.holdout.test)
-        )
-        holdout = replace(self.holdout, train=train, test=test)
-        score_on: Literal["test", "progressive"] = "test" if self.scores_test else "progressive"
-        return HoldoutEnvironment(holdout, self.seed, self.passes, self.budget, score_on)
-
 
 class HoldoutAlgorithm(Algorithm[HoldoutEnvironment]):
     """Algorithm that runs on a hold-out environment."""

@@ -251,13 +251,6 @@ class PullsEnvironment(Environment):
             )
         return replace(event, test=trial.test)
 
-    def fresh_copy(self) -> PullsEnvironment:
-        """Return a fresh environment on the same trials, which are replayed alike."""
-        return PullsEnvironment(
-            self._trials, self.budget, self.unit, self.seed, self.metric,
-            shares=self.shares, reserve=self._reserve,
-        )  # fmt: skip
-
     def score(self) -> Score:
         """Return the best trial's validation score; NaN without a pull.
 

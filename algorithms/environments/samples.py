@@ -304,12 +304,6 @@ class SamplesEnvironment(SelectionEnvironment):
         self._charge(0, cpu, probe.test_wall)
         return probe
 
-    def fresh_copy(self) -> SamplesEnvironment:
-        """Return a fresh environment on the same probes, which answer alike."""
-        return SamplesEnvironment(
-            self._probes, self.seed, self.budget, self.unit, self.initial_rows
-        )
-
     def score(self) -> Score:
         """Return the test accuracy of the champion trained in full, which is not charged."""
         champion = self._crowned()

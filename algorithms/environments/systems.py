@@ -111,12 +111,6 @@ class SystemsEnvironment(Environment):
         overrun = max(0.0, self.cost.cpu_seconds / self.budget - 1)
         return Score(value, metric, "max", {**self._notes, **more, "overrun": overrun})
 
-    def fresh_copy(self) -> SystemsEnvironment:
-        """Return a fresh environment on the same fits, with a truth of its own."""
-        return SystemsEnvironment(
-            self._fits, self._truth.copy(), self.task, self.budget, self.seed
-        )
-
 
 class SystemsAlgorithm(Algorithm[SystemsEnvironment]):
     """Algorithm that runs on a systems environment."""

@@ -103,13 +103,6 @@ def unpack(sent: Parcel, folder: Path) -> None:
     part.replace(folder / FILE)
 
 
-def copy_value(folder: Path, to: Path) -> Path:
-    """Copy what `dump` wrote, and nothing else that is in `folder`, into a new folder `to`."""
-    to.mkdir()
-    shutil.copyfile(folder / FILE, to / FILE)
-    return to
-
-
 def dump_once(make: Callable[[], Any], folder: Path) -> None:
     """Write the value that `make` returns into the new folder `folder`, unless that is there.
 

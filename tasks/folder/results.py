@@ -219,8 +219,7 @@ def assemble(out: Path, results: Iterable[Result]) -> Path:
         {n: json.dumps(v) if isinstance(v, dict) else v for n, v in plain(result).items()}
         for result in results
     ]
-    kinds = {"score": "float64", "budget": "float64", "champion_seed": "Int64",
-             "job_cpu_seconds": "float64", "job_wall_seconds": "float64"}  # fmt: skip
+    kinds = {"score": "float64", "budget": "float64", "champion_seed": "Int64"}
     reach("run.before-table")
     table = _write_table(out, pd.DataFrame(rows, columns=names).astype(kinds))
     reach("run.after-table")

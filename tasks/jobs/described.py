@@ -13,7 +13,6 @@ from leaseboard.algorithms.errors import LeaseboardError, UserFileError
 from leaseboard.tasks.jobs import sandbox
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.keys.closure import hash_of, reachable
-from leaseboard.tasks.machine import clocks
 
 CHECK = "leaseboard.tasks.jobs.described:broken_check"
 """Name of `broken_check` for `sandbox.ask`."""
@@ -87,10 +86,10 @@ def description_of(algorithm: str, settings: Mapping[str, Any] | None) -> dict[s
 
 
 def broken_check(algorithm: str, name: str) -> str:
-    """Return how the algorithm breaks a check of `leaseboard.algorithms.checks`, or the clocks.
+    """Return how the algorithm breaks a check of `leaseboard.algorithms.checks`.
 
-    It imports the algorithm into this process, and checks the clocks after that.
+    It imports the algorithm into this process.
     """
     from leaseboard.algorithms import checks
 
-    return checks.broken(algorithm, name) or clocks.changed()
+    return checks.broken(algorithm, name)

@@ -252,10 +252,6 @@ class Result:
     """Wall seconds of the algorithm's work alone."""
     setup_seconds: Amount = 0.0
     """Wall seconds of loading data and compiling kernels."""
-    job_cpu_seconds: Amount | None = None
-    """CPU seconds of the whole job, by its own clock."""
-    job_wall_seconds: Amount | None = None
-    """Wall seconds of the whole job, by its own clock."""
     settings: Settings = field(default_factory=dict)
     """Settings of the algorithm, defaults included."""
     environment: Annotated[str, _one_of("", *KINDS)] = ""
@@ -294,8 +290,7 @@ class Result:
     def kept_for(self, job: Job, version: str = "") -> Result:
         """Return the same with the identity of `job`.
 
-        - `job`: the planned one: elsewhere its data may have another address, and untrusted code
-          could name any job.
+        - `job`: the planned one: elsewhere its data may have another address.
         - `version`: of the planned code, for a job that failed before it knew.
         """
         identity = _identity(job) | {"version": self.version or version}

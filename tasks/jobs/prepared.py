@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.cached import CachedDataset, copy_value, dump_once, load_mapped
+from leaseboard.tasks.fetch.cached import CachedDataset, dump_once, load_mapped
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
@@ -46,11 +46,6 @@ class Prepared:
         if found != (asked := _made_of(job, kind, digest)):
             raise DataError(f"{self.parts}: made of {found}, not of {asked}: prepare it again")
         return parts
-
-    def copied(self, place: Path) -> Prepared:
-        """Return a copy in `place`, for a job with untrusted code."""
-        table = copy_value(self.table, place / "table")
-        return Prepared(table, self.parts and copy_value(self.parts, place / "parts"))
 
 
 def environment_of(job: Job) -> str:

@@ -37,14 +37,13 @@ from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import (
     classes,
     files,
-    is_untrusted,
     pinned,
     plugins_of,
     programs,
 )
 from leaseboard.tasks.keys.versions import code_and_libraries, read_ahead
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.machine.clocks import all_seconds, working_seconds
+from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.kernel_time import compile_seconds
@@ -130,9 +129,6 @@ def run_job(
         The champion's model, None if the algorithm has none.
     """
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    # Before any of its code is imported, which could change both.
-    trusted = not is_untrusted(job)
-    clock = working_seconds if trusted else all_seconds
     setup = perf_counter()
     dataset = prepared.dataset(job) if prepared else loading.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)
@@ -147,7 +143,7 @@ def run_job(
     prepared_in, (_, compiled) = perf_counter() - setup, compile_seconds()
 
     def setup_seconds() -> float:
-        return prepared_in + (compile_seconds()[1] - compiled if trusted else 0.0)
+        return prepared_in + compile_seconds()[1] - compiled
 
     version, identity, libraries = identify(job, algorithm.environment)
     options = environments.effective(algorithm.environment, job.environment)
@@ -186,7 +182,6 @@ def run_job(
                 env,
                 (auditor, log, *sinks),
                 job.metric,
-                clock,
             )
         except DivergedError as error:
             reason = discreet(str(error))
@@ -195,15 +190,14 @@ def run_job(
             if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
                 log(Measured(at=env.at, value=env.score().value))
             raise
-        finished = auditor.close()
+        auditor.close()
     if job.predictions and (answers := env.answers()) is not None:
         import pandas as pd  # of those that write them alone
 
         both = dict(zip(("label", "prediction"), answers, strict=True))
         pd.DataFrame(both).to_parquet(folder / PREDICTIONS, index=False)
     reach("run.after-log")
-    own = {name: value for name, value in finished.metrics.items() if name != job.metric}
-    guard.verify(replace(finished, metrics=own))
+    guard.verify()
     result = made(setup_seconds=setup_seconds(), **_fields(auditor, env, *spent))
     return result, model if result.status == "ok" else None
 
@@ -227,7 +221,6 @@ def _drive(
     env: Environment,
     sinks: tuple[Sink, ...],
     metric: str,
-    clock: Callable[[], tuple[float, float]],
 ) -> tuple[Any, float, float]:
     """Exhaust the generator `events`; return its value, and the CPU and wall seconds it took.
 
@@ -235,12 +228,12 @@ def _drive(
     """
     cpu_spent = wall_spent = 0.0
     while True:
-        cpu, wall = clock()
+        cpu, wall = working_seconds()
         try:
             event, value = next(events), None
         except StopIteration as stop:
             event, value = None, stop.value
-        cpu_now, wall_now = clock()
+        cpu_now, wall_now = working_seconds()
         cpu_spent += cpu_now - cpu
         wall_spent += wall_now - wall
         if event is None:

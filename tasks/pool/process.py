@@ -26,8 +26,6 @@ from leaseboard.tasks.processes.subprocesses import Silence, Subprocess
 from leaseboard.tasks.processes.watchdog import descendants, kill_below, kill_tree
 
 WHO = "the worker process"
-_ENDINGS = frozenset({"crash", "diverged", "memout", "skipped", "stopped"})
-"""Statuses that a job without a result may report; the pool alone judges limits."""
 POLL_SECONDS = 0.05
 START_SECONDS = 120.0
 """How long a worker may import; no job is charged for it."""
@@ -44,15 +42,13 @@ class Reply:
     """Ending of an attempt at a job, with the row of its result if it has one.
 
     `fit` says that the worker answered, and can take another job; `usage` that a `UsageError`
-    ended it. `measured` are the CPU and wall seconds of an untrusted job, by the process that
-    forked it: like the job's own clocks they include the children that it waited for.
+    ended it.
     """
 
     ending: Ending
     row: dict[str, Any] | None = None
     fit: bool = False
     usage: bool = False
-    measured: tuple[float, float] | None = None
 
 
 class Worker:
@@ -103,22 +99,13 @@ class Worker:
         message = json.loads(said)
         if "code" in message:  # of a fork that did not answer
             return Reply(post_mortem(message["code"], WHO), fit=True)
-        if "said" in message:
-            found = json.loads(message["said"])
-            cpu, wall = message["measured"]
-            measured = (cpu, wall)
-            fit, self._reusable = True, set()  # what untrusted code says of processes is ignored
-        else:
-            found, measured = message, None
-            fit = not message.get("spoilt", False) and message.get("status") != "stopped"
-            self._reusable = set(message.get("kept", ()))
-        if "result" in found:
-            row = found["result"]
-            return Reply(Ending(row["status"]), row, fit=fit, measured=measured)
-        if measured and found["status"] not in _ENDINGS:
-            raise ValueError(f"no job fails with the status {found['status']!r}")
-        usage = bool(found.get("usage", False))
-        return Reply(Ending(found["status"], str(found["reason"])), fit=fit, usage=usage)
+        self._reusable = set(message.get("kept", ()))
+        if "result" in message:
+            row = message["result"]
+            return Reply(Ending(row["status"]), row, fit=True)
+        ending = Ending(message["status"], message["reason"])
+        usage = message.get("usage", False)
+        return Reply(ending, fit=ending.status != "stopped", usage=usage)
 
     def wait_until_ready(self, stopping: threading.Event) -> Reply | None:
         """Wait until the worker has imported what jobs need; return how it ended, if it did."""

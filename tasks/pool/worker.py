@@ -17,17 +17,14 @@ from collections.abc import Callable
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
-from time import perf_counter
 from types import FrameType
 from typing import Any, NoReturn, cast
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.user_files import executed
 from leaseboard.tasks.jobs.job import Job, plain
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import verdict, warm
 from leaseboard.tasks.machine.addresses import discreet
-from leaseboard.tasks.machine.clocks import cpu_seconds
 from leaseboard.tasks.processes.forks import Fork
 from leaseboard.tasks.processes.subprocesses import (
     Channel,
@@ -44,35 +41,28 @@ class Stop(BaseException):
 
 
 def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    """Run the ordered job in a fork; return what it ``said``, or the ``code`` of its exit.
-
-    ``measured`` are the CPU and wall seconds of the fork, by clocks out of reach of its code.
-    """
+    """Run the ordered job in a fork; return its answer, or the ``code`` of its exit."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
-    clock = perf_counter()
     with Fork(lambda: json.dumps(run(order)).encode(), [channel.fileno()]) as job:
         said = job.answer()
-        wall = perf_counter() - clock
     signal.signal(signal.SIGTERM, _stop)
     if said is Silence.LONG:
         return {"status": "crash", "reason": str(said)}
     if isinstance(said, Silence):
         return {"code": job.code}
-    return {"said": said.decode(errors="replace"), "measured": [job.cpu_seconds, wall]}
+    return json.loads(said) | {"kept": []}  # its children end with it
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:
     """Run the ordered job; the answer holds a ``result``, or a ``status`` with its ``reason``.
 
-    The result has the seconds of all the order's ``work``. ``kept`` are the children that a later
-    job uses again. ``spoilt`` says that a user's file was run by a job that was thought trusted.
+    ``kept`` are the children that a later job uses again.
     """
     # An earlier job may have changed what belongs to the process.
     os.chdir(order["cwd"])
     signal.signal(signal.SIGTERM, _stop)
     folder = Path(order["folder"])
     job = Job(**order["job"])
-    cpu, wall = cpu_seconds(), perf_counter()
     try:
         work = _imported(order["work"])
         given: dict[str, Any] = {"mirrors": tuple(Path(m) for m in order["mirrors"])}
@@ -80,10 +70,6 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
             table, parts = order["prepared"]
             given["prepared"] = Prepared(Path(table), parts and Path(parts))
         result, _ = work(job, folder, **given)
-        row = plain(result)
-        if isinstance(row, dict):  # the pool refuses anything else
-            row["job_cpu_seconds"] = cpu_seconds() - cpu
-            row["job_wall_seconds"] = perf_counter() - wall
     except BaseException as error:  # noqa: BLE001  (SystemExit too: a job is not the worker)
         status, reason = ("stopped", "") if isinstance(error, Stop) else verdict(error)
         if status in {"crash", "memout"}:
@@ -91,10 +77,10 @@ def run(order: dict[str, Any]) -> dict[str, Any]:
         usage = isinstance(error, UsageError)
         answer = {"status": status, "reason": reason, "usage": usage}
     else:
-        answer = {"result": row}
+        answer = {"result": plain(result)}
     sys.stdout.flush()
     sys.stderr.flush()
-    return answer | {"kept": reusable_pids(), "spoilt": bool(executed)}
+    return answer | {"kept": reusable_pids()}
 
 
 def _imported(target: str) -> Callable[..., Any]:

@@ -1,22 +1,19 @@
 """Pool of worker processes that contains the effects of a job.
 
 A worker serves many jobs, because importing the learners takes seconds. It is killed, with its
-process group and every descendant, and replaced when a job breaks a limit, kills it, or answers
-nonsense. Limits are enforced from here: the job is asked to stop first, and killed after a grace.
+process group and every descendant, and replaced when a job breaks a limit or kills it. Limits are
+enforced from here: the job is asked to stop first, and killed after a grace.
 
 Jobs with untrusted code have workers of their own, which fork for each job and run none
 themselves. Which jobs these are is decided here, before they run.
 """
 
 import dataclasses
-import math
 import queue
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -26,11 +23,10 @@ from pydantic import ValidationError
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.folder.event_logs import repair_log, rows_reached
 from leaseboard.tasks.folder.results import EVENTS, LOG
-from leaseboard.tasks.jobs.job import Job, Limits, Result
+from leaseboard.tasks.jobs.job import Job, Limits, Result, first_fault
 from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.programs import is_untrusted
 from leaseboard.tasks.jobs.run import RUN_JOB, failed, verdict
-from leaseboard.tasks.machine.clocks import disagreement
 from leaseboard.tasks.pool.process import POLL_SECONDS, Reply, StoppedError, Worker
 from leaseboard.tasks.processes.forks import Ending, over_cpu, over_memory, over_wall
 from leaseboard.tasks.processes.watchdog import Watchdog
@@ -97,29 +93,18 @@ class WorkerPool:
 
         - `key`: of the planned job; empty for an unplanned one.
         """
-        untrusted = is_untrusted(job)
-        with ExitStack() as stack:
-            if untrusted and prepared is not None:
-                # A copy of what others map: untrusted code may write to a file.
-                copy = tempfile.TemporaryDirectory(prefix="leaseboard-data-")
-                prepared = prepared.copied(Path(stack.enter_context(copy)))
-            reply, spent, started = self._attempt(job, folder, prepared, untrusted=untrusted)
+        reply, spent, started = self._attempt(job, folder, prepared, untrusted=is_untrusted(job))
         if reply.usage and not key:
             raise UsageError(reply.ending.reason)
         ending = reply.ending
         if reply.row is not None:
-            result = _validated(reply.row, job)
-            if result is None:
-                ending = Ending("crash", NONSENSE)
-            elif reply.measured and (
-                wrong := disagreement(
-                    (result.job_cpu_seconds or 0.0, result.job_wall_seconds or 0.0), reply.measured
-                )
-            ):
-                ending = Ending("crash", wrong)
-            elif key in {"", result.key}:
-                return result
+            try:
+                result = Result(**reply.row)
+            except ValidationError as error:
+                ending = Ending("crash", f"{NONSENSE}: {first_fault(error)}")
             else:
+                if key in {"", result.key}:
+                    return result
                 ending = Ending("crash", CHANGED)
         events = EVENTS if repair_log(folder / EVENTS) else None
         limited = events and ending.status in {"timeout", "memout"}
@@ -224,10 +209,7 @@ class WorkerPool:
         breach: Ending | None = None
         deadline = float("inf")
         while True:
-            try:
-                answer = worker.answer(POLL_SECONDS)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                return Reply(Ending("crash", NONSENSE))
+            answer = worker.answer(POLL_SECONDS)
             stopped = answer is not None and answer.ending.status == "stopped"
             if stopped and breach is None:
                 if self._stopping.is_set():
@@ -257,17 +239,3 @@ class WorkerPool:
         if limits.memory_mb is not None and memory > limits.memory_mb * 1e6:
             return over_memory(limits.memory_mb)
         return None
-
-
-def _validated(row: dict[str, Any], job: Job) -> Result | None:
-    """Return the result in a worker's answer, None if it is not valid.
-
-    It is made one of `job`: untrusted code could name any other.
-    """
-    try:
-        result = Result(**row)
-    except (ValidationError, TypeError):
-        return None
-    if result.status == "ok" and not (result.score is not None and math.isfinite(result.score)):
-        return None
-    return result.kept_for(job)

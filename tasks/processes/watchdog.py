@@ -17,7 +17,6 @@ from pathlib import Path
 _BECOME_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER of linux/prctl.h
 PATIENCE_SECONDS = 10.0
 """How long processes are killed that go on forking; a fork bomb then stays."""
-_CHUNK_BYTES = 1 << 16
 
 
 class Watchdog:
@@ -82,63 +81,28 @@ def kill_tree(pid: int) -> None:
 
 
 def kill_below(pid: int, kept: Collection[int] = ()) -> bool:
-    """Kill all descendants of `pid` but `kept`, also those that keep forking.
+    """Kill all descendants of `pid` but `kept`; return whether none is left.
 
-    Returns whether none is left. `PATIENCE_SECONDS` bound the time.
+    A process that a search missed, because it was forked meanwhile or because `pid` adopted it, is
+    found by the next. `PATIENCE_SECONDS` bound the time.
     """
     over: set[int] = set()
     deadline = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < deadline:
-        met = _stop_below(pid, kept, over, deadline)
-        if not met and time.monotonic() < deadline:  # else the search itself was cut short
+        found = set(descendants(pid)) - over - set(kept)
+        if not found:
             return True
-        for other in met:
-            _signal(other, signal.SIGKILL)
+        for each in found:
+            _signal(each, signal.SIGKILL)
+        over |= set(filter(is_over, found))
     return False
 
 
-def _stop_below(pid: int, kept: Collection[int], over: set[int], deadline: float) -> list[int]:
-    """Stop every descendant not known to be `over`, and return it.
-
-    Each is stopped at once, before it can fork and exit, and the newest first: of a chain of forks
-    only that one runs, and the others may be thousands that `pid` has not waited for. One found to
-    be over is returned too, once, because `pid` may have adopted its children after those of `pid`
-    were listed.
-    """
-    met: list[int] = []
-    todo = [pid]
-    while todo and time.monotonic() < deadline:
-        for child in reversed(_children(todo.pop(0), stopped_but=kept)):
-            if child in over:
-                continue
-            if child not in kept:
-                _signal(child, signal.SIGSTOP)
-                met.append(child)
-                if is_over(child):
-                    over.add(child)
-                    continue
-            todo.append(child)
-    return met
-
-
-def _children(pid: int, stopped_but: Collection[int] | None = None) -> list[int]:
-    """Return the children of `pid`, the newest last.
-
-    With `stopped_but` the last of each chunk that the system returns, unless it is one of them, is
-    stopped before anything else is read: a list of thousands takes longer than a fork.
-    """
+def _children(pid: int) -> list[int]:
     found: list[int] = []
     with suppress(OSError):
         for thread in Path(f"/proc/{pid}/task").iterdir():
-            with (thread / "children").open("rb", buffering=0) as file:
-                content = b""
-                while chunk := file.read(_CHUNK_BYTES):
-                    content += chunk
-                    if stopped_but is not None and chunk[-1:] == b" ":  # no number is cut
-                        newest = int(chunk.split()[-1])
-                        if newest not in stopped_but:
-                            _signal(newest, signal.SIGSTOP)
-            found += map(int, content.split())
+            found += map(int, (thread / "children").read_text().split())
     return found
 
 

@@ -1,4 +1,4 @@
-"""Algorithms that do what no algorithm may: each is found by the checks, and fails its job.
+"""Algorithms that do what no algorithm may: each is found by the checks.
 
 The first word of a docstring names the check that finds it.
 """
@@ -8,9 +8,7 @@ from typing import ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.base import Algorithm, Score
-from leaseboard.algorithms.environments import stream
-from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.policies.policy import Record
 
 
@@ -98,14 +96,6 @@ class EditLabels(OnStream):
         yield from env.record(guesses(env))
 
 
-class EditFeatures(OnStream):
-    """audit: sets the features."""
-
-    def run(self, env, seed):
-        env.stream.features[:] = 0
-        yield from env.record(guesses(env))
-
-
 class EditPredictions(OnStream):
     """audit: predicts once more, when all labels are known."""
 
@@ -114,84 +104,12 @@ class EditPredictions(OnStream):
         env.predictions[:] = env.stream.labels
 
 
-class Unseal(OnStream):
-    """score: makes the labels writable again and sets them."""
-
-    def run(self, env, seed):
-        labels = env.stream.labels
-        labels.flags.writeable = True
-        labels[:] = 0
-        yield from env.record(guesses(env))
-
-
-class SetSum(OnStream):
-    """audit: sets the environment's sum of losses."""
-
-    def run(self, env, seed):
-        yield from env.record(guesses(env))
-        env._progressive = None
-
-
-class DigSum(OnStream):
-    """score: sets the sum of losses of the environment behind the window."""
-
-    def run(self, env, seed):
-        yield from env.record(guesses(env))
-        env.loss.__self__._progressive._sum = 0.0001
-
-
-class Rewind(OnStream):
-    """score: hands in other predictions when it knows the labels."""
-
-    def run(self, env, seed):
-        yield from env.record(guesses(env))
-        own = env.loss.__self__
-        own.at = own._progressive.at = own._progressive._sum = 0
-        list(env.record(env.stream.labels[: env.budget].copy()))
-
-
 class ReplaceStream(OnStream):
     """audit: replaces the stream."""
 
     def run(self, env, seed):
         env.stream = None
         yield from env.record(guesses(env))
-
-
-class ReplaceScore(OnStream):
-    """audit: replaces the environment's method."""
-
-    def run(self, env, seed):
-        env.score = lambda: 0.0
-        yield from env.record(guesses(env))
-
-
-class PatchClass(OnStream):
-    """score: replaces a method of all environments."""
-
-    def run(self, env, seed):
-        StreamEnvironment.score = lambda _: Score(0.0, "progressive_mse", "min")
-        yield from env.record(guesses(env))
-
-
-class PatchLosses(OnStream):
-    """score: replaces what computes the losses of all environments."""
-
-    def run(self, env, seed):
-        stream.losses = lambda predictions, *_: np.zeros(len(predictions))
-        yield from env.record(guesses(env))
-
-
-class PatchProgressive(OnStream):
-    """score: replaces the mean of the losses of all environments."""
-
-    def run(self, env, seed):
-        stream.Progressive.mean = 0.0
-        yield from env.record(guesses(env))
-
-
-PATCHED = ((StreamEnvironment, "score"), (stream, "losses"), (stream.Progressive, "mean"))
-"""What is replaced, for tests to put back."""
 
 
 class OnPulls(Algorithm):
@@ -237,30 +155,6 @@ class ReadTest(OnPulls):
 
     def see(self, env, trial):
         assert trial.test is not None, "no test score is reported of a trial"
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigTest(OnPulls):
-    """look_ahead: pulls the arm whose last trial tested best, read behind the window."""
-
-    def best(self, env):
-        if not all(env.pulls):
-            return env.pulls.index(0)
-        trials = env.pull.args[1].__self__._trials
-        return max(
-            range(len(env.arms)), key=lambda a: trials.trial(a, env.pulls[a] - 1).test or 0.0
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForgeBest(OnPulls):
-    """score: says that a trial was better than it was."""
-
-    def see(self, env, trial):
-        from dataclasses import replace
-
-        own = env.exhausted.__self__
-        own._best = replace(own._best, reward=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)

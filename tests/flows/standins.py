@@ -122,22 +122,6 @@ def _fork(pid_file):
         time.sleep(0.01)
 
 
-def _flee(trace):
-    """Fork into a new session and exit, over and over; each hop adds a byte to `trace`."""
-    code = (
-        "import os, sys, time\n"
-        "trace = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)\n"
-        "end = time.monotonic() + 30\n"
-        "while time.monotonic() < end:\n"
-        "    if os.fork(): os._exit(0)\n"
-        "    os.setsid()\n"
-        "    os.write(trace, b'.')\n"
-    )
-    subprocess.run([sys.executable, "-c", code, trace], check=True)
-    while Path(trace).stat().st_size < 10:
-        time.sleep(0.01)
-
-
 def _trial(pid_file):
     """Run a tuning trial in a process of its own, as a job of the pulls environment does."""
     from leaseboard.tasks.evaluate.trials import worker
@@ -214,8 +198,6 @@ BEHAVIOUR = {
     "hold": _hold_the_interpreter,
     "eat": _eat,
     "eat-in-child": _eat_in_child,
-    "flee": _flee,
-    "flee-and-hang": lambda trace: (_flee(trace), time.sleep(600)),
     "fork": _fork,
     "spin": _spin,
     "trial": _trial,

@@ -122,8 +122,6 @@ def test_the_first_examples_choose_the_rate(monkeypatch, prefix, passes, final):
     if final > 2000:
         own = {e.epoch for e in of(events, FeaturesExpanded) if e.at > prefix}
         assert own == ({3, 4, 5} if prefix == 700 else set())
-    if prefix > 2000 and passes == 1:
-        assert finished.score == run(Apple(rates=RATES), one.fresh_copy())[-1].score
 
 
 def test_a_rate_that_is_given_is_the_only_one():

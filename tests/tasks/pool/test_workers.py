@@ -1,12 +1,9 @@
 import os
-import signal
 import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -17,7 +14,6 @@ from leaseboard.tasks.jobs.job import Job, Limits
 from leaseboard.tasks.pool import process
 from leaseboard.tasks.pool.process import StoppedError
 from leaseboard.tasks.pool.workers import WorkerPool
-from leaseboard.tasks.processes import watchdog
 from leaseboard.tasks.processes.watchdog import kill_tree
 
 pytestmark = pytest.mark.usefixtures("forked_workers")
@@ -169,59 +165,6 @@ def test_the_process_of_trials_serves_the_next_job_and_ends_with_its_worker(tmp_
 
     assert first == second
     assert_gone(first)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("data", "status"), [("flee-and-hang", "timeout"), ("flee", "ok")])
-def test_no_process_flees_a_limit_by_forking(folder, tmp_path, data, status):
-    """The worker is killed, or takes the next job."""
-    trace = tmp_path / "trace"
-    with pool(Limits(wall_seconds=5) if status == "timeout" else Limits()) as workers:
-        assert run(workers, f"{data}:{trace}", folder).status == status
-        hops = trace.stat().st_size
-        time.sleep(0.5)
-
-        assert trace.stat().st_size == hops
-
-
-def test_a_fork_bomb_does_not_delay_other_jobs(monkeypatch):
-    """The pool gives up processes that fork faster than it kills them."""
-    monkeypatch.setattr(watchdog, "PATIENCE_SECONDS", 0.2)
-    monkeypatch.setattr(watchdog, "_children", lambda pid, **_: [2**22 + 1] if pid == 1 else [])
-    monkeypatch.setattr(watchdog, "is_over", lambda _: False)
-
-    assert not watchdog.kill_below(1)
-
-
-def test_the_newest_child_is_stopped_before_a_long_list_is_read_to_its_end(monkeypatch):
-    """A process that forks and exits leaves thousands of children that nothing has waited for."""
-    sent = []
-    monkeypatch.setattr(watchdog, "_signal", lambda pid, number: sent.append((pid, number)))
-    monkeypatch.setattr(watchdog, "is_over", lambda _: pytest.fail("it looked before it stopped"))
-    children = [subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1) for _ in range(3)]
-    try:
-        newest = children[-1].pid
-        found = watchdog._children(os.getpid(), stopped_but=())
-        assert {child.pid for child in children} <= set(found)
-        assert (newest, signal.SIGSTOP) in sent
-        assert not {child.pid for child in children[:-1]} & {pid for pid, _ in sent}
-        sent.clear()
-        watchdog._children(os.getpid(), stopped_but=found)
-        watchdog._children(os.getpid())
-        assert not sent
-    finally:
-        for child in children:
-            child.kill()
-            child.communicate()
-
-
-def test_an_interrupted_search_does_not_report_that_all_processes_ended(monkeypatch):
-    late = watchdog.PATIENCE_SECONDS + 1
-    clock = iter([0.0, 0.0])  # it is paused once it has begun to look
-    monkeypatch.setattr(watchdog, "time", SimpleNamespace(monotonic=lambda: next(clock, late)))
-    monkeypatch.setattr(watchdog, "_children", lambda *_, **__: pytest.fail("it looked too late"))
-
-    assert not watchdog.kill_below(1)
 
 
 def test_stop_interrupts_running_jobs_at_once(folder):
