@@ -2,7 +2,6 @@
 #   make bench    run the quick suite and print the leaderboard
 #   make test     run the tests on all cores (ARGS="-k online-automl" is passed on)
 #                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
-#   make fuzz     mutated files and requests for each reader: CASES=20000; goes on where it stopped
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
 #   make golden   record again what the algorithms decide and predict: see CONTRIBUTING.md
 #   make install  set up the environment, and compile the kernels on all cores
@@ -19,16 +18,13 @@ STAMP := $(VENV)/.installed
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
-.PHONY: bench test mutants fuzz machines golden lint ui docs screenshots install lock sbom audit clean
+.PHONY: bench test mutants machines golden lint ui docs screenshots install lock sbom audit clean
 
 bench: $(STAMP)
 	$(BIN)/leaseboard run quick $(ARGS)
 
 test: $(STAMP)
 	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile --no-loadscope-reorder $(ARGS)
-
-fuzz: $(STAMP)
-	$(BIN)/python -m tests.fuzz --cases $(or $(CASES),20000) $(ARGS)
 
 ORDERS ?= 200x30@0
 machines: $(STAMP)

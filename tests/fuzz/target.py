@@ -23,19 +23,16 @@ class Target:
     Attributes
     ----------
     seeds : function
-        Returns valid contents; they are made once and kept in a folder.
+        Returns valid contents.
     mutate : function
         Returns mutated content, of a generator and the contents.
     read : function
         Reads the content in a folder of its own; any error but `LeaseboardError` is a fault.
-    share : float
-        Of all cases, when no target is named: slow ones get fewer.
     """
 
     seeds: Callable[[], Iterable[bytes]]
     mutate: Mutate
     read: Callable[[bytes, Path], object]
-    share: float = 1.0
 
 
 def texts(*more: str) -> Mutate:

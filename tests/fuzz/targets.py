@@ -32,20 +32,20 @@ from tests.fuzz.target import Target, encoded, texts
 
 TARGETS = {
     "csv": Target(encoded(*CSV), texts("sep=", "2026-01-01", "1.5"),
-                  partial(table_file, ".csv"), 3),
+                  partial(table_file, ".csv")),
     "arff": Target(encoded(*ARFF), texts("@data", "@attribute", "{1 2}", "numeric", "string"),
-                   partial(table_file, ".arff"), 6),
+                   partial(table_file, ".arff")),
     "libsvm": Target(encoded(*LIBSVM), texts("1:1", "qid:", "99999999:1", "-1:2"),
-                     partial(table_file, ".libsvm"), 2),
-    "parquet": Target(parquet_seeds, of_parquet, partial(table_file, ".parquet"), 6),
-    "learn": Target(encoded(*CSV), texts("sep=", "2026-01-01", "1.5"), table_to_learn, 0.1),
+                     partial(table_file, ".libsvm")),
+    "parquet": Target(parquet_seeds, of_parquet, partial(table_file, ".parquet")),
+    "learn": Target(encoded(*CSV), texts("sep=", "2026-01-01", "1.5"), table_to_learn),
     "suite": Target(yaml_seeds("suites/*.yaml", "schedule.yaml", "data/*.yaml", "spaces/*.yaml"),
-                    texts("algorithms:", "data:", "<<: *a", "!!set", "? x"), suite_file, 0.4),
+                    texts("algorithms:", "data:", "<<: *a", "!!set", "? x"), suite_file),
     "live": Target(lambda: [LIVE_YAML, CONTRACT_YAML], texts("2d", "kind: ", "{", "[x"),
-                   live_file, 24),
-    "model": Target(model_seeds, of_model, model_file, 1),
-    "log": Target(log_seeds, of_log, log_file, 6),
-    "result": Target(result_seeds, of_result, result_file, 31),
-    "request": Target(lambda: REQUESTS, of_request, request, 20.5),
+                   live_file),
+    "model": Target(model_seeds, of_model, model_file),
+    "log": Target(log_seeds, of_log, log_file),
+    "result": Target(result_seeds, of_result, result_file),
+    "request": Target(lambda: REQUESTS, of_request, request),
 }  # fmt: skip
-"""By name; the shares are a hundred in all."""
+"""By name."""
