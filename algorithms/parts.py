@@ -11,7 +11,7 @@ PARTS = {
     "tables": ("pandas", "pyarrow", "sklearn", "threadpoolctl", "vowpalwabbit", "lightgbm",
                "hyperopt", "psutil", "arff", "openml", "sqlalchemy"),
     "flows": ("prefect", "fastapi", "starlette", "uvicorn", "httpx", "apprise",
-              "prometheus_client", "mlflow", "matplotlib", "plotly", "jinja2", "cronsim"),
+              "prometheus_client", "mlflow", "plotly", "jinja2", "cronsim"),
 }  # fmt: skip
 """The names by which the packages of each extra are imported; a part has those before it too."""
 

@@ -34,24 +34,15 @@ PATIENCE = 90_000
 
 
 def report(browser: Browser, page_file: Path, out: Path) -> None:
-    """Take the report in both themes, on a phone, on paper, and a job's page."""
-    for name, size, theme in (
-        ("light", SCREEN, "light"),
-        ("dark", SCREEN, "dark"),
-        ("phone", PHONE, "light"),
-    ):
-        page = browser.new_page(viewport=size, color_scheme=theme)
+    """Take the report on a screen, on a phone and on paper."""
+    for name, size in (("light", SCREEN), ("phone", PHONE)):
+        page = browser.new_page(viewport=size)
         page.goto(page_file.resolve().as_uri())
+        see_all(page)
         page.screenshot(path=out / f"report-{name}.png")
+        page.screenshot(path=out / f"report-{name}-whole.png", full_page=True)
         if name == "light":
             page.pdf(path=out / "report-print.pdf")
-        see_all(page)
-        page.screenshot(path=out / f"report-{name}-whole.png", full_page=True)
-        page.locator("#jobs summary").click()
-        page.locator("#jobs-table tbody tr:has(.tag.ok) a").last.click()
-        page.locator("#job h1").wait_for()
-        see_all(page)
-        page.screenshot(path=out / f"report-{name}-job.png", full_page=True)
         page.close()
 
 
@@ -59,7 +50,7 @@ def answer(browser: Browser, page_file: Path, out: Path) -> None:
     """Take who is best, by how much, how sure and at what cost, with its two charts."""
     page = browser.new_page(viewport=SCREEN, color_scheme="light")
     page.goto(page_file.resolve().as_uri())
-    page.locator("body > header").evaluate("bar => bar.remove()")  # it would lie over the picture
+    page.locator("header").evaluate("bar => bar.remove()")  # it would lie over the picture
     see_all(page)
     shown = page.locator(".answer").first
     shown.scroll_into_view_if_needed()
@@ -70,7 +61,7 @@ def answer(browser: Browser, page_file: Path, out: Path) -> None:
 
 def see_all(page: Page) -> None:
     """Scroll past every chart, which is drawn when it is seen."""
-    for chart in page.locator("figure.chart:visible").all():
+    for chart in page.locator(".chart:visible").all():
         chart.scroll_into_view_if_needed()
         chart.locator(".main-svg").first.wait_for()
     page.evaluate("window.scrollTo(0, 0)")

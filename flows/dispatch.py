@@ -197,7 +197,7 @@ def _prepared_meanwhile(uri: str) -> Iterator[None]:
     def prepare() -> None:
         with suppress(TrackingError):
             ensure_store(uri)
-        for name in ("mlflow.tracking", "scipy.stats", "matplotlib.figure", "jinja2"):
+        for name in ("mlflow.tracking", "scipy.stats", "jinja2"):
             importlib.import_module(name)
 
     thread = threading.Thread(target=prepare, name="meanwhile")

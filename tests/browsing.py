@@ -7,20 +7,11 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"
 
 
 def see_all(page):
-    """Scroll past every chart, which is drawn when it is seen, and open what is folded."""
-    for chart in page.locator("figure.chart:visible").all():
+    """Open what is folded, and scroll past every chart, which is drawn when it is seen."""
+    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    for chart in page.locator(".chart").all():
         chart.scroll_into_view_if_needed()
         expect(chart.locator(".main-svg").first).to_be_visible()
-    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
-
-
-def cut_off(page):
-    """Return what of the head and the still pictures is seen only by scrolling them sideways."""
-    return page.evaluate(
-        """() => [...document.querySelectorAll(".top nav, figure:not(.chart)")]
-            .filter((each) => each.checkVisibility() && each.scrollWidth > each.clientWidth)
-            .map((each) => each.textContent)"""
-    )
 
 
 def assert_accessible(page):

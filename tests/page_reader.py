@@ -1,9 +1,8 @@
 """Reads a page as a browser would: whether its tags nest, what it holds, and what it loads."""
 
+import json
 from html.parser import HTMLParser
 from pathlib import Path
-
-from leaseboard.tasks.report.page import unpacked
 
 VOID = {"meta", "link", "br", "input", "img", "hr"}
 LOADING = {"src", "href", "data", "action", "poster", "srcset"}
@@ -14,8 +13,8 @@ class Reader(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.stack, self.loads, self.ids, self.tables = [], [], [], 0
-        self.words, self.packed = [], {}
+        self.stack, self.loads, self.ids, self.words = [], [], [], []
+        self.figures = {}
 
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
@@ -32,33 +31,11 @@ class Reader(HTMLParser):
 
     def handle_data(self, data):
         tag, given = self.stack[-1] if self.stack else ("", {})
-        if tag == "script" and given.get("type") == "application/x-packed":
-            self.packed[given["id"]] = data
+        if tag == "script" and given.get("type") == "application/json":
+            title = next(found["aria-label"] for name, found in self.stack if name == "figure")
+            self.figures[title] = json.loads(data)
         elif tag not in {"script", "style"}:
             self.words.append(data.strip())
-
-    def close(self):
-        """Read the rest, and the texts of packed tables."""
-        super().close()
-        for name, data in self.packed.items():
-            if name.endswith("-rows"):
-                self.words += [text for column in unpacked(data) for text in column["text"]]
-
-
-def packed_columns(reader: Reader, table: str) -> dict[str, list]:
-    """Return the texts of a packed table, by column."""
-    return {each["name"]: each["text"] for each in unpacked(reader.packed[f"{table}-rows"])}
-
-
-def job_pages(reader: Reader) -> dict[str, dict]:
-    """Return the facts on each job's page by key, its log in "log"; {} without one."""
-    columns = packed_columns(reader, "jobs-table")
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    blocks = {name: unpacked(reader.packed[name]) for name in {row["log"] for row in rows} - {""}}
-    return {
-        row["Key"]: row | {"log": blocks[row["log"]][row["Key"]] if row["log"] else {}}
-        for row in rows
-    }
 
 
 def read_page(path: Path) -> Reader:

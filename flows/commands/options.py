@@ -93,7 +93,7 @@ SHARED = {
 sentence, or, with a small letter, the end of this one, whose default it replaces."""
 _METAVARS = {
     "as_json": "", "at": "TIME", "cluster": "ADDRESS", "conf": "DIR", "host": "ADDRESS",
-    "archive": "DIR", "fail_on": "CODES", "identity": "COLUMN", "leaderboard": "FORMAT",
+    "archive": "DIR", "fail_on": "CODES", "identity": "COLUMN",
     "mirror": "DIR", "output": "PATH", "purpose": "stream|table|selection", "run_dir": "DIR",
     "settings": "KEY=VALUE", "target": "COLUMN", "task": "TASK",
     "time": "COLUMN", "tracking_uri": "URI", "files": "PATTERN",

@@ -9,7 +9,7 @@ from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.parts import require
 from leaseboard.flows.commands.options import (
     AsJson,
@@ -134,7 +134,6 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
 def report(
     runs: list[Path],
     metric: str | None = None,
-    leaderboard: str | None = None,
     fail_on: FailOn = None,
     as_json: AsJson = False,
 ) -> int:
@@ -144,29 +143,16 @@ def report(
 
     - `runs`: Folders of finished runs.
     - `metric`: on this page only.
-    - `leaderboard`: Print the leaderboard of one run as csv, latex or markdown, and write no page.
 
-    Example: leaseboard report runs/quick --leaderboard latex > leaderboard.tex
+    Example: leaseboard report runs/quick
     """
     failing = failing_codes(fail_on)
     check_runs(runs)
-    from leaseboard.tasks.report.build import build, diagnose
-    from leaseboard.tasks.score.board import FORMATS
-
-    if leaderboard is not None:
-        if leaderboard not in FORMATS:
-            raise unknown("format of a leaderboard", leaderboard, FORMATS)
-        if len(runs) > 1:
-            raise UsageError(f"--leaderboard {leaderboard} of {len(runs)} runs: name one")
+    from leaseboard.tasks.report.build import build
 
     codes = [report_damage(*runs)]
     found = [(folder, *_ranked(folder, metric)) for folder in runs]
     for folder, suite, ranked, compared in found:  # now that all of them can be ranked
-        if leaderboard is not None:
-            say(FORMATS[leaderboard](compared).rstrip("\n"))
-            shown = diagnose(folder, ranked, compared) if failing else []
-            codes.append(int(any(each.code in failing for each in shown)))
-            continue
         page = build(folder, suite, compared, ranked=ranked)
         if not as_json:
             say(page)

@@ -74,12 +74,8 @@ def merge(folders: list[Path], out: Path) -> Merged:
     rows = _named_apart(kept)
     if suite is not None:  # without a scale by algorithms that have other names now
         names, scale = {row.name for row in rows}, suite.normalise
-        suite = suite.model_copy(
-            update={
-                "normalise": scale if scale and {scale.zero, scale.one} <= names else None,
-                "relative_to": [title for title in suite.relative_to if title in names],
-            }
-        )
+        if scale and not {scale.zero, scale.one} <= names:
+            suite = suite.model_copy(update={"normalise": None})
     comparison = compared(rows, suite)  # what no leaderboard can show gets onto none
     new = []
     for result in kept:

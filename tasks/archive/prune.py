@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
     from mlflow.tracking import MlflowClient
 
-PAGES = "report.html", "diagnostics.json", "figures.html"
+PAGES = "report.html", "diagnostics.json"
 LEVEL, KEY = "leaseboard.level", "leaseboard.key"
 Item = TypeVar("Item")
 

@@ -1,14 +1,9 @@
-"""Chart specifications for Plotly as plain data; the page's script only draws them.
-
-The tokens ``$ink``, ``$muted``, ``$surface`` and ``$accent`` mean colours of the theme, so
-that light and dark need one copy.
-"""
+"""Chart specifications for Plotly as plain data; the page's script only draws them."""
 
 import html
-import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,39 +18,37 @@ PALETTE = (
     "#3b82c4", "#e07b22", "#2a9d6a", "#d1495b", "#8e6bbf",
     "#1fa3b5", "#b0892a", "#d76ba9", "#7a8b3c", "#9c6b4e",
 )  # fmt: skip
-"""Readable on light and on dark ground; taken in order, again from the start when used up."""
+"""Taken in order, again from the start when used up."""
+INK, MUTED, ACCENT = "#1b2129", "#5a6572", "#0b5cad"
 
 LOG = {"type": "log", "dtick": "D2", "tickformat": "~g"}
 """An axis that writes 20 and 50; without a format Plotly writes small digits on every decade."""
 
-STAR = {"symbol": "star", "size": 13, "line": {"color": "$surface", "width": 1.5}}
+STAR = {"symbol": "star", "size": 13, "line": {"color": "white", "width": 1.5}}
 """The marker of a change of champion."""
 
 STEEP = 30.0
 """Ratio of the largest score of a curve to the least one, beyond which its axis is logarithmic."""
 
-COLUMNS, ROW_HEIGHT, LEAST_WIDTH = 3, 270, 260
-"""Panels in a row, and their size in pixels; a page scrolls a wider figure."""
+_STYLE: Trace = {
+    "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+    "margin": {"l": 56, "r": 14, "t": 10, "b": 44},
+    "legend": {"orientation": "h", "yref": "container", "y": 0},
+    "hoverlabel": {"namelength": 60, "align": "left"},
+    "plot_bgcolor": "white",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A titled Plotly figure; `note` says in one sentence how to read it.
-
-    `log` names the axes that a reader may switch to a logarithmic scale (``x``, ``y``).
-    """
+    """A titled Plotly figure; `note` says in one sentence how to read it."""
 
     title: str
     note: str
     data: Sequence[Trace]
     layout: Mapping[str, Any]
-    log: str = ""
     folded: str = ""
     """What a reader presses to see the figure; it is open if empty."""
-
-    def payload(self) -> dict[str, Any]:
-        """Return the figure as plain data for the page."""
-        return {each.name: getattr(self, each.name) for each in fields(self)}
 
 
 def chart(
@@ -65,14 +58,13 @@ def chart(
     x: str | Mapping[str, Any] = "",
     y: str | Mapping[str, Any] = "",
     height: float = 400,
-    *,
-    log: str = "",
     **layout: Any,
 ) -> Figure:
     """Return a figure with two axes, each given by its title or by `axis`."""
-    axes = {"xaxis": axis(x) if isinstance(x, str) else x,
-            "yaxis": axis(y) if isinstance(y, str) else y}  # fmt: skip
-    return Figure(title, note, data, {**axes, "height": height, **layout}, log)
+    lines = {"gridcolor": "#d9dde3", "zerolinecolor": "#d9dde3", "automargin": True}
+    axes = {name: lines | dict(axis(each) if isinstance(each, str) else each)
+            for name, each in (("xaxis", x), ("yaxis", y))}  # fmt: skip
+    return Figure(title, note, data, _STYLE | axes | {"height": height} | layout)
 
 
 def axis(title: str, **more: Any) -> dict[str, Any]:
@@ -153,45 +145,6 @@ def _hints(hints: Iterable[str] | None) -> Trace:
     return {"hovertext": shown, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
-def panels(
-    titles: Sequence[str], x: Mapping[str, Any], y: Mapping[str, Any], x_title: str, y_title: str
-) -> dict[str, Any]:
-    """Return the layout of one panel for each title, row by row, `COLUMNS` in a row.
-
-    - `x`, `y`: what all horizontal and all vertical axes have in common, such as ``{"type":
-      "log"}``; the vertical ones share their range, so that panels can be compared.
-    - `x_title`, `y_title`: written once, below and to the left.
-    """
-    from plotly.subplots import make_subplots  # type: ignore[import-untyped]
-
-    columns = min(COLUMNS, len(titles))
-    rows = -(-len(titles) // columns)
-    cells: list[Any] = [{} if place < len(titles) else None for place in range(rows * columns)]
-    made: dict[str, Any] = make_subplots(
-        rows, columns, shared_yaxes="all", x_title=text(x_title), y_title=text(y_title),
-        subplot_titles=[text(title) for title in titles], vertical_spacing=0.3 / rows,
-        specs=[cells[row * columns :][:columns] for row in range(rows)],
-    ).layout.to_plotly_json()  # fmt: skip
-    del made["template"]
-    for name, common in (("xaxis", x), ("yaxis", y)):
-        for panel in range(len(titles)):
-            made[name + _suffix(panel)] |= {**common, "showticklabels": True}
-    for note in made["annotations"]:
-        note["font"] = {"size": 13}
-    made |= {"height": ROW_HEIGHT * rows + 60, "meta": {"minWidth": LEAST_WIDTH * columns}}
-    return made
-
-
-def placed(trace: Trace, panel: int) -> Trace:
-    """Return `trace` in panel number `panel`."""
-    return {**trace, "xaxis": f"x{_suffix(panel)}", "yaxis": f"y{_suffix(panel)}"}
-
-
-def _suffix(panel: int) -> str:
-    """Return the suffix that Plotly gives to the names of the axes of a panel."""
-    return str(panel + 1) if panel else ""
-
-
 def colour(index: int, alpha: float = 1.0) -> str:
     """Return colour number `index`; translucent for a band."""
     value = PALETTE[index % len(PALETTE)]
@@ -252,11 +205,6 @@ def thinned(count: int, most: int) -> list[int]:
     spread = np.linspace(0, count - 1, min(count, most)).round().astype(int)
     found: list[int] = np.unique(spread).tolist()
     return found
-
-
-def compact(value: Any) -> str:
-    """Return JSON without spaces; NaN is an error, because a page could not read it."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
 
 
 def name_of(number: int, parameters: Mapping[str, Any], limit: int = 48) -> str:

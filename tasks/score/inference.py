@@ -9,17 +9,14 @@ distribution that all 2ⁿ choices of signs give, and `Paired.p_value_of_drop` i
 probability at most p. No normality is assumed, ties and zeros included. With n pairs it cannot be
 below 2⁻ⁿ: three pairs decide nothing, twelve can decide at a level of .00025.
 
-Over datasets: Friedman, Nemenyi's critical difference, pairwise Wilcoxon-Holm.
-Nemenyi's verdict on two algorithms depends on which others take part; Wilcoxon's does not, so
-the groups of the diagram are Wilcoxon-Holm's and Nemenyi's distance is shown next to them
-(Demsar 2006; Benavoli et al. 2016).
+Over datasets: pairwise Wilcoxon-Holm, whose verdict on two algorithms does not depend on which
+others take part (Benavoli et al. 2016).
 """
 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -198,30 +195,12 @@ class Comparison:
     """Tests of the algorithms that have a score on every counted dataset."""
 
     labels: tuple[str, ...]
-    mean_ranks: tuple[float, ...]
     """The compared algorithms, best mean rank first."""
-    excluded: tuple[str, ...]
-    """Algorithms left out because they have results on too few datasets."""
     n: int
     """Datasets on which all compared algorithms have a score."""
-    ranks: Floats = field(compare=False, repr=False)
-    """Of each compared algorithm on each of those datasets, shape (n_labels, n)."""
     pairs: tuple[Pair, ...]
-    groups: tuple[tuple[str, ...], ...]
-    """Maximal sets of neighbouring algorithms without a difference by Wilcoxon-Holm."""
     note: str
     """Why the tests cannot show anything with so few datasets; empty if they can."""
-
-    @cached_property
-    def friedman_p(self) -> float:
-        """p-value of Friedman's test; NaN for fewer than three algorithms or two datasets."""
-        return friedman(self.ranks) if len(self.labels) > 2 and self.n > 1 else np.nan
-
-    @cached_property
-    def critical_difference(self) -> float:
-        """Nemenyi's, of mean ranks; NaN for fewer than two algorithms or datasets."""
-        k = len(self.labels)
-        return nemenyi(k, self.n) if k > 1 and self.n > 1 else np.nan
 
 
 def compare_all(table: ScoreTable) -> Comparison:
@@ -236,42 +215,10 @@ def compare_all(table: ScoreTable) -> Comparison:
     pairs = wilcoxon_holm(labels, table.standings[chosen[order]][:, counted])
     return Comparison(
         labels=labels,
-        mean_ranks=tuple(mean_ranks[order].tolist()),
-        excluded=tuple(label for label in table.labels if label not in labels),
         n=n,
-        ranks=ranks[chosen[order]][:, counted],
         pairs=pairs,
-        groups=cliques(labels, pairs),
         note=_power(len(labels), n),
     )
-
-
-def friedman(ranks: Floats) -> float:
-    """Return the p-value of Friedman's test that all rows rank alike; 1.0 if all ranks are tied.
-
-    `ranks`, shape (n_labels, n_problems)
-    """
-    if (ranks == ranks[0]).all():
-        return 1.0
-    from scipy import stats
-
-    return float(stats.friedmanchisquare(*ranks).pvalue)
-
-
-def nemenyi(k: int, n: int) -> float:
-    """Return the critical difference of mean ranks, ``q sqrt(k (k + 1) / (6 n))``.
-
-    Examples
-    --------
-    Demsar (2006), section 3.2.2: four classifiers on 14 datasets.
-
-    >>> round(nemenyi(4, 14), 2)
-    1.25
-    """
-    from scipy import stats
-
-    q = stats.studentized_range.ppf(1 - ALPHA, k, np.inf) / np.sqrt(2)
-    return float(q * np.sqrt(k * (k + 1) / (6 * n)))
 
 
 def wilcoxon_holm(labels: tuple[str, ...], cells: Floats) -> tuple[Pair, ...]:
@@ -302,18 +249,6 @@ def holm(p_values: list[float]) -> list[float]:
     adjusted = np.empty(len(p_values))
     adjusted[order] = np.maximum.accumulate(np.minimum(steps, 1.0))
     return adjusted.tolist()
-
-
-def cliques(labels: tuple[str, ...], pairs: tuple[Pair, ...]) -> tuple[tuple[str, ...], ...]:
-    """Return maximal runs of neighbours (by mean rank) of which no pair differs."""
-    differ = [{pair.first, pair.second} for pair in pairs if pair.different]
-    spans = [labels[i:j] for i in range(len(labels)) for j in range(len(labels), i + 1, -1)]
-    runs: list[tuple[str, ...]] = []
-    for span in spans:  # of each start the longest first
-        inside = {*span}
-        if not any(inside <= {*run} for run in runs) and not any(d <= inside for d in differ):
-            runs.append(span)
-    return tuple(runs)
 
 
 def wilcoxon(first: Floats, second: Floats) -> float:

@@ -1,6 +1,5 @@
-"""The papers' own numbers: published against measured, and errors relative to baselines."""
+"""The papers' own numbers: published against measured."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -82,57 +81,3 @@ def printed_decimals(claim: Printed) -> int:
     texts = [repr(float(value)) for value in (claim.value, claim.sd or 0.0)]
     return max([2, *(len(text.partition(".")[2].removesuffix("0"))
                      for text in texts if "e" not in text)])  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Relative:
-    """Relative errors and times, one row an algorithm, one column a dataset."""
-
-    labels: tuple[str, ...]
-    problems: tuple[str, ...]
-    """The algorithms of the results, then a ``name-best`` for each family ``name(...)``: on
-    every dataset the member with the lowest mean error. Datasets without all baselines are
-    left out."""
-    baselines: tuple[str, ...]
-    errors: Floats
-    """``(error - least) / (largest - least)`` of the baselines' mean errors; 0 is as good as the
-    best baseline, below 0 is better. NaN where all baselines are equal."""
-    times: Floats
-    """Mean CPU seconds over those of the first baseline."""
-
-
-def relative(frame: pd.DataFrame, baselines: Sequence[str]) -> Relative:
-    """Return equation 2 over mean errors and mean CPU seconds of the finished repetitions.
-
-    - `frame`: as `leaseboard.tasks.score.frame.as_frame` gives it; scores are losses.
-    - `baselines`: labels; times are relative to the first.
-    """
-    table = score_table(frame)
-    means, seconds = table.means, score_table(frame, "cpu_seconds").means
-    places = [table.labels.index(label) for label in baselines if label in table.labels]
-    usable = np.isfinite(means[places]).all(axis=0) & (len(places) == len(baselines))
-    means, seconds = means[:, usable], seconds[:, usable]
-    problems = tuple(np.array(table.problems)[usable].tolist())
-    labels = list(table.labels)
-    families: dict[str, list[int]] = {}
-    for place, label in enumerate(table.labels):
-        if match := re.fullmatch(r"(.+)\(.+\)", label):
-            families.setdefault(match.group(1), []).append(place)
-    for name, members in families.items():
-        if len(members) > 1:
-            labels.append(f"{name}-best")
-            filled = np.where(np.isfinite(means[members]), means[members], np.inf)
-            best = np.array(members)[np.argmin(filled, axis=0)], np.arange(len(problems))
-            means, seconds = np.vstack([means, means[best]]), np.vstack([seconds, seconds[best]])
-    if not problems:
-        return Relative(tuple(labels), (), tuple(baselines), means, seconds)
-    least, largest = means[places].min(axis=0), means[places].max(axis=0)
-    span = np.where(largest > least, largest - least, np.nan)
-    errors, times = (means - least) / span, seconds / seconds[places[0]]
-    return Relative(tuple(labels), problems, tuple(baselines), errors, times)
-
-
-def cumulative(values: Floats) -> tuple[Floats, Floats]:
-    """Return sorted finite values, and how many of them are at most each: a CDF over datasets."""
-    found = np.sort(values[np.isfinite(values)])
-    return found, np.arange(1, len(found) + 1, dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Configuration selection compared with Full-run: speed-up, loss, calibration, ranks, sweeps."""
+"""Configuration selection compared with Full-run: speed-up, loss, calibration, ranks."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,6 @@ import pandas as pd
 
 from leaseboard.algorithms.abc_selection.calibration import Calibration, calibrate, real_accuracies
 from leaseboard.algorithms.events import (
-    ChampionChanged,
     ConfigurationAdmitted,
     ConfigurationFailed,
     Eliminated,
@@ -174,12 +173,6 @@ def with_metrics(frame: pd.DataFrame, found: Iterable[Selection]) -> pd.DataFram
     return frame.assign(metrics=pd.Series(metrics, index=frame.index, dtype=object))
 
 
-def champion_of(events: Sequence[Event]) -> int | None:
-    """Return the last champion of a log."""
-    changes = of(events, ChampionChanged)
-    return changes[-1].configuration if changes else None
-
-
 TOLERATED = 0.01, 0.05
 """Accuracies that may be lost: each of them gives a ranking."""
 
@@ -296,49 +289,3 @@ def _rank(cells: pd.DataFrame, first: pd.Series, then: pd.Series) -> pd.Series:
     order = pd.DataFrame({"first": first, "then": then.astype(float).fillna(np.inf)})
     places = order.groupby(["first", "then"]).ngroup()
     return places.groupby(cells["data"]).rank()
-
-
-COUNT = "configurations"
-"""The one setting that is the environment's: how many configurations there were to choose from."""
-
-
-def sweeps(runs: pd.DataFrame, setting: str) -> pd.DataFrame:
-    """Return the runs that are alike but in `setting`, of which there are two values or more.
-
-    - `runs`: a row a `Selection`.
-    - `setting`: an algorithm's setting, or ``configurations``.
-
-    Returns
-    -------
-    DataFrame
-        With `value`, in rising order, and `sweep`: the algorithm, with what distinguishes its
-        settings from those of its other sweeps.
-    """
-    known = [
-        {**run.settings, "algorithm": run.algorithm, COUNT: run.configurations}
-        for run in runs.itertuples()
-    ]
-    rest = [
-        json.dumps({**each, setting: None}, sort_keys=True, default=str) if setting in each else ""
-        for each in known
-    ]
-    found = runs.assign(value=pd.Series([each.get(setting) for each in known], runs.index, object),
-                        sweep=rest)[[bool(each) for each in rest]]  # fmt: skip
-    if found.empty:
-        return found
-    several = found["value"].map(str).groupby(found["sweep"]).transform("nunique") > 1
-    found = found[several]
-    firsts = {key: own for key, own in zip(rest, known, strict=True) if key in {*found["sweep"]}}
-    names = {}
-    for key, own in firsts.items():
-        rivals = [each for each in firsts.values() if each["algorithm"] == own["algorithm"]]
-        apart = [
-            f"{name} {value}"
-            for name, value in own.items()
-            if name != setting and any(other.get(name) != value for other in rivals)
-        ]
-        names[key] = f"{own['algorithm']} ({', '.join(apart)})" if apart else own["algorithm"]
-    # None means the environment's own value; it comes first.
-    numbers = pd.to_numeric(found["value"], errors="coerce").fillna(-np.inf)
-    order = numbers.sort_values(kind="stable").index
-    return found.assign(sweep=found["sweep"].map(names)).loc[order]

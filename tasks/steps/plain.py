@@ -107,9 +107,9 @@ def score(results: Sequence[Result], suite: Suite | None = None) -> Compared:
 
 def report(out: Path, found: Compared, suite: Suite | None = None) -> Path:
     """Write the page of a run folder, and return it."""
-    from leaseboard.tasks.report.build import refresh
+    from leaseboard.tasks.report.build import build
 
-    return refresh(out, suite, found)
+    return build(out, suite, found)
 
 
 def record(
@@ -137,13 +137,14 @@ def record(
 
     Returns where they are in MLflow's UI.
     """
-    from leaseboard.tasks.report.build import DIAGNOSTICS, draw, fingerprint, read_diagnostics
+    from leaseboard.tasks.report.build import DIAGNOSTICS, fingerprint, read_diagnostics
     from leaseboard.tasks.score.board import markdown, standings
 
     store = paths.tracking_uri(uri)
     names = suite.data_names if suite else {}
     place = _scratch() if report is None else report.parent
-    files, tags = [draw(place, found)], {FLOW_RUN: flow_run} if flow_run else {}
+    files: list[Path] = []
+    tags = {FLOW_RUN: flow_run} if flow_run else {}
     if report is not None:
         files += [report, report.with_name(DIAGNOSTICS)]
         tags |= {"leaseboard.diagnostics": counts_of(read_diagnostics(report.parent))}
@@ -168,7 +169,7 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
 
     To record them again would change nothing. Artifacts must be in a folder, to be looked for.
     """
-    from leaseboard.tasks.report.build import PAGE, current
+    from leaseboard.tasks.report.build import PAGE, fingerprint
 
     file, root = out / RECORDED, artifact_root(uri)
     if not (file.is_file() and root.startswith("file:")):
@@ -179,7 +180,7 @@ def recorded(out: Path, suite: Suite, uri: str) -> Place | None:
         run_id = place.report.split("/")[-3]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return None  # not written by `record`
-    if made_of != current(out, suite):
+    if made_of != fingerprint(out, suite):
         return None
     attached = Path(unquote(urlsplit(root).path)).glob(f"*/{run_id}/artifacts/{PAGE}")
     written = all(str(part).startswith("#/experiments/") for part in place)

@@ -30,12 +30,9 @@ def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, sto
     said = leaseboard("run", "one.yaml", "--dry-run")
     assert named in said.err
     assert "2 jobs: 1 done, 1 to run" in said.out
-    (csv,) = leaseboard("report", out, "--leaderboard", "csv", code=2).out.splitlines()[1:]
-    assert ",1,0,0,0,1," in csv, "1 ok, none failed, ended early or skipped, 1 not done"
     shutil.copytree(out, "copy")
     for words in (
         ("report", out),
-        ("report", out, "--leaderboard", "csv"),
         ("results", "prune", out),
         ("results", "merge", "copy", "--run-dir", out),
         ("model", "register", out),

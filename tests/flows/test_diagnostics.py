@@ -45,7 +45,6 @@ def test_a_leak_from_the_run_to_the_gate(leaking, tmp_path):
 
     assert "LB002" in codes(leaking("report", "runs/leak", "--json", code=0).out)
     leaking("report", "runs/leak", "--fail-on", "LB002", code=1)
-    leaking("report", "runs/leak", "--fail-on", "LB002", "--leaderboard", "csv", code=1)
     assert "refund" in (tmp_path / "runs" / "leak" / "report.html").read_text()
 
     gate = "gate", "leak.yaml", "--local", "--workers", "1"

@@ -30,7 +30,6 @@ STEPS = """
 0 run tiny --dry-run --conf c --mirror mirror
 0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB003 --json
 0 report run --metric mae --fail-on LB003 --json
-0 report run --leaderboard csv
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
 0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB003
 0 live init l.yaml --files in/*.csv --target y --time day --id-column id --at 2024-03-01

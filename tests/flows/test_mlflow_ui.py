@@ -158,9 +158,6 @@ def test_a_job_leads_to_its_charts_configurations_and_suite(page, jobs):
     page.get_by_role("tab", name="Overview").click()
     links(page, "^two 20").last.click()
     expect(links(page, "^(vanilla|paper) · ").first).to_be_visible()
-    page.get_by_role("tab", name="Artifacts").click()
-    page.get_by_text("figures.html").click()
-    expect(page.frame_locator("iframe").locator("svg").first).to_be_visible()
 
 
 def test_what_is_logged_through_the_server_is_in_the_store_of_its_machine(server, store):

@@ -7,7 +7,6 @@ needs a suite of its own; a suite group, such as ``ci``, names those that belong
 from __future__ import annotations
 
 import itertools
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -92,12 +91,11 @@ class Suite(Strict):
 
     Seeds are either listed (`seeds`: each is the seed of the job and of its environment, as a
     paper's authors list them) or derived (`seed` and `repetitions`: the job's from seed, data,
-    algorithm and repetition, the environment's from seed, data and repetition). `relative_to`
-    names baselines to whose errors and times the others are compared. `baselines` adds the naive
-    baselines to algorithms on streams, see `plan.with_baselines`. `metric` ranks on leaderboards
-    in place of the score, see `leaseboard.algorithms.measures`; it changes no job, unless it is a
-    plugin's, which its jobs measure. With `predictions` each job writes them. `ignore` names
-    codes of `leaseboard.tasks.jobs.diagnostic_codes` that are not shown.
+    algorithm and repetition, the environment's from seed, data and repetition). `baselines`
+    adds the naive baselines to algorithms on streams, see `plan.with_baselines`. `metric` ranks on
+    leaderboards in place of the score, see `leaseboard.algorithms.measures`; it changes no job,
+    unless it is a plugin's, which its jobs measure. With `predictions` each job writes them.
+    `ignore` names codes of `leaseboard.tasks.jobs.diagnostic_codes` that are not shown.
     """
 
     title: Name
@@ -114,7 +112,6 @@ class Suite(Strict):
     metric: Annotated[Name, Field(min_length=1)] | None = None
     predictions: bool = False
     normalise: Normalise | None = None
-    relative_to: list[str] = Field(default_factory=list)
     baselines: bool = True
     published: list[Printed] = Field(default_factory=list)
     requirements: list[Requirement] = Field(default_factory=list)
@@ -155,9 +152,8 @@ class Suite(Strict):
         if reference := duplicate(entry.data for entry in self.data):
             raise ValueError(f"data {reference!r} occurs twice: remove one")
         ends = (self.normalise.zero, self.normalise.one) if self.normalise else ()
-        for key, named in (("normalise", ends), ("relative_to", self.relative_to)):
-            if absent := [title for title in named if title not in titles]:
-                raise ValueError(f"{key} names {absent[0]!r}, which is not an algorithm here")
+        if absent := [title for title in ends if title not in titles]:
+            raise ValueError(f"normalise names {absent[0]!r}, which is not an algorithm here")
         return self
 
     @model_validator(mode="after")
@@ -189,21 +185,6 @@ class Suite(Strict):
     def data_names(self) -> dict[str, str]:
         """Names in tables of the datasets that have their own, by reference."""
         return {entry.data: entry.name for entry in self.data if entry.name}
-
-    def described(self) -> list[str]:
-        """Return what names do not say of algorithms, datasets and their comparison."""
-        found = []
-        for entry, shown, name in (
-            *((one, one.title, one.algorithm) for one in self.algorithms),
-            *((each, each.name or each.data, each.data) for each in self.data),
-        ):
-            more = entry.model_dump(exclude_defaults=True, exclude={"name", "algorithm", "data"})
-            if shown != name or more:
-                found.append(f"{shown} is {name}" + (f" with {json.dumps(more)}" if more else ""))
-        compared = {"budget", "environment", "limits", "metric", "normalise", "relative_to"}
-        if more := self.model_dump(exclude_defaults=True, include=compared):
-            found.append(f"the suite has {json.dumps(more)}")
-        return found
 
     def workers(self, asked: int | None) -> int | None:
         """Return how many jobs may run at once: one of a speed suite, to disturb no other."""

@@ -68,10 +68,8 @@ def build(record: ModelRecord, folder: Path) -> Path:
         [found for make in SECTIONS if (found := make(record)) is not None],
         description=f"Predicts {source.target} with {settings.model.algorithm} from {place}. As of"
         f" {record.now:%Y-%m-%d %H:%M} UTC.",
-        made_from=record.now.isoformat(),
         answers=[answers[:3], answers[3:]],
         callout=Table("open-table", title, pd.DataFrame(rows), folded=title) if rows else None,
-        urgent=True,
     )
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / PAGE, html.encode())

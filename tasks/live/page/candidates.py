@@ -9,7 +9,7 @@ from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.page.data import moment
 from leaseboard.tasks.live.page.day_charts import day_chart, day_section, level
 from leaseboard.tasks.live.record import ERASED, EXPIRED, ModelRecord, moves, name_of
-from leaseboard.tasks.report.charts import Figure, colour, scatter
+from leaseboard.tasks.report.charts import INK, Figure, colour, scatter
 from leaseboard.tasks.report.page import Cell, Section, Table, number
 from leaseboard.tasks.score.numbers import short
 from leaseboard.tasks.store.live_tables import ModelCandidate
@@ -44,9 +44,7 @@ def candidates(record: ModelRecord) -> Section:
         pd.DataFrame(rows),
         title="Changes",
         text=f"The newest first; at most {MOST_ROWS}.",
-        filters="changes",
         key=1,
-        tall=True,
     )
     return Section("candidates", title, nav="Champion", tables=[table])
 
@@ -109,12 +107,12 @@ def _evidence(record: ModelRecord) -> Figure | None:
         return None
     lines = [
         scatter(f"for the {side}", points, points.values(), paint, mode="lines+markers")
-        for (side, points), paint in zip(found.items(), (colour(1), "$ink"), strict=True)
+        for (side, points), paint in zip(found.items(), (colour(1), INK), strict=True)
     ]
     lines.append(level(1 / record.settings.compare.alpha, found["challenger"], "decides"))
     note = "The evidence after the last update of a day; it begins again with each challenger."
     title = "Evidence by day"
-    return day_chart(title, note, lines, "evidence (e-value)", log="y", type="log")
+    return day_chart(title, note, lines, "evidence (e-value)", type="log")
 
 
 def incidents(record: ModelRecord) -> Section:
@@ -136,9 +134,7 @@ def incidents(record: ModelRecord) -> Section:
         "incidents-table",
         "Incidents and findings, the newest first",
         pd.DataFrame(rows),
-        filters="incidents",
         key=1,
-        tall=True,
         note=f"{more:,} older ones are not listed." if more else "",
     )
     return Section("incidents", "Incidents", nav="Incidents", tables=[table])

@@ -18,7 +18,7 @@ from leaseboard.tasks.live.page.day_charts import (
     width_of,
 )
 from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.report.charts import Figure, colour, plain
+from leaseboard.tasks.report.charts import INK, Figure, colour, plain
 from leaseboard.tasks.report.page import Cell, Section, Table
 from leaseboard.tasks.score.numbers import short
 
@@ -56,9 +56,7 @@ def quarantine(record: ModelRecord) -> Section:
         "Quarantined rows, by batch and reason, the newest first",
         pd.DataFrame(rows),
         text=f"The newest first; at most {MOST_ROWS} lines.",
-        filters="quarantined rows",
         key=2,
-        tall=True,
     )
     return Section("quarantine", "Quarantined rows", nav="Quarantine", tables=[table])
 
@@ -92,7 +90,7 @@ def batches(record: ModelRecord) -> Section | None:
         for i, (key, points) in enumerate(found.items())
         if key != "labels" and any(points.values())
     ]
-    traces.append(over_days(COUNTS["labels"], found["labels"], width, "$ink"))
+    traces.append(over_days(COUNTS["labels"], found["labels"], width, INK))
     figure = day_chart(
         f"Rows and labels by {'week' if width > 1 else 'day'}", "By the day on which they came.",
         traces, "rows and labels", width,
@@ -107,9 +105,7 @@ def batches(record: ModelRecord) -> Section | None:
         "batches-table",
         "Batches, the newest first",
         pd.DataFrame(rows),
-        filters="batches",
         key=1,
-        tall=True,
         note=f"{more:,} older batches are not listed." if more else "",
         folded=f"Batches ({len(record.batches):,})",
     )
@@ -140,9 +136,7 @@ def drift(record: ModelRecord) -> Section | None:
         title="Alarms",
         text="Days that differ from the days before, as far as the monitor remembers. At most the"
         f" last {MOST_ROWS} alarms are listed.",
-        filters="alarms",
         key=1,
-        tall=True,
     )
     figures = [_distances(name, part) for name, part in parts.items() if part.days]
     return Section(

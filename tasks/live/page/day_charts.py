@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from leaseboard.tasks.live.losses import LossTotal
-from leaseboard.tasks.report.charts import Figure, Trace, axis, bar, chart, scatter
+from leaseboard.tasks.report.charts import MUTED, Figure, Trace, axis, bar, chart, scatter
 from leaseboard.tasks.report.page import Section
 
 MOST_DAYS = 120
@@ -90,7 +90,7 @@ def level(value: float, days: Iterable[str], label: str) -> Trace:
     """Return a dashed line across, from the first of `days` to the last."""
     ends = sorted(days)
     line = {"width": 1.2, "dash": "dash"}
-    return scatter(label, [ends[0], ends[-1]], [value] * 2, "$muted", line=line, hoverinfo="skip")
+    return scatter(label, [ends[0], ends[-1]], [value] * 2, MUTED, line=line, hoverinfo="skip")
 
 
 def bars(label: str, points: Mapping[str, float], width: int, paint: str) -> Trace:
@@ -105,8 +105,6 @@ def day_chart(
     y: str,
     width: int = 1,
     height: int = 300,
-    *,
-    log: str = "",
     **of_y: Any,
 ) -> Figure | None:
     """Return a figure over spans of `width` days, None for a single one.
@@ -119,7 +117,7 @@ def day_chart(
     across = axis("week" if width > 1 else "", type="date")
     if len(days) <= FEW_DAYS:  # else the axis would show hours
         across |= {"tickvals": days, "tickformat": "%b %-d"}
-    return chart(title, note, data, across, axis(y, **of_y), height, log=log,
+    return chart(title, note, data, across, axis(y, **of_y), height,
                  hovermode="x unified", barmode="stack")  # fmt: skip
 
 

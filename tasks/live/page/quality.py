@@ -14,7 +14,7 @@ from leaseboard.tasks.live.page.day_charts import (
 from leaseboard.tasks.live.record import ROLES, ModelRecord, name_of
 from leaseboard.tasks.live.shadow import CHAMPION, REFERENCE
 from leaseboard.tasks.models.model import LEVEL
-from leaseboard.tasks.report.charts import Figure, Trace, colour
+from leaseboard.tasks.report.charts import INK, MUTED, Figure, Trace, colour
 from leaseboard.tasks.report.page import Section
 from leaseboard.tasks.store.live_tables import ModelCandidate
 
@@ -77,7 +77,7 @@ def _losses(record: ModelRecord, drawn: Drawn, width: int) -> Figure | None:
     )
     return day_chart(
         "Loss by week" if width > 1 else "Loss by day", note, traces,
-        f"{NAMES[measure]} of {target}", width, 340, log="y",
+        f"{NAMES[measure]} of {target}", width, 340,
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def _line(
 ) -> Trace:
     label = _label(record, number)
     if number == SERVED:  # below the candidates that share its points
-        return over_days(label, points, width, "$muted", thick=9, opacity=0.4)
+        return over_days(label, points, width, MUTED, thick=9, opacity=0.4)
     dash = "dot" if record.candidates[number].role == REFERENCE else "solid"
     return over_days(label, points, width, colour(number), dash=dash)
 
@@ -125,7 +125,7 @@ def _coverage(record: ModelRecord, total: LossTotal) -> tuple[str, Figure | None
         if candidate is None or not shares:
             continue
         weeks |= set(shares)
-        paint, thick = ("$ink", 2.6) if role == CHAMPION else (colour(candidate.number), 1.6)
+        paint, thick = (INK, 2.6) if role == CHAMPION else (colour(candidate.number), 1.6)
         lines.append(over_days(f"{name_of(candidate)} ({role})", shares, WEEK, paint, thick=thick))
     text = (
         f"Of {total.sums['intervals']:,.0f} labels {100 * total.measures['coverage']:.1f} % were"
@@ -149,6 +149,6 @@ def _certainty(found: Mapping[str, LossTotal], total: LossTotal) -> tuple[str, F
         "Certainty and the share that was right, by week",
         "The nearer the lines, the better the probabilities of the likeliest class.",
         [over_days("certainty", sure, WEEK, colour(1), dash="dash"),
-         over_days("right", right, WEEK, "$ink", thick=2.6)],
+         over_days("right", right, WEEK, INK, thick=2.6)],
         "share", WEEK,
     )  # fmt: skip

@@ -12,7 +12,6 @@ from leaseboard.tasks.report.sections import (
     policies,
     published,
     selections,
-    whole_systems,
 )
 from leaseboard.tasks.score.diagnostics import signals
 
@@ -20,21 +19,13 @@ SECTIONS: tuple[Callable[[Material], Section | None], ...] = (
     board.leaderboard,
     board.diagnostics,
     curves.curves,
-    board.significance,
     board.datasets,
     selections.ranks,
     selections.selections,
-    published.relative_error,
-    whole_systems.systems,
-    whole_systems.own_processes,
-    policies.regret,
-    policies.speed_up,
-    policies.exploitation,
-    policies.retired,
+    policies.policies,
     published.published,
+    jobs.leases,
     jobs.jobs,
-    jobs.every_configuration,
-    jobs.repeat,
 )
 """In the order of the page; one that has nothing to say of a run gives None."""
 
@@ -42,7 +33,6 @@ READERS: tuple[Reader[Any], ...] = (
     curves.job_curves,
     selections.selection_log,
     policies.job_progress,
-    policies.job_retired,
     jobs.job_log,
     signals,
 )

@@ -1,4 +1,4 @@
-"""The leaderboard, its tests, its scores by dataset."""
+"""The leaderboard, the diagnostics, and the scores by dataset."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 
 from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic
-from leaseboard.tasks.report import pictures
-from leaseboard.tasks.report.charts import sentences, wording
+from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import (
     Cell,
@@ -19,18 +17,11 @@ from leaseboard.tasks.report.page import (
     Table,
     cell,
     data_cell,
-    finite,
-    number,
-    spread,
 )
 from leaseboard.tasks.score import board as terminal
 from leaseboard.tasks.score.frame import metric_title
-from leaseboard.tasks.score.leaderboard import ONE_SET_RULE
-from leaseboard.tasks.score.numbers import fixed, padded, short
-from leaseboard.tasks.score.summary import score_name, several
+from leaseboard.tasks.score.numbers import padded
 from leaseboard.tasks.score.table import (
-    MISSING_RULE,
-    ORACLE_RULE,
     UNFINISHED,
     ScoreTable,
     nanmean,
@@ -40,37 +31,14 @@ from leaseboard.tasks.score.table import (
 
 
 def leaderboard(made: Material) -> Section:
-    """Return every algorithm by its mean rank, with the rule for missing results."""
-    board = made.found.board
-    columns = terminal.columns(made.found, terminal=False)
-    lost = ["bad" if row.n_failed or row.n_early else "" for row in board.rows]
+    """Return every algorithm by its mean rank, with the rules for missing results."""
+    columns, rows = terminal.columns(made.found, wide=True), made.found.board.rows
+    frame = pd.DataFrame({name: [text(row) for row in rows] for name, text in columns.items()})
     table = Table(
-        "leaderboard-table",
-        f"All algorithms by mean {'score' if board.one_set else 'rank'}",
-        pd.DataFrame(
-            {
-                column.title: [
-                    Cell(column.text(row), value if isinstance(value, str) else finite(value),
-                         bad if name == "jobs" else "", column.hint(row))
-                    for row, bad in zip(board.rows, lost, strict=True)
-                    for value in [column.value(row)]
-                ]
-                for name, column in columns.items()
-            }
-        ),
-        note=_note(made),
-        **wording("leaderboard-table"),
-        key=list(columns).index("algorithm"),
+        "leaderboard-table", made.found.title, frame, key=list(columns).index("algorithm"),
+        note=" ".join(terminal.notes(made.found)),
     )  # fmt: skip
-    order = [ONE_SET_RULE if board.one_set else "Ordered by mean rank over datasets."]
-    order += [sentences("leaderboard.test")] if made.found.tested else []
-    if board.baselines:
-        order.append(sentences("leaderboard.relative", loss=board.loss))
-    else:
-        order.append(f"The score is the {score_name(board)}.")
-        order.append("" if board.one_set else board.meaning)
-    words = wording("leaderboard", order=" ".join(order))
-    return Section("leaderboard", **words, tables=[table])
+    return Section("leaderboard", **wording("leaderboard"), tables=[table])
 
 
 def diagnostics(made: Material) -> Section | None:
@@ -92,45 +60,13 @@ def diagnosed(found: Sequence[Diagnostic]) -> Section | None:
         for each in found
     ]
     words = wording("diagnostics-table")
-    table = Table("diagnostics-table", frame=pd.DataFrame(rows), tall=len(rows) > 20, **words)
+    table = Table("diagnostics-table", frame=pd.DataFrame(rows), **words)
     return Section("diagnostics", **wording("diagnostics"), tables=[table])
-
-
-def _note(made: Material) -> Markup:
-    board = made.found.board
-    rules = [MISSING_RULE]
-    if any(row.oracle_baseline for row in board.rows):
-        rules.append(ORACLE_RULE)
-    if board.unscaled:
-        names = ", ".join(map(made.name, board.unscaled))
-        sets = several(len(board.unscaled))
-        rules.append(sentences("leaderboard.unscaled", sets=sets, names=names))
-    if zero := board.without_relative:
-        rules.append(f"{terminal.LEFT_OUT} {', '.join(map(made.name, zero))}.")
-    return Markup("<strong>Missing results.</strong> ") + " ".join(rules)
-
-
-def significance(made: Material) -> Section | None:
-    """Return the tests over datasets; None for a single one, which ranks no one."""
-    if made.found.board.one_set:
-        return None
-    found = made.found.tests
-    rows = [(pair.first, pair.second, number(pair.p, 3), pair.different) for pair in found.pairs]
-    frame = pd.DataFrame(rows, columns=["First", "Second", "Adjusted p", "Different"])
-    pairs = Table("pairs-table", frame=frame, **wording("pairs-table", n=len(rows)))
-    picture = pictures.critical_difference(found)
-    return Section(
-        "tests",
-        **wording("tests"),
-        callout=found.note,
-        figures=[picture] if picture else [],
-        tables=[pairs] if rows else [],
-    )
 
 
 def datasets(made: Material) -> Section:
     """Return the scores and other measures of each dataset."""
-    makers = (scores, tested, relative, normalised, microseconds)
+    makers = (scores, tested, relative)
     tables = [table for make in makers if (table := make(made)) is not None]
     return Section("data", **wording("data"), tables=tables)
 
@@ -167,7 +103,7 @@ def _mean_cell(table: ScoreTable) -> Callable[[int, int], Cell]:
             text += f" ({missing})"
         best = math.isfinite(gains[i, p]) and ranks[i, p] == np.nanmin(ranks[:, p])
         kind = "best" if best else "bad" if "failed" in missing else ""
-        return Cell(text, finite(means[i, p]), kind)
+        return Cell(text, means[i, p], kind)
 
     return show
 
@@ -188,27 +124,6 @@ def tested(made: Material) -> Table | None:
     return Table("tested-table", frame=frame, **wording("tested-table"))
 
 
-def normalised(made: Material) -> Table | None:
-    """Return the score on the leaderboard's scale for each dataset, None for a single one."""
-    board = made.found.board
-    usable = [p for p, data in enumerate(board.table.problems) if data not in board.unscaled]
-    if len(usable) < 2:
-        return None
-    means = nanmean(board.values, axis=2)
-
-    def show(i: int, p: int) -> Cell:
-        sd = float(pd.Series(board.values[i, p]).std())
-        text = spread(fixed(means[i, p]), sd if sd > 5e-4 else math.nan, 3)
-        best = means[i, p] >= np.nanmax(means[:, p]) - 1e-9
-        return Cell(text, finite(means[i, p]), "best" if best else "")
-
-    name, _, meaning = map(str.strip, score_name(board).partition(":"))
-    means_of = f"{meaning[:1].upper()}{meaning[1:]}. {board.meaning}"
-    words = wording("normalised-table", scale=score_name(board), meaning=means_of)
-    frame = _by_data(made, show, usable)
-    return Table("normalised-table", frame=frame, title=name.capitalize(), **words)
-
-
 def relative(made: Material) -> Table | None:
     """Return losses over the best baseline's, else over those of the suite's zero."""
     scale, board = made.suite and made.suite.normalise, made.found.board
@@ -218,37 +133,13 @@ def relative(made: Material) -> Table | None:
     usable = [p for p in range(len(table.problems)) if np.isfinite(ratios[:, p]).any()]
     if not usable:
         return None
-    with np.errstate(divide="ignore"):  # where one is 0 the mean is
-        means = np.exp(pd.DataFrame(np.log(ratios[:, usable]), table.labels).mean(axis=1))
 
     def show(ratio: float) -> Cell:
         kind = "good" if ratio < 0.995 else "bad" if ratio > 1.005 else ""
-        return Cell(padded(ratio), finite(ratio), kind)
+        return Cell(padded(ratio), ratio, kind)
 
     return Table(
         "relative-table",
         frame=_by_data(made, lambda i, p: show(ratios[i, p]), usable),
-        foot=[show(means[label]) for label in made.labels],
         **wording("relative-table", against=against),
     )
-
-
-def microseconds(made: Material) -> Table | None:
-    """Return, of a suite on speed, the CPU microseconds of a unit, and over the cheapest."""
-    done = made.frame[(made.frame["status"] == "ok") & (made.frame["units"] > 0)]
-    if made.suite is None or made.suite.kind != "speed" or done.empty:
-        return None
-    table = made.found.board.table
-    each = 1e6 * done["cpu_seconds"] / done["units"]
-    costs = each.groupby([done["name"], done["data"]]).mean().unstack()
-    costs = costs.reindex(index=table.labels, columns=table.problems).to_numpy()
-
-    def show(i: int, p: int) -> Cell:
-        cost, least = costs[i, p], np.fmin.reduce(costs[:, p])
-        if not math.isfinite(cost):
-            return Cell("–")
-        text = f"{short(cost, 3)} (× {short(cost / least, 3)})"
-        return Cell(text, cost, "best" if cost == least else "")
-
-    words = wording("microseconds-table", unit=done["unit"].iloc[0])
-    return Table("microseconds-table", frame=_by_data(made, show), **words)

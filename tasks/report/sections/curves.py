@@ -1,12 +1,13 @@
 """Anytime curves: the score of every algorithm while its budget is being spent."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.events import Event, Measured, TrialFinished, of
 from leaseboard.tasks.report.charts import (
     Figure,
     Trace,
@@ -19,55 +20,52 @@ from leaseboard.tasks.report.charts import (
     thinned,
     wording,
 )
-from leaseboard.tasks.report.job_charts import MOST_POINTS, Curve, cost_curve_of, curve_of
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import Section
 from leaseboard.tasks.score.table import Floats, nanmean
 
 SHARES = np.concatenate([[0.01, 0.02, 0.03, 0.05, 0.07], np.linspace(0.1, 1.0, 19)])
 
+MOST_POINTS = 40
+Curve: TypeAlias = tuple[Floats, Floats]
+"""Units consumed, ascending, and the score then."""
 ByCell: TypeAlias = Mapping[tuple[str, str], Sequence[Curve]]
 """``{(label, data): [curve of each finished repetition]}``."""
 
 
-def job_curves(row: Any, events: Sequence[Event]) -> tuple[Curve, Curve] | None:
-    """Return the curve of a finished job, over units and over CPU seconds."""
-    return (curve_of(events), cost_curve_of(events)) if row.status == "ok" else None
+def job_curves(row: Any, events: Sequence[Event]) -> Curve | None:
+    """Return the points that a finished job measured; of pulls, the best reward so far."""
+    if row.status != "ok":
+        return None
+    points = [(point.at, point.value) for point in of(events, Measured)]
+    if not points:
+        trials = [each for each in of(events, TrialFinished) if each.status == "ok"]
+        best = np.maximum.accumulate([each.reward for each in trials])
+        points = list(zip((each.at for each in trials), best.tolist(), strict=True))
+    array = np.array(points, dtype=np.float64).reshape(-1, 2)
+    return (array[:, 0], array[:, 1]) if points else None
 
 
 def curves(made: Material) -> Section | None:
-    """Return the anytime figures, one at a time; None where no curve was measured."""
-    drawn = list(anytime(made))
-    if not drawn:
-        return None
-    choices, figures = zip(*drawn, strict=True)
-    return Section("curves", **wording("curves"), figures=figures, choices=choices)
-
-
-def anytime(made: Material) -> Iterator[tuple[str, Figure]]:
-    """Yield ranks over all datasets first, then the figures of each dataset, by label."""
+    """Return ranks over all datasets, then scores of each; None without a measured curve."""
     frame, table = made.frame, made.found.board.table
     scores: dict[tuple[str, str], list[Curve]] = {}
-    costs: dict[tuple[str, str], list[Curve]] = {}
-    for row, (score, cost) in made.by(job_curves):
-        for found, curve in ((scores, score), (costs, cost)):
-            if len(curve[0]):
-                found.setdefault((row.name, row.data), []).append(curve)
+    for row, curve in made.by(job_curves):
+        scores.setdefault((row.name, row.data), []).append(curve)
     directions = dict(zip(table.problems, table.directions, strict=True))
+    drawn = []
     if not made.found.board.one_set:
-        ranks = rank_figure(frame, scores, made.labels, directions)
-        if ranks is not None:
-            yield "All datasets: mean rank", ranks
+        drawn.append(rank_figure(frame, scores, made.labels, directions))
     for data in table.problems:
         done = frame[(frame["data"] == data) & (frame["status"] == "ok")]
-        if not len(done):
-            continue
-        unit, metric = done.iloc[0]["unit"], done.iloc[0]["metric"]
-        name = made.name(data)
-        for label, found, over in ((name, scores, unit),
-                                   (f"{name}, by CPU seconds", costs, "CPU seconds")):  # fmt: skip
-            if (figure := data_figure(data, found, made.labels, over, metric)) is not None:
-                yield label, figure
+        for unit, metric in done[["unit", "metric"]].head(1).itertuples(index=False):
+            name = made.name(data)
+            drawn.append(data_figure(data, name, scores, made.labels, unit, metric))
+    found = [figure for figure in drawn if figure is not None]
+    if not found:
+        return None
+    folded = [replace(figure, folded=figure.title) for figure in found[1:]]
+    return Section("curves", **wording("curves"), figures=[found[0], *folded])
 
 
 def at_points(curve: Curve, points: Floats) -> Floats:
@@ -78,7 +76,7 @@ def at_points(curve: Curve, points: Floats) -> Floats:
 
 
 def data_figure(
-    data: str, curves: ByCell, labels: Sequence[str], unit: str, metric: str
+    data: str, name: str, curves: ByCell, labels: Sequence[str], unit: str, metric: str
 ) -> Figure | None:
     """Return the median over repetitions with the quartiles as a band, for one dataset."""
     traces: list[Trace] = []
@@ -100,9 +98,9 @@ def data_figure(
     if not traces:
         return None
     note = "Median over repetitions; the band holds the middle half of them."
-    title = "Score while the budget is spent"
+    title = f"Score while the budget is spent: {name}"
     across, up = axis(unit, type="log"), score_axis(metric, scores)
-    return chart(title, note, traces, across, up, 440, log="xy")
+    return chart(title, note, traces, across, up, 440)
 
 
 def rank_figure(
@@ -141,7 +139,7 @@ def rank_figure(
     )
     return chart(
         "Mean rank while the budget is spent", note, traces, "share of the budget, %",
-        axis("mean rank (1 is best)", autorange="reversed"), 440, log="x",
+        axis("mean rank (1 is best)", autorange="reversed"), 440,
     )  # fmt: skip
 
 

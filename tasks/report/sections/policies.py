@@ -6,15 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from leaseboard.algorithms import registry
 from leaseboard.algorithms.events import (
-    ConfigurationAdmitted,
-    Eliminated,
     Event,
-    TrialFinished,
-    of,
 )
-from leaseboard.algorithms.policies.policy import RETIRED
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
@@ -23,7 +17,6 @@ from leaseboard.tasks.report.page import (
     Section,
     Table,
     data_cell,
-    finite,
     number,
     percent,
     rounded,
@@ -36,12 +29,6 @@ from leaseboard.tasks.score.table import Floats
 PREFIX = "exploitation."
 """Prefix of the metrics with an arm's share of the pulls."""
 
-JOINT = frozenset(entry.name for entry in registry.ENTRIES if ".policies.joint:" in entry.target)
-"""Algorithms whose trials of an arm are not those of the arm's own optimiser."""
-
-Retired = tuple[str, float, int, str]
-"""An arm's name, when it was retired, after how many pulls, and why."""
-
 
 def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
     """Return the progress of a finished job of trials."""
@@ -50,7 +37,14 @@ def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
     )
 
 
-def speed_up(made: Material) -> Section | None:
+def policies(made: Material) -> Section | None:
+    """Return regret, speed-ups and shares of the arms; None where no arm was pulled."""
+    tables = (regret(made), speed_up(made), shares_of(made.frame, made.labels))
+    found = [table for table in tables if table is not None]
+    return Section("policies", **wording("policies"), tables=found) if found else None
+
+
+def speed_up(made: Material) -> Table | None:
     """Return the speed-ups; None where no reference ran or nothing is compared with it."""
     runs: dict[tuple[str, int], dict[str, Floats]] = {}
     for row, progress in made.by(job_progress):
@@ -74,13 +68,10 @@ def speed_up(made: Material) -> Section | None:
         for one in found.itertuples()
     ]
     words = wording("speed-up-table", reference=reference)
-    table = Table("speed-up-table", frame=pd.DataFrame(rows), **words)
-    over_all = "" if found["data"].iloc[0] else ", and first over all datasets and repetitions"
-    words = wording("speed-up", reference=reference, over_all=over_all)
-    return Section("speed-up", **words, tables=[table])
+    return Table("speed-up-table", frame=pd.DataFrame(rows), **words)
 
 
-def regret(made: Material) -> Section | None:
+def regret(made: Material) -> Table | None:
     """Return the regret over time; None where no two algorithms have trials of one repetition."""
     runs: dict[Where, dict[str, Floats]] = {}
     for row, progress in made.by(job_progress):
@@ -103,45 +94,13 @@ def regret(made: Material) -> Section | None:
         }
         for label, one in found.iterrows()
     ]
-    table = Table("regret-table", frame=pd.DataFrame(rows), **wording("regret-table"))
-    words = wording("regret", **recorded(made.frame))
-    return Section("regret", **words, tables=[table])
+    return Table("regret-table", frame=pd.DataFrame(rows), **wording("regret-table"))
 
 
 def _with_ends(value: Interval, decimals: int) -> Cell:
     ends = f" [{value.lower:.{decimals}f}, {value.upper:.{decimals}f}]"
     text = f"{value.value:.{decimals}f}" + (ends if math.isfinite(value.lower) else "")
-    return Cell(text, finite(value.value))
-
-
-def recorded(frame: pd.DataFrame) -> dict[str, int]:
-    """Return how many trials of an arm alone a run asked for, and how many it did not.
-
-    Trial number n of an arm is the same one for every policy. So a further policy costs at most
-    those that are `missing`, of all that the budget would allow of every arm.
-    """
-    frame = frame[frame["environment"].isin(choosing("arm")) & ~frame["algorithm"].isin(JOINT)]
-    done = frame[frame["status"] == "ok"]
-    asked, every = 0, 0
-    for _, jobs in done.groupby(["data", "repetition"]):
-        pulls = pd.DataFrame(
-            {name: share * metrics["trials"] for name, share in metrics.items()
-             if name.startswith(PREFIX)} for metrics in jobs["metrics"]
-        ).round()  # fmt: skip
-        asked += int(pulls.max().sum())
-        every += int(pulls.shape[1] * pulls.sum(axis=1).max())
-    repetitions = len(frame.groupby(["data", "repetition"]))
-    finished = len(done.groupby(["data", "repetition"]))
-    return {"recorded": asked, "missing": every - asked, "finished": finished,
-            "repetitions": repetitions}  # fmt: skip
-
-
-def exploitation(made: Material) -> Section | None:
-    """Return the share of its pulls that a policy gave each arm; None where none were pulled."""
-    table = shares_of(made.frame, made.labels)
-    if table is None:
-        return None
-    return Section("exploitation", **wording("exploitation"), tables=[table])
+    return Cell(text, value.value)
 
 
 def shares_of(frame: pd.DataFrame, labels: Sequence[str]) -> Table | None:
@@ -183,35 +142,3 @@ def _on_the_best(done: pd.DataFrame, shares: pd.DataFrame) -> pd.Series:
         winners = {champion["arm"] for champion in runs.loc[runs["score"] == top, "champion"]}
         found[runs.index] = shares.loc[runs.index, sorted(winners)].sum(axis=1)
     return found
-
-
-def job_retired(row: Any, events: Sequence[Event]) -> list[Retired] | None:
-    """Return the arms that a job retired; None without any."""
-    if row.environment not in choosing("arm"):
-        return None
-    gone = [event for event in of(events, Eliminated) if event.reason.startswith(RETIRED)]
-    arms = {e.configuration: e.parameters["arm"] for e in of(events, ConfigurationAdmitted)}
-    pulls = [trial.arm for trial in of(events, TrialFinished)]
-    found = [(arms[e.configuration], e.at, pulls.count(e.configuration), e.reason) for e in gone]
-    return found or None
-
-
-def retired(made: Material) -> Section | None:
-    """Return every arm that was retired, with its reason; None where no arm was."""
-    rows = [
-        {
-            "Algorithm": row.name,
-            "Data": data_cell(row.data, made.names),
-            "Arm": arm,
-            "Why": reason,
-            "Repetition": row.repetition,
-            "Retired at": number(at),
-            "Trials": pulls,
-        }
-        for row, arms in made.by(job_retired)
-        for arm, at, pulls, reason in arms
-    ]
-    if not rows:
-        return None
-    table = Table("retired-table", frame=pd.DataFrame(rows), **wording("retired-table"))
-    return Section("retired", **wording("retired"), tables=[table])

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 import pandas as pd
 
-from leaseboard.algorithms.configurations import configurations
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, Event, of
+from leaseboard.algorithms.events import Event
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import (
     LOG,
     Figure,
-    Trace,
     axis,
     chart,
     colour,
-    name_of,
-    panels,
-    placed,
-    plain,
     scatter,
-    sentences,
-    text,
     wording,
 )
 from leaseboard.tasks.report.material import Material
@@ -41,25 +33,14 @@ from leaseboard.tasks.report.page import (
     rounded,
 )
 from leaseboard.tasks.score.selection import (
-    COUNT,
     REFERENCE,
     RULE,
     TOLERATED,
     Selection,
     Truth,
-    champion_of,
     compare,
     standings,
-    sweeps,
 )
-
-MOST_FUNNELS = 6
-_BROKEN = 3
-"""The colour of an interval that misses the real accuracy."""
-
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon", "x")
-_FASTER, _LOST = "times faster than Full-run", "accuracy lost"
-_FROM_ZERO = {"rangemode": "tozero", "tickformat": "~g"}
 
 
 def selection_log(row: Any, events: Sequence[Event]) -> Sequence[Event] | None:
@@ -181,222 +162,20 @@ def as_runs(found: Sequence[Selection]) -> pd.DataFrame:
 
 
 def figures(found: Sequence[Selection], names: Names) -> list[Figure]:
-    """Return every figure that the runs can fill, in the paper's order."""
+    """Return speed-up against relative loss, a point a run."""
     runs = as_runs(found).dropna(subset=["speedup", "loss"])
-    by_count, by_epsilon, by_scheduler, by_limit, by_rows = (
-        sweeps(runs, each)
-        for each in (COUNT, "epsilon", "scheduler", "time_limit", "initial_rows")
-    )
-    groups = runs.assign(sweep=runs["name"]) if by_count.empty else by_count.sort_index()
-    if len(by_scheduler):
-        by_scheduler = by_scheduler.assign(sweep=by_scheduler["value"])
-    many = "number of configurations"
-    made = (
-        _lines("Speed-up", "speedup", by_count, many, (_FASTER, LOG), names),
-        _lines("Loss", "loss", by_count, many, (_LOST, _FROM_ZERO), names),
-        _points("Speed-up against loss", groups, names),
-        _losses(groups),
-        _lines("Speed-up", "speedup", by_epsilon, "epsilon", (_FASTER, LOG), names),
-        _lines("Loss", "loss", by_epsilon, "epsilon", (_LOST, _FROM_ZERO), names),
-        _over_time([by_limit, by_rows], names),
-        _points("Schedulers", by_scheduler, names),
-    )
-    return [figure for figure in made if figure is not None]
-
-
-def _points(title: str, groups: pd.DataFrame, names: Names) -> Figure | None:
-    """Return Figures 4a and 8: speed-up against relative loss, a point a run."""
-    if groups.empty:
-        return None
-    symbols = {data: SYMBOLS[i % len(SYMBOLS)] for i, data in enumerate(groups["data"].unique())}
+    if runs.empty:
+        return []
     data = [
         scatter(
-            label, runs["relative_loss"], runs["speedup"], colour(index), mode="markers",
+            label, of["relative_loss"], of["speedup"], colour(index), mode="markers",
             hints=(f"{names.get(run.data, run.data)}, {run.configurations} configurations"
-                   for run in runs.itertuples()),
+                   for run in of.itertuples()),
             hovertemplate="%{hovertext}<br>loss %{x}, %{y} times faster",
-            marker={"size": 9, "opacity": 0.8, "symbol": runs["data"].map(symbols).tolist()},
+            marker={"size": 9, "opacity": 0.8},
         )
-        for index, (label, runs) in enumerate(groups.groupby("sweep", sort=False))
+        for index, (label, of) in enumerate(runs.groupby("name", sort=False))
     ]  # fmt: skip
-    shapes = ", ".join(f"{symbol} {names.get(data, data)}" for data, symbol in symbols.items())
-    note = f"A point is one run; its shape is the dataset: {shapes}."
-    return chart(title, note, data, _from_none(groups), axis(_FASTER, **LOG), 420)
-
-
-def _losses(groups: pd.DataFrame) -> Figure | None:
-    """Return Figure 4b: the relative losses of every group as a box."""
-    if groups.empty:
-        return None
-    data: list[Trace] = [
-        {
-            "type": "box",
-            "name": text(label),
-            "showlegend": False,  # the names are at the axis
-            "x": plain(runs["relative_loss"]),
-            "boxpoints": "all",
-            "jitter": 0.5,
-            "pointpos": 0,
-            "boxmean": True,
-            "marker": {"color": colour(index), "size": 4, "opacity": 0.6},
-            "line": {"color": colour(index)},
-        }
-        for index, (label, runs) in enumerate(groups.groupby("sweep", sort=False))
-    ]
-    note = "Every run on every dataset is a point; the dashed line is their mean."
-    up = {"autorange": "reversed", "type": "category"}
-    return chart("Relative loss", note, data, _from_none(groups), up, 110 + 42 * len(data))
-
-
-def _from_none(groups: pd.DataFrame) -> dict[str, Any]:
-    most = groups["relative_loss"].max() or 0.01
-    return axis("relative loss of accuracy", range=[-0.03 * most, 1.05 * most], tickformat="~g")
-
-
-def _over_time(found: Sequence[pd.DataFrame], names: Names) -> Figure | None:
-    """Return Figure 7: the loss of an answer after a share of Full-run's time."""
-    points = [
-        runs.assign(x=100 / runs["speedup"], value=runs["value"].map(str))
-        .groupby(["sweep", "data", "value"], sort=False)
-        .agg(x=("x", "median"), y=("loss", "mean"))
-        .droplevel("value")
-        for runs in found
-        if len(runs)
-    ]
-    return _by_data(
-        "Loss under a time limit", sentences("selection.over_time"),
-        pd.concat(points).sort_values(["x", "y"]), names,
-        LOG, _FROM_ZERO, "% of Full-run’s CPU time", _LOST,
-    ) if points else None  # fmt: skip
-
-
-def _lines(
-    title: str,
-    measure: str,
-    runs: pd.DataFrame,
-    setting: str,
-    vertical: tuple[str, dict[str, Any]],
-    names: Names,
-) -> Figure | None:
-    """Return Figures 3 and 6: a measure by the value of a setting, a panel a dataset."""
-    if runs.empty:
-        return None
-    points = runs.assign(x=runs["value"].map(str)).groupby(["sweep", "data", "x"], sort=False)
-    y_title, y_axis = vertical
-    return _by_data(
-        f"{title} by {setting}", "Medians over repetitions.",
-        points.agg(y=(measure, "median")).reset_index("x"), names,
-        {"type": "category"}, y_axis, setting, y_title,
-    )  # fmt: skip
-
-
-def _by_data(
-    title: str, note: str, points: pd.DataFrame, names: Names, *axes: Any
-) -> Figure | None:
-    """Return a panel for each dataset, and a line in it for each sweep."""
-    places = points.index.unique("data").tolist()
-    labels = points.index.unique("sweep").tolist()
-    data: list[Trace] = []
-    for label in labels:
-        for place in places:
-            if (label, place) in points.index:
-                mine = points.loc[[(label, place)]]
-                line = scatter(
-                    label, mine["x"], mine["y"], colour(labels.index(label)), mode="lines+markers",
-                    legendgroup=text(label),
-                    showlegend=all(each["legendgroup"] != text(label) for each in data),
-                )  # fmt: skip
-                data.append(placed(line, places.index(place)))
-    return Figure(title, note, data, panels([names.get(p, p) for p in places], *axes))
-
-
-def pictures(made: Material) -> dict[str, list[dict[str, Any]]]:
-    """Return the pictures of each job's page that need the truth, by the job's key."""
-    real, found = truths(made), {}
-    for row, events in made.by(selection_log):
-        truth = real.get((row.data, row.repetition))
-        accuracies = truth.by_number(events) if truth else {}
-        drawn = filter(None, (funnels(events, accuracies), verdicts(events, accuracies)))
-        found[str(row.key)] = [figure.payload() for figure in drawn]
-    return found
-
-
-def funnels(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None:
-    """Return the intervals of the most probed configurations with the real accuracy."""
-    bounds: dict[int, list[BoundsUpdated]] = {}
-    for event in of(events, BoundsUpdated):
-        if event.configuration in real:
-            bounds.setdefault(event.configuration, []).append(event)
-    if not bounds:
-        return None
-    names, last = _configurations(events, 18), champion_of(events)
-    chosen = sorted(bounds, key=lambda n: (n != last, -len(bounds[n]), n))[:MOST_FUNNELS]
-    most = max(event.units for n in chosen for event in bounds[n])
-    data = []
-    for panel, n in enumerate(chosen):
-        for paint, held in ((colour(0, 0.75), True), (colour(_BROKEN, 0.75), False)):
-            shown = [event for event in bounds[n] if _holds(event, real[n]) == held]
-            if shown:
-                bars = _intervals("", shown, (event.units for event in shown), paint, "y")
-                data.append(placed(bars, panel))
-        full = scatter("", [bounds[n][0].units, most], [real[n]] * 2, "$ink",
-                       line={"width": 1.5, "dash": "dash"},
-                       hovertemplate="%{y} in full<extra></extra>")  # fmt: skip
-        data.append(placed(full, panel))
-    titles = [f"{names[n]}, champion" if n == last else names[n] for n in chosen]
-    note = sentences("selection.funnels", shown=len(chosen), all=len(bounds))
-    layout = panels(titles, LOG | {"tickformat": "~s"}, {}, "rows", "accuracy")
-    return Figure("Funnels and the real accuracy", note, data, layout)
-
-
-def verdicts(events: Sequence[Event], real: Mapping[int, float]) -> Figure | None:
-    """Return every configuration's last interval in the order of pruning."""
-    last = {event.configuration: event for event in of(events, BoundsUpdated)}
-    if not last:
-        return None
-    pruned = [event.configuration for event in of(events, Eliminated)]
-    order = [n for n in pruned if n in last] + [n for n in last if n not in pruned]
-    names = {n: text(name) for n, name in _configurations(events, 34).items()}
-    data = [_intervals("last interval", [last[n] for n in order], (names[n] for n in order),
-                       colour(0, 0.55), "x")]  # fmt: skip
-    for name, paint, held in (
-        ("real accuracy", "$ink", True),
-        ("real accuracy, missed", colour(_BROKEN), False),
-    ):
-        shown = [n for n in order if n in real and _holds(last[n], real[n]) == held]
-        if shown:
-            data.append(
-                scatter(name, (real[n] for n in shown), (names[n] for n in shown), paint,
-                        mode="markers", marker={"symbol": "diamond", "size": 9})
-            )  # fmt: skip
-    note = (
-        "From the first pruned to the last that remained; a diamond is what full training gives."
-    )
-    up = {"autorange": "reversed", "type": "category"}
-    return chart("Order of pruning", note, data, "accuracy", up, 120 + 22 * len(order))
-
-
-def _intervals(
-    label: str, shown: Sequence[BoundsUpdated], at: Iterable[Any], paint: str, along: str
-) -> Trace:
-    """Return intervals as thick bars along one axis, at places of the other."""
-    middles = [(event.lower + event.upper) / 2 for event in shown]
-    x, y = (middles, at) if along == "x" else (at, middles)
-    halves = plain((event.upper - event.lower) / 2 for event in shown)
-    ends = {"type": "data", "array": halves, "thickness": 4, "width": 0, "color": paint}
-    return scatter(
-        label, x, y, paint, mode="markers", marker={"size": 1},
-        customdata=plain(event.units for event in shown),
-        hovertemplate="after %{customdata} rows<extra></extra>", **{f"error_{along}": ends},
-    )  # fmt: skip
-
-
-def _holds(event: BoundsUpdated, real: float) -> bool:
-    return event.lower <= real <= event.upper
-
-
-def _configurations(events: Sequence[Event], limit: int) -> dict[int, str]:
-    return {
-        c.configuration: name_of(c.configuration, c.parameters, limit)
-        for c in configurations(events)
-    }
+    across = axis("relative loss of accuracy", tickformat="~g")
+    up = axis("times faster than Full-run", **LOG)
+    return [chart("Speed-up against loss", "A point is one run.", data, across, up, 420)]

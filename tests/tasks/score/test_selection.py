@@ -1,4 +1,4 @@
-"""Selections compared with Full-run, their ranks, and sweeps of one setting."""
+"""Selections compared with Full-run, and their ranks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from leaseboard.tasks.score.selection import (
     Truth,
     compare,
     standings,
-    sweeps,
     with_metrics,
 )
 
@@ -205,39 +204,3 @@ def test_what_cannot_be_compared_is_not():
         pd.concat([as_runs(*TRUTH), other_sizes]),
     ):
         assert standings(frame).empty
-
-
-def run(algorithm="abc", data="d", configurations=20, **settings):
-    return {"data": data, "algorithm": algorithm, "settings": settings,
-            "configurations": configurations}  # fmt: skip
-
-
-def swept(runs, setting):
-    """Return the values of every sweep by its name and dataset."""
-    found = sweeps(pd.DataFrame(runs), setting)
-    groups = found.groupby(["sweep", "data"], sort=False)["value"] if len(found) else {}
-    return {place: list(values) for place, values in groups}
-
-
-def test_a_setting_is_swept_where_all_else_is_alike():
-    runs = [run(epsilon=0.1, bounds="paper"), run(epsilon=0.05, bounds="exact"),
-            run(epsilon=0.01, bounds="exact")]  # fmt: skip
-    assert swept(runs, "epsilon") == {("abc", "d"): [0.01, 0.05]}
-    assert swept([run(epsilon=0.1), run("daub")], "epsilon") == {}  # one value
-    rows = [run("halving", initial_rows=rows) for rows in (500, None, 250)]
-    assert swept(rows, "initial_rows") == {("halving", "d"): [None, 250, 500]}
-
-
-def test_repetitions_and_datasets_share_a_sweep():
-    runs = [run(data=data, configurations=n) for data in "ab" for n in (10, 5) for _ in range(3)]
-    assert swept(runs, "configurations") == {
-        ("abc", "a"): [5] * 3 + [10] * 3, ("abc", "b"): [5] * 3 + [10] * 3,
-    }  # fmt: skip
-
-
-def test_sweeps_of_one_algorithm_are_named_after_what_sets_them_apart():
-    runs = [run(configurations=n, bounds=bounds, delta=0.5) for n in (5, 10)
-            for bounds in ("exact", "paper")]  # fmt: skip
-    runs += [run("daub", configurations=n, ratio=2.0) for n in (5, 10)]
-    names = {name for name, _ in swept(runs, "configurations")}
-    assert names == {"abc (bounds exact)", "abc (bounds paper)", "daub"}

@@ -1,13 +1,11 @@
 """The page of a live model: whole, quiet, true to the state, and bounded."""
 
-import json
 from datetime import timedelta
 
 import pytest
 
 from leaseboard.tasks.live.page import build
 from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.report.page import unpacked
 from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate
 from tests.page_reader import read_page
@@ -20,14 +18,6 @@ ALL = {"losses", "candidates", "comparison", "incidents", "quarantine", "drift",
 def built(lived, keep, tmp_path):
     place, now = lived
     return build(ModelRecord(keep, State(place, "sales"), now), tmp_path / "runs" / "sales")
-
-
-def figures_of(read):
-    return {name: unpacked(data) for name, data in read.packed.items() if name != "plotly"}
-
-
-def titles(read):
-    return [figure["title"] for figure in figures_of(read).values()]
 
 
 def test_the_page_is_whole_and_loads_nothing(built):
@@ -51,21 +41,21 @@ def test_names_are_text_not_markup(built):
     content = built.read_text(encoding="utf-8")
     assert "<b>" not in content
     assert "price has moved <b>" in " ".join(read_page(built).words)
-    for figure in figures_of(read_page(built)).values():
+    for figure in read_page(built).figures.values():
         for trace in figure["data"]:
             for words in [trace["name"], *trace.get("hovertext", [])]:
                 assert "<" not in words.replace("<br>", "")
 
 
 def test_each_part_is_drawn(built):
-    assert titles(read_page(built)) == [
+    assert list(read_page(built).figures) == [
         "Loss by day", "Evidence by day", "Inputs", "Labels inside their interval, by week",
         "Rows and labels by day",
     ]  # fmt: skip
 
 
 def test_days_whose_labels_never_came_are_a_gap(built):
-    loss = figures_of(read_page(built))["losses-0"]["data"]
+    loss = read_page(built).figures["Loss by day"]["data"]
     mean = next(trace for trace in loss if trace["name"] == "running-mean")
     assert mean["y"][mean["x"].index("2026-01-21")] is None
     assert "2026-01-22" not in mean["x"]
@@ -91,10 +81,8 @@ def test_a_young_keep_has_a_page(days, state, life, keep, tmp_path):
 def test_no_chart_of_a_young_page_is_empty(days, state, life, keep, tmp_path):
     """A line without neighbours is a dot, and what has one day only is said in a sentence."""
     now = life(state).live(days)
-    figures = figures_of(read_page(build(ModelRecord(keep, state, now), tmp_path)))
+    figures = read_page(build(ModelRecord(keep, state, now), tmp_path)).figures
     for name, figure in figures.items():
-        if "data" not in figure:
-            continue
         places = {(x, trace.get("base") and trace["base"][0]) for trace in figure["data"]
                   for x in trace["x"]}  # fmt: skip
         assert len(places) > 1, name
@@ -121,8 +109,8 @@ def test_classes_are_reported_by_brier_and_by_errors(state, life, keep, tmp_path
     now = life(state, classes=True).live(20)
     read = read_page(build(ModelRecord(keep, state, now), tmp_path))
     assert "were wrong, and their Brier score is" in " ".join(read.words)
-    assert "Labels inside their interval, by week" not in titles(read)
-    assert "Certainty and the share that was right, by week" in titles(read)
+    assert "Labels inside their interval, by week" not in read.figures
+    assert "Certainty and the share that was right, by week" in read.figures
 
 
 def test_a_lone_candidate_has_a_page(state, keep, tmp_path, lived):
@@ -147,9 +135,5 @@ def test_a_thousand_days_are_drawn_by_week(state, life, keep, tmp_path, lived):
     days = {(day, number): (1, sums) for day in later for number in (1, 2, 3)}
     state.commit(Changes("2028-09-01T03:00:00+00:00", days=days))
     path = build(ModelRecord(keep, state, now + timedelta(days=1000)), tmp_path)
-    figures = figures_of(read_page(path))
-    assert figures["losses-0"]["title"] == "Loss by week"
-    assert len(figures["losses-0"]["data"][0]["x"]) < 150
-    small = len(path.read_bytes()) - len(read_page(path).packed["plotly"])
-    assert small < 300_000
-    assert json.dumps(figures)
+    figures = read_page(path).figures
+    assert len(figures["Loss by week"]["data"][0]["x"]) < 150

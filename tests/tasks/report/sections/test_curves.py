@@ -1,9 +1,9 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.events import TrialFinished
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.report.job_charts import cost_curve_of, curve_of
 from leaseboard.tasks.report.sections import curves as anytime
 from leaseboard.tasks.score.frame import as_frame, to_frame
 
@@ -21,7 +21,7 @@ def test_a_curve_keeps_its_last_value():
 
 def test_the_line_is_the_median_and_the_band_its_quartiles():
     mine = [curve((1, 4.0), (10, value)) for value in (1.0, 2.0, 9.0)]
-    figure = anytime.data_figure("x", {("<a>", "x"): mine}, ["<a>"], "examples", "mse")
+    figure = anytime.data_figure("x", "X", {("<a>", "x"): mine}, ["<a>"], "examples", "mse")
     band, line = figure.data
     assert line["x"] == [1, 10]
     assert line["y"] == [4, 2]
@@ -30,9 +30,11 @@ def test_the_line_is_the_median_and_the_band_its_quartiles():
 
 
 def test_one_repetition_has_no_band():
-    figure = anytime.data_figure("x", {("a", "x"): [curve((1, 4.0), (9, 2.0))]}, ["a"], "u", "m")
+    figure = anytime.data_figure(
+        "x", "X", {("a", "x"): [curve((1, 4.0), (9, 2.0))]}, ["a"], "u", "m"
+    )
     assert len(figure.data) == 1
-    assert anytime.data_figure("y", {}, ["a"], "u", "m") is None
+    assert anytime.data_figure("y", "Y", {}, ["a"], "u", "m") is None
 
 
 @pytest.mark.parametrize(("direction", "best"), [("min", "a"), ("max", "b")])
@@ -56,22 +58,11 @@ def test_ranks_over_time_follow_the_direction(direction, best):
     assert ranks["c"][-1] == 2
 
 
-def test_the_curve_of_pulls_is_the_best_reward_by_trials_and_by_seconds(logs):
+def test_the_curve_of_pulls_is_the_best_reward(logs):
     events = [e for e in logs["pulls"]() if type(e).__name__ != "Measured"]
-    x, y = curve_of(events)
+    x, y = anytime.job_curves(SimpleNamespace(status="ok"), events)
     assert x.tolist() == list(range(1, 61))
     assert (np.diff(y) >= 0).all()
     assert y[-1] == events[-1].score
-    seconds, again = cost_curve_of(events)
-    assert seconds[-1] == pytest.approx(6.0)
-    assert again.tolist() == y.tolist()
-    assert len(cost_curve_of(logs["stream"]())[0]) == 0
-
-
-def test_failed_trials_cost_but_bring_nothing():
-    def trial(at, reward, status):
-        return TrialFinished(at=at, configuration=at, arm=0, reward=reward, test=None,
-                             cpu_seconds=2.0, wall_seconds=2.0, status=status)  # fmt: skip
-
-    events = [trial(1, 0.0, "crash"), trial(2, 0.5, "ok"), trial(3, 0.9, "timeout")]
-    assert [part.tolist() for part in cost_curve_of(events)] == [[4, 6], [0.5, 0.5]]
+    assert anytime.job_curves(SimpleNamespace(status="crash"), events) is None
+    assert anytime.job_curves(SimpleNamespace(status="ok"), events[:1]) is None

@@ -29,7 +29,7 @@ def test_the_table_says_who_loses_little_and_is_quick():
         ["abc", "1.00", "1.00"], ["full-run", "2.00", "2.00"],
         ["random-configuration", "3.00", "3.00"],
     ]  # fmt: skip
-    cells = dict(zip(table.columns, table.rows[2], strict=True))
+    cells = dict(zip(table.frame.columns, table.rows[2], strict=True))
     assert cells["Worst loss"].kind == "bad"
     assert cells["Lost more than 1 %"].text == "1 of 1"
     assert cells["Speed-up"].text == "∞"
