@@ -1,7 +1,6 @@
 """The published rules as a race: Algorithm 1, and Algorithms 2 and 3 that it calls."""
 
 import math
-import warnings
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -57,10 +56,6 @@ class Candidate:
     status: Status = "waiting"
     low: float = math.inf
     high: float = -math.inf
-
-
-MANY = 10_000
-"""Configurations of one race at which it warns: bounds so narrow crown a champion by chance."""
 
 
 class PublishedRace(Race):
@@ -221,7 +216,6 @@ class PublishedRace(Race):
 
     def _consult_oracle(self) -> Iterator[Event]:
         """Do ``S ← S + ConfigOracle(C)``; leave out interactions that explode."""
-        before = len(self.configurations)
         champion = self.configurations[self.champion]
         for proposal in self.oracle(champion, self.schema.namespaces, self.random):
             if not fits(self.schema, proposal):
@@ -231,13 +225,6 @@ class PublishedRace(Race):
                 self.frontier.append(number)
             else:
                 self._join(number)
-        if before < MANY <= len(self.configurations):
-            warnings.warn(
-                f"{len(self.configurations):,} configurations after {self.at:,} examples, and each"
-                " new champion adds more, which costs time and memory: raise coefficient, which is"
-                f" {self.rules.coefficient:g} (the paper's: {Rules.coefficient:g})",
-                stacklevel=2,
-            )
 
     def _eliminate_worse(self, champion: int) -> Iterator[Event]:
         failed = [

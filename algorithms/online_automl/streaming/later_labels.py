@@ -63,17 +63,10 @@ class Pending:
             If none of this id waits.
         """
         if key not in self:
-            causes, fix = ["it was never predicted with it", "its label is learned"], ""
-            causes.append("forget_pending() was called since")
-            if self.dropped:
-                causes.append(
-                    f"it was among the {self.dropped} dropped as the oldest of more than"
-                    f" {self.most}"
-                )
-                fix = ", or let more wait by max_pending="
             raise UsageError(
-                f"id {key!r} waits for no label: {', or '.join(causes)}; predict it with its id"
-                f" first{fix}"
+                f"id {key!r} waits for no label: it was never predicted with it, its label is"
+                f" learned, or it was forgotten ({self.dropped} were dropped as the oldest of more"
+                f" than max_pending={self.most}); predict it with its id first"
             )
         x, prediction, before, parts = self.waiting[key]
         return x, prediction, self.made - 1 - before, parts

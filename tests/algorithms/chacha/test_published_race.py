@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from leaseboard.algorithms.chacha import state
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.published_race import PublishedRace
-from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.events import (
     ChampionChanged,
     ConfigurationAdmitted,
@@ -23,7 +21,6 @@ from leaseboard.algorithms.online.schema import Schema
 
 SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 N_MIN = 5 * 4
-SPACES = tuple(Namespace(name, i, i + 1) for i, name in enumerate("abcdefghij"))
 
 
 PAPER, FLAML = Paper(), Flaml()
@@ -238,22 +235,3 @@ def test_leases_follow_raw_or_induced_features():
     assert PAPER.least_lease(5, crossed) == 25
     assert FLAML.least_lease(5, crossed) == 55
     assert replace(PAPER, min_lease=1000.0).least_lease(5, crossed) == 1000
-
-
-def test_bounds_that_crown_by_chance_warn_once_of_the_configurations(monkeypatch):
-    monkeypatch.setattr("leaseboard.algorithms.chacha.published_race.MANY", 100)
-    noise = np.random.default_rng(0).normal(size=(1000, 11)).astype(np.float32)
-    stream = Stream(noise[:, :10].copy(), noise[:, 10].copy(), SPACES, tuple("abcdefghij"))
-
-    def considered(**rules):
-        race = Paper(**rules).run(StreamEnvironment(stream), seed=0)
-        return sum(isinstance(event, ConfigurationAdmitted) for event in race)
-
-    with pytest.warns(
-        UserWarning, match="coefficient, which is 0.0001 .the paper's: 0.05"
-    ) as reported:
-        assert considered(coefficient=0.0001) > 500
-    assert len(reported) == 1
-    assert "\n" not in str(reported[0].message)
-    assert 100 <= int(str(reported[0].message).split()[0]) < 150
-    assert considered() < 100  # without a word

@@ -135,21 +135,6 @@ def test_a_class_that_is_not_a_next_one_or_one_too_many_is_refused(monkeypatch):
         learned(races, x[:1], np.array([2]))
 
 
-def test_examples_of_importance_0_teach_nothing():
-    x, classes = sample(300)
-    weights = np.ones(300, np.float32)
-    weights[50::3] = 0
-    some, all_of_them = fresh()[0], fresh()[0]
-    kept = weights > 0
-    expected = learned(some, x[kept], classes[kept])
-    found = all_of_them.learn(x, classes, weights)
-
-    assert np.array_equal(found[kept], expected)
-    assert repr(all_of_them.state()) == repr(some.state())
-    all_of_them.learn(x[:1], np.array([7]), np.zeros(1, np.float32))
-    assert all_of_them.n_classes == some.n_classes
-
-
 @pytest.mark.parametrize(
     ("classes", "features"),
     [(3, 64), (3, 65), (3, 1024), (3, 1025), (15, 1024), (16, 992), (16, 993), (16, 994),

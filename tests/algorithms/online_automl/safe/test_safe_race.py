@@ -11,7 +11,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
 from leaseboard.algorithms.log_format import to_json
 from leaseboard.algorithms.online.configuration import VWConfiguration
@@ -295,16 +294,3 @@ def test_classes_lose_few_nats_more_than_what_people_try_first():
     assert 0 < metrics["nats_over_best"] <= regret_bound(N_EXPERTS)
     assert (own <= others + regret_bound(N_EXPERTS) + 0.5).all()  # what float32 and clips add
     assert 0 < metrics["share_of_bound"] <= 1
-
-
-@pytest.mark.parametrize(
-    ("wrong", "rule"),
-    [
-        ({"min_lease": 100}, "^unknown setting of online-automl 'min_lease': "),
-        ({"memory": 1}, "memory"),
-        ({"delta": 1}, "delta"),
-    ],
-)
-def test_settings_that_do_not_belong_are_refused(wrong, rule):
-    with pytest.raises(UsageError, match=rule):
-        registry.build("online-automl", wrong)

@@ -129,21 +129,6 @@ def test_labels_that_could_not_be_saved_are_refused(label):
     assert (model.examples, model.classes, model.n_pending) == (0, [], 1)
 
 
-def test_an_array_of_dates_is_refused_as_its_dates_are():
-    with pytest.raises(UsageError, match="is not a class that can be saved"):
-        OnlineAutoMLClassifier(b=3).learn_many(
-            np.zeros((1, 1)), np.array(["2024"], "datetime64[ns]")
-        )
-
-
-def test_numbers_for_labels_are_refused():
-    model, x = OnlineAutoMLClassifier(b=3), np.zeros((1200, 1))
-    with pytest.raises(ValueError, match="1200 classes are more than 1000, with a race each"):
-        model.learn_many(x, np.arange(1200) / 7)
-
-    assert model.examples == 0
-
-
 def test_importance_0_brings_no_class():
     model, x, _ = learned()
     before = model.predict_proba_one({0: 0.1, 1: 0.2})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +12,6 @@ from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamE
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
 
@@ -101,15 +98,6 @@ def test_a_feature_that_is_not_named_counts_zero():
     assert with_zero.predict_one({"a": 1.0, "b": 2.0}) == without.predict_one({"a": 1.0, "b": 2.0})
 
 
-def test_a_text_is_a_nominal_value():
-    model = OnlineAutoMLRegressor(algorithm="chacha", b=1)
-    for t in range(300):
-        model.learn_one({"colour": "red" if t % 2 else "green"}, 5.0 if t % 2 else -5.0)
-
-    assert model.predict_one({"colour": "red"}) > 4
-    assert model.predict_one({"colour": "green"}) < -4
-
-
 def test_importance_is_as_if_seen_more_often():
     model = OnlineAutoMLRegressor(algorithm="chacha", b=1)
     model.learn_one({"a": 1.0}, 10.0, w=5.0)
@@ -182,23 +170,6 @@ def test_an_own_oracle_is_asked():
 
     assert asked == [(VWConfiguration(), ("a", "b"))]
     assert [row["interactions"] for row in model.live] == [[], ["f × g"]]
-
-
-def test_classes_are_learned_and_other_labels_are_refused():
-    model = OnlineAutoMLClassifier(algorithm="chacha", b=2)
-    assert model.predict_one({"a": 1.0}) is None
-    for t in range(100):
-        model.learn_one({"a": t % 3 - 1.0}, "yes" if t % 3 == 2 else "no")
-    probabilities = model.predict_proba_one({"a": 1.0})
-
-    assert model.predict_one({"a": 1.0}) == "yes"
-    assert probabilities["yes"] > 0.8
-    assert sum(probabilities.values()) == pytest.approx(1)
-    odd = [math.nan, math.inf, -math.inf, np.float32("inf"), ("a", math.nan), None]
-    for label, error in [*((each, ValueError) for each in odd), ([], TypeError)]:
-        with pytest.raises(error):
-            model.learn_one({"a": 1.0}, label)
-    assert (model.examples, model.classes) == (100, ["no", "yes"])
 
 
 @pytest.mark.parametrize(

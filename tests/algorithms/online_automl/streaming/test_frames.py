@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.online_automl.streaming import (
-    OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
 from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES
@@ -183,24 +182,6 @@ def test_columns_in_another_order_gone_and_new(settings, tmp_path):
     assert without.equals(first.predict_many(frame.assign(x=0.0)))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["gaps", "categories", "times of a zone with gaps", "Int64"])
-def test_a_classifier_takes_the_same(kind, tmp_path):
-    frame, labels = pd.DataFrame(FRAMES[kind]), np.where(X > 0, "up", "down")
-    single, whole = OnlineAutoMLClassifier(), OnlineAutoMLClassifier()
-    for row, label in zip(frame.to_dict("records"), labels.tolist(), strict=True):
-        single.learn_one(row, label)
-    whole.learn_many(frame, labels)
-    expected = saved(single, tmp_path / "single")
-
-    assert saved(whole, tmp_path / "whole") == expected
-    with pytest.raises((TypeError, ValueError), match="finite"):
-        whole.learn_many(pd.DataFrame({"x": [1.0, math.inf]}), ["up", "down"])
-    with pytest.raises(ValueError, match="column 'x' holds a list"):
-        whole.learn_many(pd.DataFrame({"x": [1.0, [2]]}), ["up", "down"])
-    assert saved(whole, tmp_path / "whole") == expected
-
-
 TWICE = pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=["x", "x"])
 
 
@@ -251,16 +232,6 @@ def test_an_empty_batch_is_nothing(empty, tmp_path):
     )
     assert saved(model, tmp_path / "after") == before
     assert fresh.examples == 0
-
-
-def test_a_block_with_gaps_stays_what_it_was():
-    block = np.array([[1.0, 2.0], [np.nan, 3.0]], dtype=np.float32)
-    given = block.copy()
-    model = OnlineAutoMLRegressor(**EVAL)
-    model.learn_many(block, [1.0, 2.0])
-    model.predict_many(block)
-
-    assert np.array_equal(block, given, equal_nan=True)
 
 
 def test_a_series_is_not_a_block():

@@ -191,7 +191,7 @@ def test_of_too_many_the_oldest_are_dropped():
 
     assert (model.n_pending, model.n_dropped) == (10, 20)
     model.learn_label(20, y[20])
-    with pytest.raises(UsageError, match="among the 20 dropped as the oldest of more than 10"):
+    with pytest.raises(UsageError, match="20 were dropped as the oldest"):
         model.learn_label(19, y[19])
 
 

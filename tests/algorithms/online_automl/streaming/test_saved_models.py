@@ -92,15 +92,6 @@ def test_classes_are_saved_unchanged(classes, tmp_path):
     assert model.predict_proba_one({"a": 1.0}) == double.predict_proba_one({"a": 1.0})
 
 
-def test_a_class_that_is_not_a_plain_value_is_reported(tmp_path):
-    model = OnlineAutoMLClassifier(**EVAL)
-    with pytest.raises(UsageError, match="is not a class that can be saved: take a text"):
-        model.learn_one({"a": 1.0}, io.StringIO)
-    model.save(tmp_path / "model")
-
-    assert OnlineAutoMLClassifier.load(tmp_path / "model").examples == 0
-
-
 # An oracle of the user's own
 
 OWN = """
