@@ -155,7 +155,7 @@ def in_the_way(client: SyncPrefectClient, run: FlowRun) -> str:
     """Return why `run` must not go on, empty unless another run of its deployment still does.
 
     Claim `run` first: of two at the same time, each then sees the other, and the one that started
-    later gives way.
+    later gives way. Prefect's own limit would end a run whose server is away for minutes.
     """
     filters = {
         "deployment_id": {"any_": [str(run.deployment_id)]},

@@ -21,10 +21,9 @@ import httpx
 from prefect import Flow, flow
 from prefect.artifacts import create_markdown_artifact
 from prefect.client.orchestration import SyncPrefectClient, get_client
+from prefect.client.schemas.actions import DeploymentUpdate
 from prefect.client.schemas.filters import DeploymentFilter, FlowRunFilter
-from prefect.client.schemas.objects import FlowRun, State, StateType
-from prefect.client.schemas.schedules import CronSchedule
-from prefect.client.schemas.sorting import FlowRunSort
+from prefect.client.schemas.objects import FlowRun, State
 from prefect.exceptions import ObjectNotFound
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
@@ -32,10 +31,9 @@ from prefect.settings import PREFECT_API_URL
 from prefect.states import Cancelled, Completed, Failed
 from pydantic import Field
 
-from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.gate import gate
 from leaseboard.flows.console import say
-from leaseboard.flows.deployments import deploy, recorded, remember
 from leaseboard.flows.dispatch import RunOptions, open_suite, perform
 from leaseboard.flows.flow_runs import (
     ALONE,
@@ -56,7 +54,6 @@ from leaseboard.flows.flow_runs import (
     unanswered,
 )
 from leaseboard.flows.live_flow import update_live_model
-from leaseboard.flows.prefect_events import emit
 from leaseboard.flows.server import Service
 from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import is_group, suite_names, suite_path
@@ -77,20 +74,14 @@ class Scheduler:
 
     - `names`: the deployments, and their names.
     - `say`: shows a line on the terminal.
-    - `most`: after how many failed runs in succession a deployment is paused.
     """
 
     def __init__(
-        self,
-        client: SyncPrefectClient,
-        names: Mapping[UUID, str],
-        say: Callable[[str], None],
-        most: Mapping[UUID, int] | None = None,
+        self, client: SyncPrefectClient, names: Mapping[UUID, str], say: Callable[[str], None]
     ) -> None:
         self._client = client
         self._names = names
         self._say = say
-        self._most = most or {}
         self._running: dict[UUID, tuple[FlowRun, Service]] = {}
 
     def serve(self, check: Callable[[], None]) -> NoReturn:
@@ -206,35 +197,6 @@ class Scheduler:
         end_dead_runs(self._client)  # those that a killed run had begun
         del self._running[run.id]
         self._report(run, f"run {run.name!r} {run.id}: {line}")
-        if run.deployment_id in self._most:
-            self._pause_failing(run, run.deployment_id, self._most[run.deployment_id])
-
-    def _pause_failing(self, run: FlowRun, deployment: UUID, most: int) -> None:
-        """Pause the deployment of `run` if its last `most` runs, since a pause, have failed."""
-        record = recorded(self._client, deployment)
-        ended = {
-            "deployment_id": {"any_": [deployment]},
-            "state": {"type": {"any_": ["COMPLETED", "FAILED", "CRASHED"]}},
-        }
-        last = self._client.read_flow_runs(
-            flow_run_filter=FlowRunFilter.model_validate(ended),
-            sort=FlowRunSort.END_TIME_DESC,
-            limit=most,
-        )
-        failed = [
-            each
-            for each in last
-            if each.state_type != StateType.COMPLETED
-            and str(each.end_time) > record.get("paused", "")
-        ]
-        if len(failed) < most:
-            return
-        self._client.pause_deployment(deployment)
-        remember(self._client, deployment, record | {"paused": str(datetime.now(UTC))})
-        name = self._names[deployment]
-        what = f"paused after {most} failed runs: `leaseboard schedule resume {name}` resumes it"
-        self._report(run, what)
-        emit("leaseboard.schedule.paused", "leaseboard.schedule", name, {"what": what})
 
     def _report(self, run: FlowRun, line: str) -> None:
         self._say(f"{self._names.get(run.deployment_id or run.id, '')}: {line}")
@@ -311,16 +273,16 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
     """
     with get_client(sync_client=True) as client:
         try:
-            names, most = _deployed(client, schedule, conf)
+            names = _deployed(client, schedule, conf)
         except httpx.HTTPError as error:
             raise unanswered(error, PREFECT_API_URL.value() or "") from error
-        for name in _pause_others(client, names, conf):
-            say(f"paused {name!r}: it is not in {conf / 'schedule.yaml'}")
+        for name in _end_others(client, names, conf):
+            say(f"{name!r} has no schedule any more: it is not in {conf / 'schedule.yaml'}")
         for run in end_dead_runs(client):
             say(f"ended run {run.name!r} {run.id}: its process is gone")
         count = len(schedule.schedules)
         say(f"serving {count} schedule{'s' * (count != 1)} and the form of {ANY!r}")
-        scheduler = Scheduler(client, names, say, most)
+        scheduler = Scheduler(client, names, say)
         try:
             scheduler.serve(check)
         except BaseException as error:
@@ -328,19 +290,16 @@ def serve_schedules(schedule: Schedule, conf: Path, check: Callable[[], None]) -
             raise
 
 
-def _deployed(
-    client: SyncPrefectClient, schedule: Schedule, conf: Path
-) -> tuple[dict[UUID, str], dict[UUID, int]]:
-    """Deploy each schedule and the form; report what users have set in Prefect.
+def _deployed(client: SyncPrefectClient, schedule: Schedule, conf: Path) -> dict[UUID, str]:
+    """Deploy each schedule, as the file has it, and the form; return the names of both.
 
-    Returns the names of the deployments, and after how many failures one is paused.
+    A deployment that users have paused in Prefect stays paused.
     """
-    names, most, own = dict[UUID, str](), dict[UUID, int](), {TAG, _served_from(conf)}
+    names = dict[UUID, str]()
     for entry in schedule.schedules:
         if entry.name == ANY:
             raise UsageError(f"a schedule is called {ANY!r}, as the form is: give it another name")
         performed, parameters = _asked(entry, conf)
-        _check_free(f"{performed.name}/{entry.name}")
         made = performed.to_deployment(
             entry.name,
             schedule=Cron(entry.cron, timezone=entry.timezone),
@@ -348,18 +307,10 @@ def _deployed(
             # Ours from the start, so that every run is found.
             tags=[TAG, ALONE, _served_from(conf)],
             description=f"The {entry.what} at {entry.cron!r} ({entry.timezone}).",
-            paused=False,
-            # Ours names the run in the way, see `leaseboard.flows.flow_runs`.
-            concurrency_limit=None,
+            paused=_is_paused(client, f"{performed.name}/{entry.name}"),
             entrypoint_type=EntrypointType.MODULE_PATH,
         )
-        cron = CronSchedule(cron=entry.cron, timezone=entry.timezone)
-        place, lines = deploy(client, made, cron, own)
-        for line in lines:
-            say(f"{entry.name}: {line}")
-        names[place] = entry.name
-        if entry.pause_after is not None:
-            most[place] = entry.pause_after
+        names[made.apply()] = entry.name
     offered = [name for name in suite_names(conf) if not is_group(suite_path(name, conf))]
     made = benchmark.to_deployment(
         ANY,
@@ -370,24 +321,8 @@ def _deployed(
     )
     # Prefect has no public way to set the choices of a form.
     made._parameter_openapi_schema.properties["suite"]["enum"] = offered  # noqa: SLF001
-    names[deploy(client, made, None, {TAG})[0]] = ANY
-    return names, most
-
-
-def resume(name: str) -> None:
-    """Resume the deployments of schedules called `name` on the server in use."""
-    with get_client(sync_client=True) as client:
-        try:
-            ours = DeploymentFilter.model_validate({"tags": {"all_": [TAG]}})
-            found = client.read_deployments(deployment_filter=ours, limit=200)
-        except httpx.HTTPError as error:
-            raise unanswered(error, PREFECT_API_URL.value() or "") from error
-        named = [each for each in found if each.name == name]
-        if not named:
-            raise unknown("schedule", name, {each.name for each in found}, "conf/schedule.yaml")
-        for each in named:
-            client.resume_deployment(each.id)
-            say(f"{name}: {'resumed' if each.paused else 'was not paused'}")
+    names[made.apply()] = ANY
+    return names
 
 
 def _served_from(conf: Path) -> str:
@@ -395,25 +330,30 @@ def _served_from(conf: Path) -> str:
     return f"schedule:{platform.node()}:{conf.resolve()}"
 
 
-def _check_free(name: str) -> None:
-    """Raise UsageError for a deployment that a worker runs: both would overwrite each other."""
-    with get_client(sync_client=True) as client, suppress(ObjectNotFound):
+def _is_paused(client: SyncPrefectClient, name: str) -> bool:
+    """Return whether users have paused the deployment.
+
+    Raises UsageError if a worker runs it: both would overwrite each other.
+    """
+    try:
         found = client.read_deployment_by_name(name)
-        if found.work_pool_name or found.pull_steps:
-            raise UsageError(
-                f"the deployment {name!r} is one of the work pool {found.work_pool_name!r}: give"
-                f" the schedule another name, or run `prefect deployment delete {name}` first"
-            )
+    except ObjectNotFound:
+        return False
+    if found.work_pool_name or found.pull_steps:
+        raise UsageError(
+            f"the deployment {name!r} is one of the work pool {found.work_pool_name!r}: give"
+            f" the schedule another name, or run `prefect deployment delete {name}` first"
+        )
+    return found.paused
 
 
-def _pause_others(client: SyncPrefectClient, names: Mapping[UUID, str], conf: Path) -> list[str]:
-    """Pause what an earlier schedule.yaml of the same folder deployed; returns the names."""
+def _end_others(client: SyncPrefectClient, names: Mapping[UUID, str], conf: Path) -> list[str]:
+    """End the schedules that an earlier schedule.yaml of the folder had; return their names."""
     tags = DeploymentFilter.model_validate({"tags": {"all_": [_served_from(conf)]}})
     found = client.read_deployments(deployment_filter=tags, limit=200)
-    gone = [each for each in found if each.id not in names and not each.paused]
-    for each in gone:
-        client.pause_deployment(each.id)  # Prefect drops the runs that it has planned
-        remember(client, each.id, recorded(client, each.id) | {"removed": True})
+    gone = [each for each in found if each.id not in names and each.schedules]
+    for each in gone:  # Prefect drops the runs that it has planned
+        client.update_deployment(each.id, DeploymentUpdate(schedules=[]))
     return [each.name for each in gone]
 
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.flows.commands.options import Conf, Port, TrackingUri
 from leaseboard.flows.console import SIGTERM_EXIT, say, terminable
 from leaseboard.flows.server import PrefectServer, server_log
@@ -19,36 +16,20 @@ if TYPE_CHECKING:
 
 
 def schedule(
-    action: Annotated[str | None, typer.Argument()] = None,
-    schedule_name: Annotated[str | None, typer.Argument()] = None,
     conf: Conf = None,
     port: Port = 4200,
     tracking_uri: TrackingUri = None,
 ) -> int:
     """Run suites and live models by the clock, as conf/schedule.yaml says, until interrupted.
 
-    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own. The
-    action `resume` with a NAME resumes a schedule that is paused, while another process serves it.
+    It uses the Prefect server of PREFECT_API_URL if that is set, otherwise one of its own.
 
-    - `action`: nothing, or `resume`.
-    - `schedule_name`: the schedule to resume.
     - `port`: that of its own Prefect server, on the loopback.
 
     Example: leaseboard schedule --conf conf
     """
     from leaseboard.tasks.jobs.suites.timetable import load_schedule
 
-    if action is not None:
-        if action != "resume" or schedule_name is None:
-            raise UsageError(f"schedule {action}: the one action is `schedule resume NAME`")
-        from prefect.settings import PREFECT_API_URL, temporary_settings
-
-        from leaseboard.flows.schedule import resume
-
-        url = os.environ.get("PREFECT_API_URL") or f"http://127.0.0.1:{port}/api"
-        with temporary_settings({PREFECT_API_URL: url}):
-            resume(schedule_name)
-        return 0
     folder = paths.conf_dir(conf)
     loaded = load_schedule(folder)
     for entry in loaded.schedules:

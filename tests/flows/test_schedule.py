@@ -416,18 +416,29 @@ schedules:
 """
 
 
-def test_a_schedule_that_was_taken_out_of_the_file_is_paused(home, server):
+def test_a_schedule_that_was_taken_out_of_the_file_runs_no_more_until_it_returns(home, server):
     conf = home / "conf"
-    (conf / "schedule.yaml").write_text(TWO)
-    before, _ = leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
-    (conf / "schedule.yaml").write_text(TWO.partition("  - {name: noon")[0])
-    names, _ = leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
 
-    assert leaseboard.flows.schedule._pause_others(server, names, home / "other") == []
-    assert leaseboard.flows.schedule._pause_others(server, names, conf) == ["noon"]
-    paused = {name: server.read_deployment(each).paused for each, name in before.items()}
-    assert (paused["night"], paused["noon"]) == (False, True)
-    assert leaseboard.flows.schedule._pause_others(server, names, conf) == []
+    def start(plan):
+        (conf / "schedule.yaml").write_text(plan)
+        names = leaseboard.flows.schedule._deployed(server, load_schedule(conf), conf)
+        return {name: place for place, name in names.items()}, names
+
+    def crons(place):
+        return [each.schedule.cron for each in server.read_deployment(place).schedules]
+
+    places, _ = start(TWO)
+    server.pause_deployment(places["night"])
+    _, names = start(TWO.partition("  - {name: noon")[0])
+
+    assert leaseboard.flows.schedule._end_others(server, names, home / "other") == []
+    assert leaseboard.flows.schedule._end_others(server, names, conf) == ["noon"]
+    assert (len(crons(places["night"])), crons(places["noon"])) == (1, [])
+    assert not server.get_scheduled_flow_runs_for_deployments([places["noon"]])
+    assert leaseboard.flows.schedule._end_others(server, names, conf) == []
+    assert start(TWO.replace("0 0 1 1 *", "0 5 1 1 *"))[0] == places
+    assert crons(places["noon"]) == ["0 5 1 1 *"]
+    assert server.read_deployment(places["night"]).paused, "as users have set it"
 
 
 def test_a_deployment_of_a_work_pool_is_not_overwritten(home, server):

@@ -31,8 +31,6 @@ class Scheduled(Strict):
     out: str | None = None
     """Where to write; ``runs/<suite>`` or ``runs/live/<name>`` by default. Finished jobs there are
     not run again, so a run with unchanged code and data has nothing to do."""
-    pause_after: Annotated[int, Field(ge=1)] | None = None
-    """Number of failed runs in succession after which it is paused."""
     workers: Annotated[int, Field(ge=1)] | None = None
     """Of a suite."""
     limits: Limits | None = None
