@@ -14,7 +14,6 @@ PRINTED = {
 }
 """What a page that does not say it in comments prints; of more lines the first and the last."""
 IN_COMMENTS = (
-    "faq.md",
     "how-to/learn-your-stream.md",
     "benchmarks/frameworks-on-streams.md",
 )
@@ -34,9 +33,6 @@ def test_the_examples_of_a_page_print_what_it_says(name, capsys):
     if name in PRINTED:
         printed = [printed[0], *printed[1:][-1:]]
     assert printed == expected
-    if name == "faq.md":
-        for answer in (pages.DOCS / name).read_text().split("\n## ")[1:]:
-            assert "\nprint(" in answer, answer.partition("\n")[0]
 
 
 def test_the_command_lines_of_the_online_learner_run(tmp_path, monkeypatch, capsys):

@@ -1,7 +1,5 @@
-"""The documentation and the code use the words of `docs/words.csv`.
+"""The documentation uses the words of `docs/words.csv`.
 
-The column `in code` says which words are not used in code either: in names, texts, docstrings and
-comments of Python files, and in YAML.
 `python tests/docs/test_words.py` lists the offenders without a test runner; `make lint` calls it.
 """
 
@@ -22,18 +20,6 @@ PAGES = (
     ),
 )
 
-CODE = (
-    *(path for room in ("algorithms", "tasks", "flows", "benchmarks", "tests")
-      for path in sorted((ROOT / room).rglob("*.py")) if path != Path(__file__).resolve()),
-    *sorted((ROOT / "leaseboard").glob("*.py")),
-    *(path for path in sorted((ROOT / "conf").rglob("*"))
-      if path.suffix in (".yaml", ".example", ".service")),
-    ROOT / "algorithms" / "registry.csv",
-    ROOT / "tasks" / "report" / "texts.yaml",
-)  # fmt: skip
-_NAMES = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_")
-"""Places between the words of a name."""
-
 _NOT_PROSE = re.compile(
     r"^( *)(```+).*?^\1\2|(`+)(?!`)(?:(?!\n\n).)+?(?<!`)\3(?!`)|\]\([^)\s]*\)|<https?:[^>]*>|https?://\S+",
     re.MULTILINE | re.DOTALL,
@@ -41,13 +27,12 @@ _NOT_PROSE = re.compile(
 """Fenced blocks, code in backticks, targets of links and addresses."""
 
 
-def read_words(path=WORDS, *, of_code=False):
+def read_words():
     """Return each pattern of the list, compiled, with the words to use instead."""
-    with path.open(encoding="utf-8", newline="") as file:
+    with WORDS.open(encoding="utf-8", newline="") as file:
         return [
             (re.compile(row["word"].replace(" ", r"\s+"), re.IGNORECASE), row["use instead"])
             for row in csv.DictReader(file)
-            if row["in code"] or not of_code
         ]
 
 
@@ -62,42 +47,18 @@ def find_offenders(text, words):
     )
 
 
-def find_in_code(text, words):
-    """Return what `find_offenders` does, of the words in names too."""
-    spaced = _NAMES.sub(" ", text)
-    return sorted(
-        (spaced.count("\n", 0, found.start()) + 1, " ".join(found[0].split()), instead)
-        for pattern, instead in words
-        for found in pattern.finditer(spaced)
-    )
-
-
 def list_offenders():
-    """Return `file:line:word` of each offender in the documentation and in the code."""
-    kinds = (
-        (PAGES, find_offenders, read_words()),
-        (CODE, find_in_code, read_words(of_code=True)),
-    )
+    """Return `file:line:word` of each offender in the documentation."""
+    words = read_words()
     return [
         f"{path.relative_to(ROOT)}:{line}:{word} (use: {instead})"
-        for paths, find, words in kinds
-        for path in paths
-        for line, word, instead in find(path.read_text(encoding="utf-8"), words)
+        for path in PAGES
+        for line, word, instead in find_offenders(path.read_text(encoding="utf-8"), words)
     ]
 
 
-def test_documentation_and_code_use_the_words_of_the_list():
+def test_documentation_uses_the_words_of_the_list():
     assert list_offenders() == []
-
-
-def test_offenders_are_found_in_names_texts_and_comments():
-    text = "class TwinRow:\n    is_born = 'whoever'  # anew\n"
-
-    found = find_in_code(text, read_words(of_code=True))
-
-    assert [(line, word.lower()) for line, word, _ in found] == [
-        (1, "twin"), (2, "anew"), (2, "born"), (2, "whoever"),
-    ]  # fmt: skip
 
 
 def test_offenders_are_found_in_prose_and_not_in_code():
