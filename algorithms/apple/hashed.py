@@ -2,9 +2,7 @@
 
 A monomial of degree two or more owns the bucket of its key if it came first; another one that
 hashes to the same bucket is dropped (and counted). Dropping beat sharing the weight where the
-table was crowded, and was equal elsewhere. Base features have slots of their own. Where parents
-times variables fit into the table's size, what a product's bucket said is remembered for each
-parent and variable, and asked once.
+table was crowded, and was equal elsewhere. Base features have slots of their own.
 
 A row emits its base features, then works through those of them that are parents: each emits its
 products with the base features, and products that are parents join the queue.
@@ -43,7 +41,7 @@ from leaseboard.algorithms.environments.holdout import Floats, Rows
 CLAIMED, COLLISIONS, ROWS = range(3)
 
 EMPTY, TAKEN = -1, -2
-"""In place of a slot: the bucket is free, or was not asked yet; another monomial owns it."""
+"""In place of a slot: the bucket is free; another monomial owns it."""
 
 Int = int | np.integer[Any]
 
@@ -57,9 +55,8 @@ class Buckets(NamedTuple):
     The mixed key of a monomial is its bucket, the top `bits`, and a rest. `tags` is one byte of
     each bucket's rest, 0 in an empty bucket: small enough for a near cache, it answers most
     look-ups of a crowded table. `owners` is the rest and, in the low `bits`, the number of the
-    monomial, which is exact. `children` has the slots of a parent's products by variable in the
-    row that `family` names, or no rows at all. `counts` holds the number of monomials, the
-    collisions dropped and the rows expanded.
+    monomial, which is exact. `counts` holds the number of monomials, the collisions dropped and
+    the rows expanded.
     """
 
     records: Records
@@ -70,8 +67,6 @@ class Buckets(NamedTuple):
     parent: NDArray[np.bool_]
     tags: NDArray[np.uint8]
     owners: NDArray[np.uint64]
-    family: NDArray[np.uint32]
-    children: NDArray[np.int32]
     counts: NDArray[np.int64]
     scale: NDArray[np.float64]
     variable_keys: NDArray[np.uint64]
@@ -202,51 +197,13 @@ def locate(table: Buckets, work: Worklist, n_hits: int) -> None:
 
 
 @compiled(error_model="numpy", inline="always")
-def _multiply(
-    place: Int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
-    n_parents: int, learning: bool,
-) -> tuple[int, int]:  # fmt: skip
-    """Emit the products of the parent at `place`, whose children are remembered.
-
-    Takes and returns how many features and how many parents the row has.
-    """
-    records, is_parent, counts = table.records, table.parent, table.counts
-    slots, v = scratch.slots, scratch.v
-    last_row = np.uint32(counts[ROWS])
-    source, value = slots[place], v[place]
-    children = table.children[table.family[source]]
-    dropped = 0
-    for i in range(base):
-        # Ask the table once, and remember what it said.
-        child = children[slots[i]]
-        if child == EMPTY:
-            child = np.int32(place_of(table, source, slots[i], learning))
-            children[slots[i]] = child
-        dropped += int(child < 0)
-        # A row emits a product once: its slot has the last_row of the row from then on.
-        slot = np.int64(max(child, 0))
-        record = records[slot]
-        new = (record.last_row != last_row) & (child >= 0)
-        record.last_row = last_row
-        # Write it in any case, and count it where it is new.
-        slots[size] = slot
-        v[size] = value * v[i]
-        work.parents[n_parents] = size
-        n_parents += new & is_parent[slot]
-        size += new
-    if learning:
-        counts[COLLISIONS] += dropped
-    return size, n_parents
-
-
-@compiled(error_model="numpy", inline="always")
 def _multiply_batch(
     done: int, base: int, table: Buckets, scratch: Scratch, work: Worklist, size: int,
     n_parents: int, learning: bool,
 ) -> tuple[int, int, int]:  # fmt: skip
     """Emit the products of some parents from place `done` of the worklist on, looked up together.
 
-    Takes and returns how many parents are done, and what `_multiply` does.
+    Takes and returns how many parents are done, and how many features and parents the row has.
     """
     records, is_parent, counts = table.records, table.parent, table.counts
     slots, v = scratch.slots, scratch.v
@@ -302,12 +259,6 @@ def emit(
         n_parents += table.parent[slots[i]]
     # Multiply parents, those among their products too, until none is left.
     size, done = base + 1, 0
-    if len(table.children):
-        while done < n_parents:
-            size, n_parents = _multiply(
-                parents[done], base, table, scratch, work, size, n_parents, learning
-            )
-            done += 1
     while done < n_parents:
         done, size, n_parents = _multiply_batch(
             done, base, table, scratch, work, size, n_parents, learning
@@ -366,8 +317,6 @@ class HashedLearner(RecordLearner, GrowingLearner):
         self._base_slots(size)
         self.tags = np.zeros(buckets, dtype=np.uint8)
         self.owners = np.zeros(buckets, dtype=np.uint64)
-        self.family = np.zeros(size, dtype=np.uint32)
-        self.children = np.empty((0, d), dtype=np.int32)
         self.counts = np.zeros(3, dtype=np.int64)
 
     def slots(self) -> NDArray[np.intp]:
@@ -383,7 +332,6 @@ class HashedLearner(RecordLearner, GrowingLearner):
             slot = self._slot(monomial, table)
             if slot is not None:
                 self.parent[slot] = True
-        self._number_families()
 
     def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """See `GrowingLearner.places_of`; monomials that are new here claim buckets, by degree."""
@@ -394,14 +342,6 @@ class HashedLearner(RecordLearner, GrowingLearner):
         adopt(self._table(), other._table(), slots[self.n_variables :], here)
         shared = np.flatnonzero(here >= 0)
         return shared, here[shared]
-
-    def _number_families(self) -> None:
-        """Make room to remember all parents' children, none if it exceeds the table's."""
-        parents = np.flatnonzero(self.parent)
-        remembered = len(parents) * self.n_variables <= 1 << self.learning.bits
-        self.family[parents] = np.arange(len(parents))
-        shape = (len(parents) if remembered else 0, self.n_variables)
-        self.children = np.full(shape, EMPTY, dtype=np.int32)
 
     def _slot(self, monomial: Monomial, table: Buckets) -> int | None:
         """Return a monomial's slot, claimed if it was empty; None if another owns it."""
@@ -423,7 +363,7 @@ class HashedLearner(RecordLearner, GrowingLearner):
             self.last_row[:] = 0
         return Buckets(
             self.records, self.keys, self.source, self.variable, self.degree, self.parent,
-            self.tags, self.owners, self.family, self.children, self.counts, self._scale,
+            self.tags, self.owners, self.counts, self._scale,
             self.variable_keys, self.learning.bits,
         )  # fmt: skip
 

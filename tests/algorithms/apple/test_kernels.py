@@ -133,25 +133,6 @@ def test_a_full_table_drops_what_comes_later_and_counts_it():
     assert np.isfinite(learner.predict(sparse.csr_array(x))).all()
 
 
-@pytest.mark.parametrize("bits", [7, 18])
-def test_products_are_the_same_whether_remembered_or_looked_up(bits):
-    x, y = problem(n=600, d=8)
-    remembering, asking = (HashedLearner(8, Learning(bits=bits)) for _ in range(2))
-    for parents in ([(0,), (1,), (2,)], [(0, 1), (4,)], [(0, 1, 1), (2, 4)]):
-        for learner in (remembering, asking):
-            learner.expand(parents)
-        asking.children = asking.children[:0]
-
-        predictions = [learner.learn(x, y) for learner in (remembering, asking)]
-
-        assert len(remembering.children)
-        np.testing.assert_array_equal(*predictions)
-        np.testing.assert_array_equal(remembering.keys, asking.keys)
-        np.testing.assert_array_equal(remembering.totals, asking.totals)
-        np.testing.assert_array_equal(remembering.predict(x), asking.predict(x))
-    assert (remembering.totals[DROPPED] > 0) == (bits == 7)
-
-
 @pytest.mark.parametrize("bits", [8, 14])
 def test_memory_is_bounded_by_the_table_and_the_base_features(bits):
     d = 300
