@@ -36,7 +36,7 @@ from leaseboard.algorithms.apple.learner import (
 from leaseboard.algorithms.apple.rates import metrics_of
 from leaseboard.algorithms.apple.update import HIGH, LOW, UNSEEN
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Nodes, Rows
+from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Rows
 
 Partition = tuple[Rows, Floats]
 
@@ -60,11 +60,6 @@ def refine(learner: GrowingLearner, partition: Partition) -> Learned:
     """Run step 3 at one node: a pass over its partition with its features unchanged."""
     node = copy.deepcopy(learner)
     return Learned(node, node.learn(*partition))
-
-
-def margins(learner: GrowingLearner, partition: Partition) -> Floats:
-    """Return what a learner predicts on a node's partition, not clamped."""
-    return learner.margins(partition[0])
 
 
 def united(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> GrowingLearner:
@@ -91,8 +86,8 @@ class ParallelApple(Apple):
 
     Notes
     -----
-    Its environment says where the nodes are; the events are the same. The paper is silent on how
-    the rate of its parallel form was chosen.
+    The nodes learn one after the other: a job's CPU time is that of all. The paper is silent on
+    how the rate of its parallel form was chosen.
 
     Departs from the paper, which averages repeatedly: if there are more rows than monomials, a
     pass starts beyond the last average, on the line from the average before, by the step that
@@ -105,7 +100,6 @@ class ParallelApple(Apple):
     passes: ClassVar[int] = 5
     """Passes of the paper's experiment."""
 
-    parallel: ClassVar[bool] = True
     many_classes: ClassVar[bool] = False
 
     partitions: Annotated[int, Field(ge=1, le=4096)] = 8
@@ -117,14 +111,13 @@ class ParallelApple(Apple):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
             yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
-        with env.nodes(self.partitions) as nodes:
-            learner = yield from self._race(env, nodes, rates)
+        learner = yield from self._race(env, rates)
         if env.scores_test:
             env.submit(learner.predict(self.features(env).test))
         env.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
         return learner
 
-    def _race(self, env: HoldoutEnvironment, nodes: Nodes, rates: Sequence[float]) -> Run:
+    def _race(self, env: HoldoutEnvironment, rates: Sequence[float]) -> Run:
         """Yield all passes of all rates; the learner of the rate that did best in the last."""
         base, labels = self.features(env), env.holdout.train.labels
         rows = base.train
@@ -141,14 +134,14 @@ class ParallelApple(Apple):
             losses = np.zeros(len(rates))
             work = functools.partial(select, algorithm=self) if start == 0 else refine
             for i, rate in enumerate(rates):
-                learned = list(nodes.map(work, [starts[i]] * len(parts), parts))
+                learned = [work(starts[i], part) for part in parts]
                 predictions = np.concatenate([part.predictions for part in learned])
                 if i == champion:
                     yield from env.record(predictions)
                 trained = [part.learner for part in learned]
                 average = united(trained, self.learner(rows, rate))
                 starts[i] = average
-                now = np.concatenate([*nodes.map(margins, [average] * len(parts), parts)])
+                now = average.margins(rows[:n])
                 ahead = losses_beyond(average, now, known[i][:n], labels[:n])
                 losses[i] = ahead[0]
                 # More weights than rows can fit these all, whose loss then says nothing.

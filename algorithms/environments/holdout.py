@@ -1,16 +1,11 @@
-"""The hold-out environment: learn on the training rows, then be scored on the test rows, once.
-
-An algorithm may learn parts of the examples in parallel, at nodes that the environment has.
-"""
+"""The hold-out environment: learn on the training rows, then be scored on the test rows, once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
-from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,35 +33,6 @@ ONE_CLASS = "one_class"
 """The metric of a run that predicts one class for all test rows although they have more."""
 
 SAYS_NOTHING = "one class is predicted for all test rows, which have more"
-
-
-Learned = TypeVar("Learned")
-
-
-class Nodes(Protocol):
-    """Map over the shards of a dataset, as any ``concurrent.futures.Executor`` has it."""
-
-    def map(self, step: Callable[..., Learned], /, *shards: Iterable[Any]) -> Iterator[Learned]:
-        """Return `step` of each shard, in their order; where it runs must not matter."""
-
-
-Cluster = Callable[[int], AbstractContextManager[Nodes]]
-"""So many nodes, for as long as the context lasts."""
-
-
-@contextmanager
-def one_by_one(count: int) -> Iterator[Nodes]:
-    """Yield nodes that are calls, one after the other: a job's CPU time is that of all.
-
-    Examples
-    --------
-    >>> with one_by_one(2) as nodes:
-    ...     list(nodes.map(sum, [[1, 2], [3]]))
-    [3, 3]
-    """
-    del count
-    here: Any = SimpleNamespace(map=map)
-    yield here
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +105,6 @@ class HoldoutEnvironment(Environment):
     budget : int, optional
         Stop after so many examples, passes counted; all by default.
     score_on : {"test", "progressive"}
-    nodes : callable
-        Where an algorithm that learns in parallel does so.
     """
 
     kind: ClassVar[str] = "holdout"
@@ -155,7 +119,6 @@ class HoldoutEnvironment(Environment):
         passes: int = 1,
         budget: int | None = None,
         score_on: Literal["test", "progressive"] = "test",
-        nodes: Cluster = one_by_one,
     ) -> None:
         super().__init__()
         self.n_train: int = len(holdout.train.labels)
@@ -174,7 +137,6 @@ class HoldoutEnvironment(Environment):
         self.shown = {"holdout": replace(holdout, train=train, test=questions)}
         self.seed = seed
         self.passes = passes
-        self.nodes = nodes
         self.scores_test = score_on == "test"
         self.at: int = 0
         first_pass = min(self.n_train, self.budget)
@@ -299,9 +261,6 @@ class HoldoutAlgorithm(Algorithm[HoldoutEnvironment]):
     environment: ClassVar[str] = "holdout"
     passes: ClassVar[int] = 1
     """Passes over the training rows that it is made for."""
-
-    parallel: ClassVar[bool] = False
-    """Whether it learns at the environment's nodes."""
 
 
 def split(

@@ -1,12 +1,5 @@
 """The hold-out environment of a dataset: encoded, divided, dense or sparse as the data are."""
 
-import functools
-import importlib.util
-import logging
-import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -17,68 +10,20 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.rows import CLIP, as_rows, check_labels
 from leaseboard.algorithms.environments.holdout import (
-    Cluster,
     Holdout,
     HoldoutAlgorithm,
     HoldoutEnvironment,
-    Nodes,
     Part,
-    one_by_one,
     split,
 )
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
-from leaseboard.algorithms.errors import DataError, SkipError, UsageError
-from leaseboard.algorithms.parts import command_for
+from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
 from leaseboard.tasks.preprocess.streaming import in_float32
-
-Workers = Literal["serial", "processes", "dask"]
-
-
-def cluster(workers: Workers, address: str = "") -> Cluster:
-    """Return nodes of that kind.
-
-    Raises SkipError if Dask is not installed.
-
-    - `address`: a Dask scheduler's; without one, a local cluster is started.
-    """
-    if workers == "serial":
-        return one_by_one
-    if workers == "processes":
-        return _processes
-    if importlib.util.find_spec("distributed") is None:
-        raise SkipError(f"workers=dask needs the extra: {command_for('dask')}")
-    return functools.partial(_dask, address)
-
-
-@contextmanager
-def _processes(count: int) -> Iterator[Nodes]:
-    # Spawned, because a fork would copy numba's and Arrow's threads in any state.
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=spawn) as pool:
-        yield pool
-
-
-@contextmanager
-def _dask(address: str, count: int) -> Iterator[Nodes]:
-    from distributed import Client, LocalCluster
-
-    if address:
-        with Client(address) as client:
-            yield client.get_executor()
-        return
-    quiet: dict[str, Any] = {
-        "dashboard_address": ":0",
-        "threads_per_worker": 1,
-        "silence_logs": logging.ERROR,
-    }
-    with LocalCluster(n_workers=count, **quiet) as local, Client(local) as client:
-        yield client.get_executor()
-
 
 Rows = NDArray[np.intp]
 
@@ -118,10 +63,6 @@ class Options(BaseModel):
     """Only the first so many rows."""
     score_on: Literal["test", "progressive"] = "test"
     """The score: the test error, or, to time learning alone, the progressive loss."""
-    workers: Workers = "serial"
-    """Where a parallel algorithm's nodes work; the score is the same."""
-    address: str = ""
-    """The Dask scheduler's; empty starts a local cluster."""
 
 
 def measure(options: Options) -> str:
@@ -145,18 +86,12 @@ def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnv
     examples = job.examples()  # before the data are encoded
     cls = registry.algorithm_class(job.algorithm)
     made_for = cls.passes if issubclass(cls, HoldoutAlgorithm) else 1
-    if options.workers != "serial" and not (issubclass(cls, HoldoutAlgorithm) and cls.parallel):
-        raise UsageError(
-            f"workers={options.workers} is for algorithms that learn in parallel, and"
-            f" {job.algorithm} does not: leave it out, or take apple-parallel"
-        )
     return HoldoutEnvironment(
         parts or as_holdout(dataset, options, job.environment_seed),
         job.environment_seed,
         options.passes or made_for,
         examples,
         options.score_on,
-        cluster(options.workers, options.address),
     )
 
 
