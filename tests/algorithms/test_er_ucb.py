@@ -104,17 +104,6 @@ def test_a_failed_trial_is_a_feedback_of_0():
     assert policy.index() == pytest.approx(omega + e + 10 * np.sqrt(e))
 
 
-def test_beta_without_hindsight_takes_a_failed_trial_for_a_feedback_of_0(monkeypatch):
-    monkeypatch.setattr("leaseboard.algorithms.er_ucb.FIRST_PULLS", 2)
-    policy = ErUcbAuto().policy(Problem(2, 100), RNG)
-    for arm, reward, failure in ((0, 0.0, "boom"), (1, 0.8, ""), (0, 0.9, ""), (1, 0.6, "")):
-        policy.update(arm, reward, failure=failure)
-
-    assert policy.beta == pytest.approx(0.7)  # the larger of (0 + .9) / 2 and (.8 + .6) / 2
-    assert policy.mu_y == pytest.approx([-0.25, 0.0])  # (-.7 + .2) / 2 and (.1 - .1) / 2
-    assert policy.mu_z == pytest.approx([0.02, 0.005])  # (0 + .04) / 2 and (.01 + 0) / 2
-
-
 def test_without_hindsight_an_arm_that_always_fails_is_not_attractive():
     class Failing(GaussianArms):
         def draw(self, arm, n, rng):

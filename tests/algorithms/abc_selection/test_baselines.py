@@ -67,11 +67,6 @@ def test_successive_halving_follows_the_sizes_of_abc():
     assert len(of(events, Eliminated)) == 4
 
 
-def test_successive_halving_may_start_smaller():
-    events, _ = run("successive-halving", learners(), {"initial_rows": 25})
-    assert of(events, ProbeFinished)[0].rows == 25
-
-
 def test_successive_halving_takes_the_best_at_full_size():
     environment = SimulatedLearners([0.5, 0.9] * 8, 150, 50, 0)
     events, env = run("successive-halving", environment)
@@ -148,9 +143,3 @@ def test_everyone_survives_configurations_that_crash(name):
 def test_everyone_stops_at_a_budget_in_seconds(name):
     events, _ = run(name, learners(), unit="seconds", budget=21.0)
     assert events[-1].at <= 21.0
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_everyone_takes_a_single_configuration(name):
-    _, env = run(name, SimulatedLearners((0.8,), 500, 100, 0))
-    assert env.champion == 0

@@ -17,12 +17,6 @@ from leaseboard.algorithms.abc_selection.bounds import at_most
 from leaseboard.algorithms.environments.selecting import Probe
 
 
-@pytest.mark.parametrize("correct", [0, 10])
-def test_extreme_counts_stay_within_zero_and_one(correct):
-    assert 0 <= bounds.exact_lower(correct, 10, 30, 0.05) <= correct / 10
-    assert correct / 10 <= bounds.exact_upper(correct, 10, 30, 0.05) <= 1
-
-
 @given(s=st.integers(1, 60), t=st.integers(1, 60), alpha=st.floats(1e-3, 0.5))
 @settings(max_examples=50, deadline=None)
 def test_the_exact_upper_bound_grows_with_the_training_count(s, t, alpha):
@@ -174,12 +168,6 @@ def test_where_one_step_is_narrower_the_best_ones_upper_bound_counts_configurati
     assert round(interval("best", rows=rows, train_correct=24_000)[1] * T) == most - 24_000
 
 
-def test_the_shares_of_all_events_of_the_best_one_add_up_to_delta():
-    assert sum(bounds.SHARES) == pytest.approx(1)
-    total = 3 * EVENT["split"] + (5 - 2) * EVENT["sample"] + 3 * 5 * EVENT["lower"]
-    assert total == pytest.approx(0.1)
-
-
 def test_the_intervals_of_the_paper_by_hand():
     log = math.log(4 * 3**2 / 0.1)
     upper = 0.8 + math.sqrt(log / (2 * S)) + math.sqrt(log / (2 * T))
@@ -201,12 +189,3 @@ def test_the_tail_is_scipys(rows, correct, drawn, deviations):
     x = round(mean + deviations * math.sqrt(variance))
     expected = hypergeom.cdf(x, rows, correct, drawn)
     assert at_most(x, rows, correct, drawn) == pytest.approx(expected, rel=1e-7, abs=1e-14)
-
-
-@pytest.mark.parametrize(
-    ("rows", "correct", "drawn"), [(5, 0, 3), (5, 5, 3), (5, 2, 0), (5, 2, 5)]
-)
-def test_a_certain_count_is_certain(rows, correct, drawn):
-    certain = correct * drawn // rows
-    assert at_most(certain - 1, rows, correct, drawn) == 0
-    assert at_most(certain, rows, correct, drawn) == 1

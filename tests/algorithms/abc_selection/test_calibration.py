@@ -44,9 +44,3 @@ def test_violations_are_counted_by_the_assumption_they_break():
     assert (result.intervals, result.above, result.below) == (3, 1, 1)
     assert result.coverage == pytest.approx(1 / 3)
     assert result.loss == pytest.approx(0.1)
-
-
-def test_nothing_is_claimed_where_nothing_is_known():
-    result = calibrate([ChampionChanged(at=0, configuration=0, previous=None)], {}, full=10)
-    assert result.coverage is None
-    assert result.loss is None

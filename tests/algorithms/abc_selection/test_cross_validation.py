@@ -13,11 +13,10 @@ from leaseboard.algorithms.abc_selection.cross_validation import (
     EarlyStoppedCV,
     log_capital,
     most,
-    pairing,
 )
 from leaseboard.algorithms.abc_selection.simulation import SimulatedFolds
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds, FoldsEnvironment
-from leaseboard.algorithms.events import BoundsUpdated, Eliminated, ProbeFinished, of
+from leaseboard.algorithms.events import BoundsUpdated, Eliminated, of
 
 
 def played(algorithm, environment):
@@ -50,10 +49,6 @@ def test_the_upper_bound_is_where_the_capital_reaches_its_level():
     assert all(one < other for one, other in pairwise(capitals))
     assert most((10, 0, 0), 20.0) > 0.9
     assert most((0, 1, 0), 1e9) == 1.0
-
-
-def test_verdicts_are_paired():
-    assert pairing("0011", "0101") == (1, 2, 1)
 
 
 def test_the_best_is_dropped_no_more_often_than_delta():
@@ -91,11 +86,6 @@ def test_bounds_hold_the_mean_so_far():
     _, events = played(EarlyStoppedCV(), SimulatedFolds([0.6, 0.8, 0.81], 500, 5, seed=2))
     for event in of(events, BoundsUpdated):
         assert event.lower <= event.value <= event.upper
-
-
-def test_the_last_one_is_not_tested_on():
-    _, events = played(EarlyStoppedCV(), SimulatedFolds([0.2, 0.9], 1000, 5, seed=0))
-    assert len(of(events, ProbeFinished)) == 2
 
 
 class Verdicts(Folds):

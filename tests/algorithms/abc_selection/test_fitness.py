@@ -96,20 +96,6 @@ def test_the_larger_of_two_rises_is_added_for_every_doubling_to_come():
     assert raised(0.75, curve, 64_000) == pytest.approx(0.75 + 0.02 * 5)
 
 
-def test_the_test_accuracy_may_grow_on_as_it_did():
-    curve = [probe(500, 0.7, 0.7, 0.6), probe(1000, 0.7, 0.7, 0.63), probe(2000, 0.7, 0.7, 0.65)]
-    assert raised(0.75, curve, 64_000) == pytest.approx(0.65 + 0.03 * 5)
-
-
-def test_other_test_rows_do_not_count_as_growth():
-    curve = [
-        Probe(rows=500 * 2**k, test_rows=1000 * 2**k, train_correct=400 * 2**k,
-              half_correct=200 * 2**k, test_correct=right, half_test_correct=half)
-        for k, right, half in ((0, 700, 350), (1, 1450, 700), (2, 2900, 1450))
-    ]  # fmt: skip
-    assert raised(0.8, curve, 64_000) == 0.8
-
-
 @pytest.mark.parametrize(
     "shape", [(0.02,) * 7, (0.03, 0.02, 0.01, 0, 0, 0, 0), (0, 0.01, 0.01, 0)]
 )
@@ -151,15 +137,6 @@ def test_none_is_dropped_after_fewer_than_three_samples():
     for dropped in of(events, Eliminated):
         sizes = [p.rows for p in probed if p.configuration == dropped.configuration]
         assert len(sizes) >= 3 or 64_000 in sizes
-
-
-def test_fit_configurations_warn_of_nothing():
-    env = SamplesEnvironment(SimulatedLearners((0.6, 0.8, 0.82), 64_000, 16_000, seed=0))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        events = list(play("abc", tight(), env, seed=0))
-    assert not of(events, MonotonicityViolated)
-    assert "unfit_configurations" not in events[-1].metrics
 
 
 class Fading(Growing):
@@ -253,14 +230,6 @@ def test_who_fails_in_full_does_not_win_and_whom_it_dropped_are_considered_again
     assert [event.configuration for event in of(events, ConfigurationFailed)] == [2]
 
 
-def test_no_one_wins_after_fewer_than_three_samples_unless_trained_in_full():
-    for accuracies in ((0.5, 0.5, 0.5, 0.99), (0.99, 0.5, 0.5, 0.5), (0.3, 0.9, 0.6)):
-        env = SamplesEnvironment(SimulatedLearners(accuracies, 64_000, 16_000, seed=0))
-        events = list(play("abc", tight(epsilon=0.1), env, seed=0))
-        sizes = [p.rows for p in of(events, ProbeFinished) if p.configuration == env.champion]
-        assert len(sizes) >= 3 or 64_000 in sizes
-
-
 def counts(rows, right, half=None, test_rows=1000):
     """Return a probe of so many right test rows, `half` of them in the first half."""
     return Probe(rows=rows, test_rows=test_rows, train_correct=rows, half_correct=rows // 2,
@@ -274,12 +243,6 @@ def test_a_fall_within_its_noise_does_not_count():
     assert fall(before, counts(1000, 764)) == pytest.approx(0.036)
     assert fall(before, counts(1000, 900)) == 0
     assert fall(before, counts(2000, 720)) == pytest.approx(0.04)
-
-
-def test_a_fall_is_on_the_same_test_rows_where_they_were_counted():
-    before = counts(500, 800)
-    assert fall(before, counts(1000, 1400, half=800, test_rows=2000)) == 0
-    assert fall(before, counts(1000, 1600, half=750, test_rows=2000)) == pytest.approx(0.05)
 
 
 def test_the_larger_of_two_falls_is_taken_off_for_every_doubling_to_come():
@@ -302,13 +265,6 @@ def test_the_lower_bound_holds_if_later_falls_are_not_larger(shape):
     larger = max(shape[:2]) + 0.001
     outside = accuracy[2] - larger * (len(shape) - 2)
     assert outside < bound
-
-
-def test_the_upper_bound_fails_where_a_later_rise_is_larger():
-    """Just outside of its theorem, which is what no sample can show."""
-    curve = [probe(500 * 2**k, 0.6 + 0.02 * k, 0.6 + 0.02 * k, 0.6 + 0.02 * k) for k in range(3)]
-    assert raised(0.64, curve, 64_000) == pytest.approx(0.64 + 0.02 * 5)
-    assert raised(0.64, curve, 64_000) < 0.64 + 0.021 * 5
 
 
 class Late(Fading):

@@ -48,12 +48,6 @@ def test_who_was_dropped_pays_for_the_samples_of_others():
     assert allowance.covers(everyone[0], 90_000, everyone[:2])
 
 
-def test_who_was_trained_in_full_saved_nothing():
-    everyone = [probed(0, 1.0), probed(1, 100.0, rows=100_000)]
-    allowance = Allowance(everyone, 100_000, 25_000)
-    assert not allowance.covers(everyone[0], 80_000, everyone[:1])
-
-
 def test_the_cost_of_the_never_probed_is_that_of_the_others():
     everyone = [probed(0, 1.0), Prospect(index=1)]  # 31 seconds in full
     allowance = Allowance(everyone, 100_000, 25_000)
@@ -233,19 +227,8 @@ def test_ties_are_not_parted_by_samples_that_are_too_small():
     assert needed(tie, leader, tie, epsilon=0.06) == SIZES
 
 
-def test_a_leader_that_was_trained_in_full_has_no_width():
-    leader = seen(0, 800, rows=100_000, width=0.0, lower=0.8)
-    tie = seen(1, 800)
-    assert needed(tie, leader, tie, epsilon=0.051) == [1000, 2000]
-
-
 def test_the_leader_is_probed_only_to_drop_one_that_can_be_dropped():
     leader, unknown = seen(0, 900, lower=0.8), seen(1, 500)
     assert needed(leader, leader, unknown, epsilon=0.05) == []
     unknown.upper = 0.81
     assert needed(leader, leader, unknown, epsilon=0.05) == [1000]
-
-
-def test_configurations_without_probes_have_no_prediction():
-    leader, fresh = seen(0, 900, lower=0.8), Prospect(index=1)
-    assert needed(fresh, leader, fresh) == []

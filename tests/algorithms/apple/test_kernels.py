@@ -112,16 +112,6 @@ def test_kernels_agree_where_nothing_collides(seed, alpha, epochs):
     np.testing.assert_allclose(first, second, rtol=1e-3, atol=1e-3)
 
 
-def test_a_monomial_is_one_feature_by_any_path():
-    learner = PlanLearner(2, Learning())
-
-    learner.expand([(0,), (1,)])
-
-    assert sorted(learner.monomial(slot) for slot in learner.slots()) == [
-        (0,), (0, 0), (0, 1), (1,), (1, 1),
-    ]  # fmt: skip
-
-
 def test_a_full_table_drops_what_comes_later_and_counts_it():
     x, y = problem(n=400, d=6, density=1.0)
     learner = HashedLearner(6, Learning(bits=3))
@@ -193,24 +183,6 @@ def test_predicting_changes_nothing(kernel):
     expected, _ = expand(double, x, y)
 
     np.testing.assert_array_equal(np.concatenate(interrupted), expected)
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_learning_goes_on_across_calls(kernel):
-    x, y = problem()
-    whole, parts = (KERNELS[kernel](5, Learning(bits=16)) for _ in range(2))
-    expected, _ = expand(whole, x, y)
-    growth = Growth(ends=epoch_ends(len(y)))
-
-    chunks = [
-        chunk.predictions
-        for start in range(0, len(y), 37)
-        for chunk in adaptive_expansion(
-            parts, x[start : start + 37], y[start : start + 37], growth
-        )
-    ]
-
-    np.testing.assert_allclose(np.concatenate(chunks), expected, rtol=1e-4, atol=1e-4)
 
 
 def test_rows_are_numbered_again_before_the_numbers_run_out():

@@ -21,7 +21,6 @@ from leaseboard.algorithms.apple.parallel import (
     united,
 )
 from leaseboard.algorithms.apple.plan import PlanLearner
-from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
@@ -159,17 +158,3 @@ def finished(algorithm, env):
 
 def champion_of(events):
     return [e.configuration for e in events if isinstance(e, ChampionChanged)][-1]
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_nodes_learn_apart_from_one_start(kernel):
-    x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
-    start = KERNELS[kernel](3, Learning(bits=8))
-    start.learn(x[:20], x[:20, 0])
-    before = start.w.copy()
-
-    nodes = [refine(start, (x[i : i + 20], x[i : i + 20, 1])).learner for i in (20, 40)]
-
-    assert (start.w == before).all()
-    assert (nodes[0].w != nodes[1].w).any()
-    assert all(node.totals[EXAMPLES] == 40 for node in nodes)

@@ -92,11 +92,3 @@ def test_one_pass_is_made_of_several():
     assert (once.at, once.reason) == (1200, "budget spent")
     assert (twice.at, twice.reason) == (1200, "algorithm stopped")
     assert once.score == twice.score
-
-
-def test_speed_runs_predict_no_test_rows():
-    env = HoldoutEnvironment(regression().holdout, score_on="progressive")
-    event = finished(StagePoly(), env)
-
-    assert event.metric == "progressive_squared"
-    assert event.score == event.metrics["progressive_squared"] > 0

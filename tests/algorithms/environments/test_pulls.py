@@ -14,9 +14,7 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import ChampionChanged, ConfigurationAdmitted, TrialFinished
 from leaseboard.algorithms.policies.bandits import Average
 from leaseboard.algorithms.policies.joint import JointSpace
-from leaseboard.algorithms.rising_bandits import RisingBandits, RisingBanditsCost
-from tests.algorithms.synthetic_trials import SyntheticTrials
-from tests.simulation import SEVEN_GAUSSIANS
+from leaseboard.algorithms.rising_bandits import RisingBandits
 
 
 class Listed(Trials):
@@ -129,14 +127,6 @@ def test_a_budget_too_short_for_any_trial_says_so():
         env.score()
 
 
-def test_a_feedback_that_is_not_a_number_is_a_diverged_trial():
-    env = PullsEnvironment(Listed([(math.nan, 1.0)], [(0.5, 1.0)]), budget=2)
-
-    assert env.pull(0).status == "diverged"
-    env.pull(1)
-    assert env.score().value == 0.5
-
-
 def test_low_fidelity_costs_less_and_cannot_be_champion():
     class Half(Listed):
         def joint_trial(self, _, n, seconds=math.inf):
@@ -156,14 +146,6 @@ def test_policies_that_need_trials_refuse_seconds():
         list(play("rb", RisingBandits(), env, 0))
 
 
-def test_the_cost_aware_policy_spends_its_seconds_and_no_more():
-    env = PullsEnvironment(Listed([(0.5, 2.0)], [(0.6, 0.3)]), budget=30.0, unit="cpu_seconds")
-    list(play("cost", RisingBanditsCost(), env, 0))
-
-    assert env.at == 30.0
-    assert env.cost.cpu_seconds == pytest.approx(30.0)
-
-
 def test_events_distinguish_arms_from_trials_and_the_champion_is_the_best_trial():
     env = PullsEnvironment(Listed([(0.5, 1.0), (0.6, 1.0)], [(0.55, 1.0)]), budget=4)
     log = list(play("average", Average(), env, 0))
@@ -174,11 +156,3 @@ def test_events_distinguish_arms_from_trials_and_the_champion_is_the_best_trial(
     assert [event.origin for event in admitted] == ["arm", "arm", *["trial"] * 4]
     assert {event.parent for event in admitted[2:]} == {0, 1}
     assert trials[champions[-1]] == max(trials.values()) == 0.6
-
-
-def test_synthetic_trials_do_not_depend_on_the_order_of_the_pulls():
-    one, other = (SyntheticTrials(SEVEN_GAUSSIANS, 5) for _ in range(2))
-    forwards = [[one.trial(arm, n).reward for n in range(3)] for arm in range(7)]
-    backwards = [[other.trial(arm, n).reward for n in (2, 1, 0)][::-1] for arm in range(6, -1, -1)]
-
-    assert forwards == backwards[::-1]

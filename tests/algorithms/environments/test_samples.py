@@ -7,7 +7,7 @@ import math
 import pytest
 
 from leaseboard.algorithms.abc_selection.simulation import SimulatedLearners
-from leaseboard.algorithms.environments.samples import SamplesEnvironment, geometric_sizes
+from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import LeaseGranted, ProbeFinished
 from tests.algorithms.played import ended
@@ -68,16 +68,6 @@ def test_a_retest_costs_no_rows():
 def test_a_score_needs_a_champion():
     with pytest.raises(LeaseboardError, match="no configuration could be trained"):
         env().score()
-
-
-def test_a_unit_is_rows_or_seconds():
-    with pytest.raises(ValueError, match="'rows' or 'seconds'"):
-        env(unit="bananas")
-
-
-def test_geometric_sizes_end_at_the_full_size():
-    assert geometric_sizes(1000, 1000) == [1000]
-    assert geometric_sizes(1000, 2000) == [1000, 2000]
 
 
 class FoldedLearners(SimulatedLearners):

@@ -11,7 +11,7 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import ALGORITHM_STOPPED
 from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, Trial, Trials
 from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError
-from leaseboard.algorithms.events import Eliminated, Finished, LeaseGranted, of
+from leaseboard.algorithms.events import Eliminated, Finished, of
 from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
 from leaseboard.algorithms.policies.policy import ArmPolicy, Problem, alike, chosen
 from tests.algorithms.played import audited
@@ -115,13 +115,6 @@ def test_only_our_own_policies_retire_an_arm_unless_they_are_told_to():
     assert pulls["rising-bandits"] == 8  # a plateau of C + 1
 
 
-def test_failures_of_different_kinds_retire_no_arm():
-    env = PullsEnvironment(Scripted(["a", "b"] * 20, [0.5]), 40)
-    played("random-arm", env, retire_after=3)
-
-    assert env.pulls[0] > 5
-
-
 def test_the_end_of_the_budget_is_not_a_failure_of_an_arm():
     env = PullsEnvironment(Scripted([0.5], [0.6]), 2.5, "cpu_seconds")
     log = played("ucb", env, retire_after=1)
@@ -170,15 +163,6 @@ def test_an_arm_without_hyperparameters_stays_when_the_others_are_retired():
         policy.update(arm, 0.5, failure="boom" if arm else "")
 
     assert policy.pulls.tolist() == [17, 3]
-
-
-def test_the_lease_of_a_retired_arm_comes_before_its_end_and_never_after():
-    log = played("random-arm", PullsEnvironment(Scripted(["boom"], [0.5]), 40), retire_after=3)
-    end = log.index(of(log, Eliminated)[0])
-
-    assert sum(e.configuration == 0 for e in of(log[:end], LeaseGranted)) == 3
-    assert not any(e.configuration == 0 for e in of(log[end:], LeaseGranted))
-    assert math.isfinite(log[-1].score)
 
 
 @pytest.mark.parametrize("choice", [4, -1, 1.0, None, "arm", np.zeros(1, dtype=np.intp)])
