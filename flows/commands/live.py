@@ -144,16 +144,21 @@ def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 
-def _located(file: Path, tracking_uri: str | None = None) -> Path:
-    """Return the file of a live model, which the registry knows if it is called by its name."""
+def _file_of(model: Path, tracking_uri: str | None = None) -> Path | None:
+    """Return the YAML file of a live model, or of its name; None for a model of a run."""
     from leaseboard.tasks.models import registry
 
-    if file.is_file() or file.suffix in (".yaml", ".yml"):
-        return file
-    found = registry.live_file(paths.tracking_uri(tracking_uri), str(file))
-    if not found:
-        raise UsageError(f"{str(file)!r} is not a live model: name one, or its YAML file")
-    return Path(found)
+    if model.is_file() or model.suffix in (".yaml", ".yml"):
+        return model
+    found = registry.live_file(paths.tracking_uri(tracking_uri), str(model))
+    return Path(found) if found else None
+
+
+def _located(model: Path, tracking_uri: str | None = None) -> Path:
+    file = _file_of(model, tracking_uri)
+    if file is None:
+        raise UsageError(f"{str(model)!r} is not a live model: name one, or its YAML file")
+    return file
 
 
 def _opened(
@@ -301,14 +306,13 @@ def promote(
     from leaseboard.tasks.score.gate.verdict import TOLERANCE
 
     uri = paths.tracking_uri(tracking_uri)
-    file = model if Path(model).suffix == ".yaml" else registry.live_file(uri, model)
-    if file:
+    if file := _file_of(Path(model), tracking_uri):
         if tolerance is not None or better:
             raise UsageError(
                 f"--tolerance and --better are of the gate, and {model} is a live model: its"
                 " evidence decides, or --force"
             )
-        return _promote_live(uri, Path(file), run_dir, force)
+        return _promote_live(uri, file, run_dir, force)
     if force or run_dir is not None:
         raise UsageError(
             f"--force and --run-dir are for live models, and {model} is not one: raise --tolerance"
@@ -340,8 +344,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
     from leaseboard.tasks.models import registry
 
     uri = paths.tracking_uri(tracking_uri)
-    file = model if Path(model).suffix == ".yaml" else registry.live_file(uri, model)
-    if not file:
+    if not (file := _file_of(Path(model), tracking_uri)):
         version = registry.roll_back(uri, model)
         with registry.finishing(uri, model) as change:
             _announce_winner(uri, model, events.ROLLED_BACK, version, "by hand", change)
@@ -351,7 +354,7 @@ def rollback(model: str, run_dir: RunDir = None, tracking_uri: TrackingUri = Non
     from leaseboard.tasks.live.promotion import begun_by_hand, roll_back
     from leaseboard.tasks.live.record import ROLLED_BACK
 
-    live, now = live_of(Path(file), run_dir), datetime.now(UTC)
+    live, now = live_of(file, run_dir), datetime.now(UTC)
     with live.state.update_lock():
         what = begun_by_hand(live.state, ROLLED_BACK)
         what = what or roll_back(live.state, now.isoformat(timespec="seconds"))
@@ -411,11 +414,10 @@ def _announce_winner(uri: str, name: str, event: str, version: str, why: str, ch
     report_asset(champion(uri, name), [asset("leaderboards", suite)])
 
 
-def live_of(file: Path, run_dir: Path | None, tracking_uri: str | None = None) -> LiveModel:
-    """Return the live model of a file, or of a name."""
+def live_of(file: Path, run_dir: Path | None) -> LiveModel:
+    """Return the live model of a file."""
     from leaseboard.tasks.live.update import LiveModel, state_of
 
-    file = _located(file, tracking_uri)
     settings, home, _ = _opened(file, run_dir, None)
     return LiveModel.read(settings, state_of(settings, home), file)
 
@@ -440,6 +442,6 @@ def forget(
     """
     from leaseboard.tasks.live.erasure import erase
 
-    live = live_of(file, run_dir)
+    live = live_of(_located(file), run_dir)
     with live.state.update_lock():
         say(f"{live.settings.name}: {erase(live, identity, reason, datetime.now(UTC))}")
