@@ -17,9 +17,10 @@ def installed(tmp_path, monkeypatch):
     monkeypatch.setenv(
         "PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
     )
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
-    plugins.discovered.cache_clear()
-    sandbox._sandbox.kill()
+
+    def forget():
+        plugins.discovered.cache_clear()
+        sandbox._sandbox.kill()  # it has discovered what there was
 
     def install(name, points, code="raise RuntimeError('imported')\n", version="1.0"):
         about = tmp_path / f"{name}-{version}.dist-info"
@@ -30,9 +31,7 @@ def installed(tmp_path, monkeypatch):
         package.mkdir(exist_ok=True)
         (package / "__init__.py").write_text("")
         (package / "own.py").write_text(code)
-        plugins.discovered.cache_clear()
-        sandbox._sandbox.kill()  # it has discovered what there was
+        forget()
 
     yield install
-    plugins.discovered.cache_clear()
-    sandbox._sandbox.kill()
+    forget()

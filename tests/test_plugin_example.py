@@ -1,4 +1,4 @@
-"""The plugin of examples/ and a skeleton, built and installed in an environment of their own."""
+"""The plugin of examples/, built and installed in an environment of its own."""
 
 import os
 import shutil
@@ -21,7 +21,7 @@ metric: median-error
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """Return a folder with an environment that sees our packages, and the two plugins in it."""
+    """Return a folder with an environment that sees our packages, and the plugin in it."""
     folder = tmp_path_factory.mktemp("plugin")
     command = [sys.executable, "-m", "venv", "--without-pip", str(folder / "env")]
     subprocess.run(command, check=True)
@@ -29,13 +29,10 @@ def home(tmp_path_factory):
     (site / "ours.pth").write_text(
         "\n".join(str(Path(path).resolve()) for path in sys.path if path)
     )
-    call(folder, "check", "--scaffold", "new-one")
     shutil.copytree(ROOT / "examples/plugin", folder / "zeta")
-    for name in ("new-one", "zeta"):
-        python = str(folder / "env/bin/python")
-        command = ["--python", python, "install", "--quiet", "--no-index", "--no-deps",
-                   "--no-build-isolation", str(folder / name)]  # fmt: skip
-        subprocess.run([sys.executable, "-m", "pip", *command], check=True, cwd=folder)
+    command = ["--python", str(folder / "env/bin/python"), "install", "--quiet", "--no-index",
+               "--no-deps", "--no-build-isolation", str(folder / "zeta")]  # fmt: skip
+    subprocess.run([sys.executable, "-m", "pip", *command], check=True, cwd=folder)
     return folder
 
 
@@ -55,31 +52,17 @@ def test_the_plugins_are_listed_each_kind(home):
 
     source = ["leaseboard-zeta", "0.1.0"]
     assert rows == [
-        ["new-one", "algorithms", "new-one", "0.1.0"],
         ["zeta", "algorithms", *source],
         ["two-regimes", "datasets", *source],
         ["median-error", "metrics", *source],
-        ["learned", "sections", *source],
     ]
-    assert "prior" in call(home, "list", "new-one")
-    assert "new-one" in call(home, "list", "algorithms", "--for", "stream")
+    assert "epsilon" in call(home, "list", "zeta")
 
 
-def test_a_skeleton_passes_its_checks_and_its_test(home):
-    assert "0 failed" in call(home, "check", "new-one")
-    assert "0 failed" in call(home, "check", "new-one/new_one/algorithm.py:NewOne")
-    for name in ("new-one", "zeta"):
-        command = [str(home / "env/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-        subprocess.run([*command, str(home / name / "tests")], check=True, cwd=home / name)
-    assert "is an algorithm or a folder" in failed(home, "check", "--scaffold", "new-one")
-
-
-def failed(folder, *words):
-    """Return the one line of a wrong call."""
-    command = [str(folder / "env/bin/python"), "-m", "leaseboard", *words]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 64
-    return done.stderr
+def test_it_passes_its_checks_and_its_test(home):
+    assert "0 failed" in call(home, "check", "zeta")
+    command = [str(home / "env/bin/python"), "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    subprocess.run([*command, str(home / "zeta/tests")], check=True, cwd=home / "zeta")
 
 
 def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
@@ -95,4 +78,3 @@ def test_the_plugins_are_on_a_leaderboard_with_their_versions(home):
     assert found["zeta"]["plugins"] == "leaseboard-zeta 0.1.0"
     assert found["zeta"]["metrics"]["median-error"] > 0
     assert found["zeta"]["source"] == "leaseboard-zeta 0.1.0"  # of the data
-    assert "Trained share of the pool" in (home / "out/report.html").read_text()

@@ -25,8 +25,7 @@ from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.progress import counted
 
 if TYPE_CHECKING:
-    from leaseboard.algorithms.plugins import Plugin
-    from leaseboard.tasks.fetch.inventory import Verified
+    from leaseboard.tasks.fetch.inventory import Mirrored
 
 Rows = list[tuple[str, ...]]
 
@@ -48,8 +47,6 @@ def list_all(
     conf: Conf = None,
 ) -> None:
     """List algorithms, datasets, suites, metrics and plugins, each with a line about it.
-
-    A plugin that cannot be used is listed with the reason.
 
     - `what`: algorithms, data, suites, metrics, plugins or all; or an algorithm, for its settings.
     - `purpose`: List only algorithms for streams, for tables, or for selection among given
@@ -75,7 +72,6 @@ def list_all(
             rows = [tuple(row) for row in sandbox.ask(f"{__name__}:_settings", file, what)]
             return show_table(f"Settings of {what}", ("name", "default", "values"), rows)
         raise unknown("list", what, (*KINDS, *complete_algorithms()), "leaseboard list")
-    added = _verdicts() if plugins.discovered() else {}
     entries = registry.ENTRIES
     if purpose is not None:
         what, wanted = "algorithms", PURPOSES[purpose]
@@ -86,16 +82,10 @@ def list_all(
     columns = ("name", "what", "source")
     if what in {"algorithms", "all"}:
         rows = [(each.name, each.summary, each.source) for each in entries]
-        rows += [(each.name, said["about"], each.source) for each, said in added.items()
-                 if each.kind == "algorithms" and not said["fault"]
-                 and (purpose is None or said["environment"] in PURPOSES[purpose])]  # fmt: skip
         show_table("Algorithms", columns, rows)
     if what in {"data", "all"}:
         found = inventory.catalogue(folder, paths.mirrors(tuple(mirror or ())))
         rows = [(each.reference, each.summary, each.source) for each in found]
-        rows += [(f"plugin:{each.name}", said["about"], each.source)
-                 for each, said in added.items()
-                 if each.kind == "datasets" and not said["fault"]]  # fmt: skip
         show_table("Data", columns, rows)
     if what in {"suites", "all"}:
         from leaseboard.tasks.jobs.suites import suite
@@ -115,29 +105,11 @@ def list_all(
 
         better = {"min": "less is better", "max": "more is better"}
         rows = [(name, better[direction]) for name, direction in DIRECTIONS.items()]
-        rows += [(each.name, better[said["direction"]]) for each, said in added.items()
-                 if each.kind == "metrics" and not said["fault"]]  # fmt: skip
         show_table("Metrics", ("name", "what"), rows)
-    if what == "plugins" or (what == "all" and added):
-        _show_plugins(added)
+    if what in {"plugins", "all"}:
+        rows = [(each.name, each.kind, each.source) for each in plugins.discovered()]
+        show_table("Plugins", ("name", "kind", "source"), rows)
     return None
-
-
-def _show_plugins(added: Mapping[Plugin, Mapping[str, Any]]) -> None:
-    rows = [(each.name, each.kind, each.source, f"LEFT OUT: {said['fault']}"
-             if said["fault"] else said["about"]) for each, said in added.items()]  # fmt: skip
-    show_table("Plugins", ("name", "kind", "source", "what"), rows)
-    if not rows:
-        say("none is installed: leaseboard check --scaffold NAME writes the files of one")
-
-
-def _verdicts() -> dict[Plugin, dict[str, Any]]:
-    """Return all plugins with what they are, and why one is left out."""
-    from leaseboard.algorithms import plugins
-    from leaseboard.tasks.jobs.plugin_check import verdict
-
-    found = counted(plugins.discovered(), "checking plugins", "plugins")
-    return {each: verdict(each) for each in found}
 
 
 def _settings(name: str) -> Rows:
@@ -201,7 +173,7 @@ def fetch_data(datasets: list[str], mirror: Mirrors = None) -> None:
         )
 
 
-def _say_each(found: Iterable[Verified], done: str) -> int:
+def _say_each(found: Iterable[Mirrored], done: str) -> int:
     whole = []
     for each in found:
         whole.append(each.whole)

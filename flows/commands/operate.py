@@ -145,37 +145,20 @@ LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
 
 
 def check(
-    algorithm: Annotated[str | None, typer.Argument(autocompletion=complete_algorithms)] = None,
-    scaffold: str | None = None,
+    algorithm: Annotated[str, typer.Argument(autocompletion=complete_algorithms)],
 ) -> int:
-    """Run the checks that every algorithm must pass over one of your own, or over a plugin.
+    """Run the checks that every algorithm must pass over one of your own.
 
     - `algorithm`: FILE.py:CLASS, a name of `leaseboard list algorithms`, or that of a plugin.
-    - `scaffold`: Write the skeleton of a plugin into a new folder of this name: a package with an
-      algorithm and its test.
 
     Example: leaseboard check my_algorithm.py:MyAlgorithm
     """
-    from leaseboard.algorithms import plugins, registry
+    from leaseboard.algorithms import registry
     from leaseboard.algorithms.checks import checks
     from leaseboard.tasks.jobs import sandbox
     from leaseboard.tasks.jobs.described import CHECK, describe
     from leaseboard.tasks.jobs.job import Limits
-    from leaseboard.tasks.jobs.plugin_check import verdict
-    from leaseboard.tasks.jobs.scaffold import write
 
-    if (algorithm is None) == (scaffold is None):
-        raise UsageError("give an algorithm to check, or --scaffold NAME for a new one")
-    if scaffold is not None:
-        for path in write(scaffold):
-            say(str(path))
-        return 0
-    assert algorithm is not None
-    for plugin in [each for each in plugins.discovered() if each.name == algorithm]:
-        fault = verdict(plugin, again=True)["fault"]
-        say(f"plugin  {plugin.name}: {plugin.kind} of {plugin.source}: {fault or 'ok'}")
-        if fault or plugin.kind != "algorithms":
-            return 1 if fault else 0
     found = describe(algorithm, {})
     failed = 0
     for name, rule in counted(checks().items(), "check", "rules"):

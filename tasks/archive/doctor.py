@@ -13,7 +13,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from leaseboard.algorithms import plugins
 from leaseboard.algorithms.caches import cache_dir
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.parts import PARTS, command_for
@@ -50,7 +49,6 @@ def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
     """
     yield from requirements()
     yield from native_libraries()
-    yield from plugin_faults()
     yield from disk_use(uri)
     yield from damaged_stores(uri)
     yield recorded()
@@ -102,18 +100,6 @@ def native_libraries() -> Iterator[Finding]:
         except (ImportError, OSError) as error:
             broken.append(f"{name}: {str(error).partition(chr(10))[0]}")
     yield Finding("native libraries", not broken, "; ".join(broken) or ", ".join(NATIVE))
-
-
-def plugin_faults() -> Iterator[Finding]:
-    """Check all plugins of installed distributions, in the sandbox."""
-    from leaseboard.tasks.jobs.plugin_check import verdict
-
-    found = plugins.discovered()
-    faults = {each: said for each in found if (said := verdict(each)["fault"])}
-    for each, fault in faults.items():
-        yield Finding(f"plugin {each.name}", False, f"{each.kind} of {each.source}: {fault}")
-    if not faults:
-        yield Finding("plugins", True, ", ".join(each.name for each in found) or "none")
 
 
 def disk_use(uri: str) -> Iterator[Finding]:

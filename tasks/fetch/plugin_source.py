@@ -1,15 +1,14 @@
-"""Datasets of plugins: each is made by its plugin in the sandbox, once a content."""
+"""Datasets of plugins."""
 
 import pandas as pd
 
 from leaseboard.algorithms import plugins
-from leaseboard.algorithms.errors import DataError, UserFileError, unknown
+from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.algorithms.plugins import Plugin
-from leaseboard.tasks.fetch import cache, files
 from leaseboard.tasks.fetch.dataset import RawTable
 
 SOURCE = "plugin"
-"""Source of a reference, and section of the cache."""
+"""Source of a reference."""
 
 
 def named(name: str) -> Plugin:
@@ -21,34 +20,12 @@ def named(name: str) -> Plugin:
 
 
 def read(name: str) -> RawTable:
-    """Return the dataset `name`, from the cache if this content of the plugin has made it."""
+    """Return the dataset `name`, which its plugin makes."""
     plugin = named(name)
-    key = plugin.digest()
-    entry = cache.find(SOURCE, key)
-    if entry is None:
-        with cache.scratch(SOURCE) as folder:
-            cache.write(folder, make(plugin), id=key, name=name, source=plugin.source)
-            entry = cache.publish(folder, SOURCE, key)
-    return cache.table_of(entry)
-
-
-def make(plugin: Plugin) -> pd.DataFrame:
-    """Return the frame that the plugin makes now; DataError, in one line, if it does not."""
-    from leaseboard.tasks.jobs import sandbox  # of plugins alone, see docs/architecture.md
-
-    with cache.scratch(SOURCE) as folder:
-        path = folder / cache.DATA
-        try:
-            function = f"{__name__}:write"
-            sandbox.ask(function, plugin.file, plugin.name, str(path), follow=False)
-        except UserFileError as error:
-            raise DataError(f"dataset {plugin.name!r} of {plugin.source}: {error}") from error
-        return files.read_parquet(path)
-
-
-def write(name: str, path: str) -> None:
-    """Make the dataset `name` in this process, which is the sandbox, and write it to `path`."""
-    made = named(name).load()()
+    made = plugin.call()
     if not isinstance(made, pd.DataFrame):
-        raise UserFileError(f"it returns a {type(made).__name__}: return a pandas DataFrame")
-    made.to_parquet(path, index=False)
+        raise DataError(
+            f"dataset {name!r} of {plugin.source}: it returns a {type(made).__name__}: return a"
+            " pandas DataFrame"
+        )
+    return RawTable(made, name, source=plugin.source)

@@ -44,10 +44,6 @@ def describe(algorithm: str, settings: Mapping[str, Any] | None = None) -> Descr
     UserFileError
         If the user's file cannot be used, with the line: it is imported in the sandbox only.
     """
-    if plugin := registry.plugin(algorithm):
-        from leaseboard.tasks.jobs.plugin_check import require  # for plugins alone
-
-        require(plugin)
     file = registry.file_of(algorithm)
     if file is None or not file.is_file():
         return Described(**description_of(algorithm, settings))

@@ -27,7 +27,7 @@ from leaseboard.algorithms.errors import (
 )
 from leaseboard.algorithms.events import Event, Finished, Measured
 from leaseboard.algorithms.log_format import LogWriter
-from leaseboard.algorithms.user_files import blaming, place
+from leaseboard.algorithms.user_files import place
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.jobs import environments
 from leaseboard.tasks.jobs.described import describe
@@ -257,8 +257,7 @@ def _added(metric: str, env: Environment, own: Mapping[str, float]) -> dict[str,
         raise UserFileError(
             f"metric {metric!r} of {plugin.source} has the name of one of the run: rename it"
         )
-    with blaming(plugin.file):
-        value = float(plugin.load()(*answers))
+    value = float(plugin.call(*answers))
     return {metric: value} if math.isfinite(value) else {}
 
 

@@ -96,12 +96,6 @@ def ask(
     raise SettingError(raised, setting) if isinstance(raised, UsageError) and setting else raised
 
 
-def restart() -> None:
-    """End the subprocess: forks of one have the same state of global random generators."""
-    with _lock:
-        _sandbox.kill()
-
-
 def forked(order: dict[str, Any], channel: Channel, parent: int) -> dict[str, Any]:
     """Carry out an order in a fork; return what it ``said``, or ``why`` not and the last line."""
     module, _, name = order["function"].partition(":")

@@ -25,7 +25,6 @@ from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material, Reader, read_logs
 from leaseboard.tasks.report.page import page_of
 from leaseboard.tasks.report.sections import READERS, SECTIONS
-from leaseboard.tasks.report.sections.added import added
 from leaseboard.tasks.report.sections.jobs import unfinished
 from leaseboard.tasks.score.diagnostics import signals
 from leaseboard.tasks.score.frame import as_frame
@@ -117,7 +116,7 @@ def render(made: Material) -> str:
     sections = counted(SECTIONS, "building the page", "sections")
     return page_of(
         made.suite.title if made.suite else made.folder,
-        [*(found for make in sections if (found := make(made)) is not None), *added(made)],
+        [*(found for make in sections if (found := make(made)) is not None)],
         description=made.suite.description if made.suite else "",
         answers=[answers(made.found)],
         pictures=pictures.summary(made.found.board),

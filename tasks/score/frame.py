@@ -145,10 +145,13 @@ def direction_of(name: str) -> str:
     plugin = plugins.find("metrics", name)
     if plugin is None:
         raise unknown("metric", name, [*DIRECTIONS, *plugins.names("metrics")])
-    from leaseboard.tasks.jobs.plugin_check import require  # for plugins alone
-
-    found: str = require(plugin)["direction"]
-    return found
+    direction = getattr(plugin.load(), "direction", None)
+    if direction not in ("min", "max"):
+        raise UsageError(
+            f"metric {name!r} of {plugin.source}: its direction is {direction!r}: set it to 'min'"
+            " or 'max'"
+        )
+    return str(direction)
 
 
 def by_measure(frame: pd.DataFrame, name: str) -> pd.DataFrame:

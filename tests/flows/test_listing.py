@@ -12,11 +12,6 @@ def test_a_list_that_is_not_on_a_terminal_has_one_line_a_row(leaseboard):
     assert ["memory", "1000.0", "number > 1"] in settings
 
 
-def test_a_list_without_plugins_says_how_to_write_one(leaseboard):
-    *_, last = leaseboard("list", "plugins").out.splitlines()
-    assert last == "none is installed: leaseboard check --scaffold NAME writes the files of one"
-
-
 def test_a_purpose_that_does_not_apply_is_refused(leaseboard):
     assert (
         "unknown purpose 'bogus'"

@@ -1,1 +1,0 @@
-"""A plugin of Leaseboard."""

@@ -1,0 +1,140 @@
+"""What distributions add is found without importing any of it."""
+
+import dataclasses
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from leaseboard.algorithms import plugins, registry
+from leaseboard.algorithms.errors import DataError, UsageError, UserFileError
+from leaseboard.tasks.fetch import loading
+from leaseboard.tasks.jobs.described import describe
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.programs import is_untrusted
+from leaseboard.tasks.jobs.run import check, identify, run_job
+from leaseboard.tasks.models.recipe import Recipe
+from leaseboard.tasks.score.frame import direction_of
+from tests.plugged import POINTS, installed
+
+__all__ = ["installed"]
+
+
+def test_a_plugin_is_found_and_not_imported(installed, tmp_path):
+    installed("added_one", POINTS.format("own", "added_one"))
+
+    found = registry.plugin("own")
+
+    assert found.source == "added_one 1.0"
+    assert found.file == tmp_path / "added_one" / "own.py"
+    assert [path.name for path in found.files()] == ["__init__.py", "own.py"]
+    assert registry.file_of("own") == found.file
+    assert not [name for name in sys.modules if name.startswith("added_one")]
+    assert "own" not in registry.names()  # of which some build each
+
+
+def test_an_error_on_import_has_the_line_of_the_plugin(installed):
+    installed("added_two", POINTS.format("own", "added_two"))
+
+    with pytest.raises(UserFileError, match=r"added_two/own.py:1: RuntimeError: imported"):
+        registry.build("own")
+
+
+def test_a_target_that_is_no_algorithm_is_named(installed):
+    installed("added_three", POINTS.format("own", "added_three"), "Own = 3\n")
+
+    with pytest.raises(UsageError, match=r"own.py: 'own' is a int: name a subclass"):
+        registry.build("own")
+
+
+def test_a_name_of_two_distributions_is_refused_and_ours_wins(installed):
+    installed("added_four", POINTS.format("own", "added_four") + "chacha = added_four.own:Own\n")
+    installed("added_five", POINTS.format("own", "added_five"))
+
+    with pytest.raises(UsageError, match=r"of added_five 1.0 and added_four 1.0: uninstall one"):
+        registry.plugin("own")
+    assert registry.plugin("chacha") is None
+
+
+def test_a_module_that_is_not_there_is_named(installed):
+    installed("added_six", "[leaseboard.metrics]\nm = added_six.absent:m\n")
+
+    with pytest.raises(UsageError, match=r"'m' of added_six 1.0: no module 'added_six.absent'"):
+        plugins.find("metrics", "m").load()
+    assert plugins.find("metrics", "") is None
+
+
+def test_a_single_module_is_its_own_file(installed, tmp_path):
+    installed("added_eight", "[leaseboard.metrics]\ns = lone_module:s\n")
+    (tmp_path / "lone_module.py").write_text("")
+
+    assert plugins.find("metrics", "s").files() == [tmp_path / "lone_module.py"]
+
+
+GOOD = """
+import numpy as np
+from pydantic.dataclasses import dataclass
+from leaseboard.algorithms.base import Algorithm
+
+@dataclass(frozen=True, kw_only=True)
+class Own(Algorithm):
+    environment = "stream"
+    prior: float = 1.0
+
+    def run(self, env, seed):
+        yield from env.record(np.zeros(env.budget, dtype=np.float32))
+"""
+
+
+def test_another_version_of_an_algorithm_is_other_work(installed):
+    installed("good_one", POINTS.format("own", "good_one"), GOOD)
+    job = Job("own", "synthetic:fried", seed=0, environment_seed=0)
+    check(job)
+    code, identity, _ = identify(job, "stream")
+
+    assert describe("own").settings == ("prior",)
+    assert is_untrusted(job)
+    assert identity.endswith("good_one 1.0")
+    assert "good_one.own" not in sys.modules
+    shutil.rmtree(Path(sys.path[0]) / "good_one-1.0.dist-info")
+    installed("good_one", POINTS.format("own", "good_one"), GOOD.replace("= 1.0", "= 2.0"), "1.1")
+    newer, identity, _ = identify(job, "stream")
+    assert newer != code  # its files count
+    assert identity.endswith("good_one 1.1")
+    with pytest.raises(Exception, match="cannot be kept"):  # a live model takes no code of others
+        Recipe("y", "regression", "own", {}).check()
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("def own():\n    return 3\n", "it returns a int: return a pandas DataFrame"),
+        ("def own():\n    raise ValueError('no')\n", "own.py:2: ValueError: no"),
+    ],
+)
+def test_a_dataset_is_what_the_plugin_makes(installed, code, why):
+    points = "[leaseboard.datasets]\nown = {}.own:own\n"
+    name = f"data_{len(why)}"
+    installed(name, points.format(name), code)
+    with pytest.raises((DataError, UserFileError), match=why):
+        loading.load("own")
+    frame = "import pandas as pd\ndef own(): return pd.DataFrame({'x': range(9), 'y': range(9)})\n"
+    plugins.discovered.cache_clear()
+    shutil.rmtree(Path(sys.path[0]) / f"{name}-1.0.dist-info")
+    installed(f"{name}_good", points.format(f"{name}_good"), frame)
+    found = loading.load("own?target=x")
+    assert (found.target.name, len(found.target), found.source) == ("x", 9, f"{name}_good 1.0")
+
+
+def test_a_metric_has_a_direction_and_no_name_of_the_run(installed, tmp_path):
+    code = "def own(a, b): return abs(a - b).mean()\n"
+    points = "[leaseboard.metrics]\nown = {0}.own:own\nmodels_per_example = {0}.own:own\n"
+    installed("metric_one", points.format("metric_one"), code)
+    with pytest.raises(UsageError, match="its direction is None: set it to 'min' or 'max'"):
+        direction_of("own")
+    job = Job("vanilla", "synthetic:fried?rows=50&seed=0", 0, 0, metric="models_per_example")
+    with pytest.raises(UserFileError, match="has the name of one of the run: rename it"):
+        run_job(job, tmp_path)
+    result, _ = run_job(dataclasses.replace(job, metric="own"), tmp_path)
+    assert result.metrics["own"] > 0
