@@ -1,10 +1,10 @@
 """Owners of what outlives a process: which process that is, and whether it still runs.
 
 A process of this machine is looked up, also if the machine was renamed. Of another machine, or of
-another container, only the time of its last heartbeat is known.
+another container, only the time of its last heartbeat is known; this machine before it was booted
+again looks like another one of its name.
 """
 
-import math
 import os
 import platform
 import time
@@ -54,18 +54,17 @@ def started(pid: int) -> float:
             return seconds
 
 
-def is_alive(owner: str, beat: float = math.inf) -> bool:
+def is_alive(owner: str, beat: float | None = None) -> bool:
     """Return whether the process named by `owner` still runs.
 
-    - `beat`: the seconds since 1970 at its last heartbeat; one elsewhere lives by default.
+    - `beat`: the seconds since 1970 at its last heartbeat; without any, one of another host lives,
+      and one of another machine of this host's name does not.
     """
-    host, _, rest = owner.partition(" ")
-    pid, _, since = rest.partition(" ")
-    machine = since.partition(" ")[2]
-    if host and host != platform.node() and not (machine and machine == _machine()):
-        return time.time() - beat < GRACE
+    host, pid, since, machine, *_ = *owner.split(" ", 3), "", "", ""
+    if host and (machine or host) != (_machine() or platform.node()):
+        return host != platform.node() if beat is None else time.time() - beat < GRACE
     try:
         over = psutil.Process(int(pid)).status() == psutil.STATUS_ZOMBIE
-        return not over and f"{started(int(pid)):.2f} {_machine()}" == since
+        return not over and f"{started(int(pid)):.2f}" == since
     except (ValueError, psutil.Error):
         return False

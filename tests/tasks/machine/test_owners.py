@@ -20,11 +20,12 @@ def test_owners_are_distinguished():
     assert not is_alive(f"{host} 999999999 {started} {boot}")
     assert is_alive(f"renamed {pid} {started} {boot}")
     assert not is_alive(f"renamed {pid} {float(started) - 5:.2f} {boot}")
-    elsewhere = f"elsewhere {pid} {started} another"
-    assert is_alive(elsewhere), "it has no heartbeat"
-    assert is_alive(elsewhere, time.time() - BEAT)
-    assert not is_alive(elsewhere, time.time() - GRACE)
-    assert not is_alive("")
+    assert is_alive(f"elsewhere {pid} {started} another"), "it has no heartbeat"
+    for name in ("elsewhere", host):  # two containers may have one host name
+        elsewhere = f"{name} {pid} {started} another"
+        assert is_alive(elsewhere, time.time() - BEAT)
+        assert not is_alive(elsewhere, time.time() - GRACE)
+    assert not is_alive("", time.time())
 
 
 def test_a_zombie_process_is_not_alive():
