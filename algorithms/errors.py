@@ -186,7 +186,7 @@ LEAST_PART = 3
 LISTS = {
     "algorithm": "leaseboard list algorithms",
     "dataset": "leaseboard list data",
-    "framework": "leaseboard frameworks list",
+    "framework": "leaseboard list frameworks",
     "metric": "leaseboard list metrics",
     "suite": "leaseboard list suites",
 }

@@ -46,9 +46,10 @@ def list_all(
     mirror: Mirrors = None,
     conf: Conf = None,
 ) -> None:
-    """List algorithms, datasets, suites, metrics and plugins, each with a line about it.
+    """List algorithms, datasets, suites, metrics, frameworks and plugins, with a line about each.
 
-    - `what`: algorithms, data, suites, metrics, plugins or all; or an algorithm, for its settings.
+    - `what`: algorithms, data, suites, metrics, frameworks, plugins or all; or an algorithm, for
+      its settings.
     - `purpose`: List only algorithms for streams, for tables, or for selection among given
       configurations.
 
@@ -57,11 +58,10 @@ def list_all(
     from leaseboard.algorithms import plugins, registry
     from leaseboard.tasks.fetch import inventory
 
-    if purpose is not None:
-        if purpose not in PURPOSES:
-            raise unknown("purpose", purpose, PURPOSES)
-        if what not in {"algorithms", "all"}:
-            raise UsageError(f"--for {purpose} is for algorithms: omit it, or list algorithms")
+    if purpose is not None and purpose not in PURPOSES:
+        raise unknown("purpose", purpose, PURPOSES)
+    if purpose is not None and what not in {"algorithms", "all"}:
+        raise UsageError(f"--for {purpose} is for algorithms: omit it, or list algorithms")
     if what in registry.names():
         show_table(f"Settings of {what}", ("name", "default", "values"), _settings(what))
         return None
@@ -88,28 +88,37 @@ def list_all(
         rows = [(each.reference, each.summary, each.source) for each in found]
         show_table("Data", columns, rows)
     if what in {"suites", "all"}:
-        from leaseboard.tasks.jobs.suites import suite
-        from leaseboard.tasks.machine.yaml_files import load_yaml
-
-        rows = []
-        for name in suite.suite_names(folder):
-            path = suite.suite_path(name, folder)
-            model = suite.SuiteGroup if suite.is_group(path) else suite.Suite
-            suites = [suite.load_suite(each, folder) for each in suite.members(name, folder)]
-            size = sum(len(each.jobs()) for each in suites)
-            rows.append((name, load_yaml(path, model).title, f"{size} jobs"))
-        show_table("Suites", ("name", "what", "size"), rows)
-
+        _show_suites(folder)
     if what in {"metrics", "all"}:
         from leaseboard.algorithms.measures import DIRECTIONS
 
         better = {"min": "less is better", "max": "more is better"}
         rows = [(name, better[direction]) for name, direction in DIRECTIONS.items()]
         show_table("Metrics", ("name", "what"), rows)
+    if what in {"frameworks", "all"}:
+        from leaseboard.tasks.evaluate.frameworks import venv
+
+        rows = [(name, str(venv.folder(name)) if venv.is_installed(name) else "not installed")
+                for name in venv.names()]  # fmt: skip
+        show_table("Frameworks", ("name", "where"), rows)
     if what in {"plugins", "all"}:
         rows = [(each.name, each.kind, each.source) for each in plugins.discovered()]
         show_table("Plugins", ("name", "kind", "source"), rows)
     return None
+
+
+def _show_suites(folder: Path) -> None:
+    from leaseboard.tasks.jobs.suites import suite
+    from leaseboard.tasks.machine.yaml_files import load_yaml
+
+    rows = []
+    for name in suite.suite_names(folder):
+        path = suite.suite_path(name, folder)
+        model = suite.SuiteGroup if suite.is_group(path) else suite.Suite
+        suites = [suite.load_suite(each, folder) for each in suite.members(name, folder)]
+        size = sum(len(each.jobs()) for each in suites)
+        rows.append((name, load_yaml(path, model).title, f"{size} jobs"))
+    show_table("Suites", ("name", "what", "size"), rows)
 
 
 def _settings(name: str) -> Rows:
@@ -143,16 +152,7 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
-data = typer.Typer(cls=Commands, help="List, fetch and mirror datasets.", no_args_is_help=True)
-
-
-@data.command("list", cls=Command)
-def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
-    """List the datasets that have a name.
-
-    Example: leaseboard data list
-    """
-    list_all("data", mirror=mirror, conf=conf)
+data = typer.Typer(cls=Commands, help="Fetch and mirror datasets.", no_args_is_help=True)
 
 
 @data.command("fetch", cls=Command)
@@ -206,47 +206,19 @@ def mirror_data(
 
 frameworks = typer.Typer(
     cls=Commands,
-    help="List, install and remove other AutoML and stream libraries to compare with.",
+    help="Install other AutoML and stream libraries to compare with.",
     no_args_is_help=True,
 )
-
-
-@frameworks.command("list", cls=Command)
-def list_frameworks() -> None:
-    """List the frameworks and whether they are installed.
-
-    Example: leaseboard frameworks list
-    """
-    from leaseboard.tasks.evaluate.frameworks import venv
-
-    for name in venv.names():
-        place = venv.folder(name) if venv.is_installed(name) else "not installed"
-        say(f"{name}  {place}")
 
 
 @frameworks.command("install", cls=Command)
 def install(framework: str) -> None:
     """Install a framework in a Python environment of its own, with exact versions.
 
-    - `framework`: A name of `leaseboard frameworks list`, such as flaml.
+    - `framework`: A name of `leaseboard list frameworks`, such as flaml.
 
     Example: leaseboard frameworks install flaml
     """
     from leaseboard.tasks.evaluate.frameworks import venv
 
     say(f"{framework}  {venv.install(framework)}")
-
-
-@frameworks.command("remove", cls=Command)
-def remove(framework: str) -> int:
-    """Remove a framework and its Python environment.
-
-    - `framework`: A name of `leaseboard frameworks list`, such as flaml.
-
-    Example: leaseboard frameworks remove flaml
-    """
-    from leaseboard.tasks.evaluate.frameworks import venv
-
-    removed = venv.remove(framework)
-    say(f"{framework}  {'removed' if removed else 'was not installed'}")
-    return 0 if removed else 3

@@ -33,7 +33,7 @@ FailOn = str | None
 Workers = Annotated[int | None, typer.Option(min=1)]
 SERVICES = ("live serve", "schedule", "ui")
 """Commands that go on until they are stopped."""
-KINDS = ("algorithms", "data", "suites", "metrics", "plugins", "all")
+KINDS = ("algorithms", "data", "suites", "metrics", "frameworks", "plugins", "all")
 
 
 def complete_algorithms() -> list[str]:

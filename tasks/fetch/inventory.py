@@ -33,7 +33,7 @@ ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Line of ``leaseboard data list``."""
+    """Line of ``leaseboard list data``."""
 
     reference: str
     summary: str

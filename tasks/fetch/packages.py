@@ -125,8 +125,8 @@ def read_river(name: str) -> RawTable:
     if done.returncode:
         word = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise LeaseboardError(
-            f"River could not read its dataset {name}: {word}: install it again with"
-            f" 'leaseboard frameworks remove river' and 'leaseboard frameworks install river'"
+            f"River could not read its dataset {name}: {word}: to install it again,"
+            f" delete {venv.folder('river')} and run 'leaseboard frameworks install river'"
         )
     found = json.loads(done.stdout)
     frame = pd.DataFrame(found["features"]).assign(**{TARGET: found["target"]})

@@ -172,7 +172,7 @@ def test_every_command_refuses_what_it_does_not_know_in_one_form(leaseboard):
         ("run quik", "suite", "leaseboard list suites"),
         ("gate quik", "suite", "leaseboard list suites"),
         ("run mine.yaml --dry-run", "algorithm", "leaseboard list algorithms"),
-        ("frameworks install rivr", "framework", "leaseboard frameworks list"),
+        ("frameworks install rivr", "framework", "leaseboard list frameworks"),
     ],
 )  # fmt: skip
 def test_an_unknown_name_is_answered_with_near_ones_and_what_lists_the_rest(

@@ -28,7 +28,7 @@ def names() -> list[str]:
 def pins(name: str) -> Path:
     """Return the requirements file of a framework; UsageError with the nearest name for others."""
     if name not in names():
-        raise unknown("framework", name, names(), "leaseboard frameworks list")
+        raise unknown("framework", name, names(), "leaseboard list frameworks")
     return shipped_conf() / "frameworks" / f"{name}.txt"
 
 
@@ -79,15 +79,6 @@ def install(name: str) -> Path:
     )
     (place / _COMPLETE).touch()
     return place
-
-
-def remove(name: str) -> bool:
-    """Delete the framework's environment; return whether there was one."""
-    place = folder(name)
-    if not place.exists():
-        return False
-    shutil.rmtree(place)
-    return True
 
 
 def _call(command: list[str], what: str) -> None:

@@ -54,5 +54,5 @@ def test_a_river_that_fails_says_its_last_word(here, monkeypatch, tmp_path):
     file.write_text("raise OSError('no archive')")
     monkeypatch.setattr(river_program, "__file__", str(file))
 
-    with pytest.raises(LeaseboardError, match="OSError: no archive: install it again with"):
+    with pytest.raises(LeaseboardError, match="OSError: no archive: to install it again"):
         load("river:Phishing")
