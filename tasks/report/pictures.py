@@ -67,7 +67,9 @@ def _intervals(found: list[tuple[Row, Interval]], across: dict[str, object]) -> 
     )  # fmt: skip
     rows = named_rows(text(row.name)[:LABEL] for row, _ in found) | {"zeroline": False}
     height = 100 + 26 * len(found)
-    return chart("Scores", sentences("scores.chart"), [dots], across, rows, height)
+    some = any(math.isfinite(one.lower) for _, one in found)
+    note = sentences("scores.chart") if some else ""
+    return chart("Scores", note, [dots], across, rows, height)
 
 
 def _costs(found: list[tuple[Row, Interval]], across: dict[str, object]) -> Figure:

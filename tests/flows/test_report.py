@@ -2,18 +2,12 @@
 
 import os
 import shutil
-import sys
-import threading
-from collections import Counter
 
 import pytest
 
 from leaseboard.tasks.folder.results import assemble, finish
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.report.build import suite_of
-from leaseboard.tasks.score.inference import compare_all
-from leaseboard.tasks.score.leaderboard import leaderboard
-from leaseboard.tasks.score.summary import summarise
 from leaseboard.tasks.track.store import TrackingError
 
 SUITE = """
@@ -75,45 +69,6 @@ def test_a_report_is_built_again_by_the_command(finished, call, tmp_path):
     assert (said.code, said.out.strip()) == (0, os.fspath(page.relative_to(tmp_path)))
     assert page.read_bytes() == before
     assert suite_of(tmp_path / "run").title == "Two learners"
-
-
-@pytest.fixture
-def calls():
-    """Count the calls in this process of what a leaderboard costs, by name."""
-    costly = (leaderboard, compare_all, summarise)
-    names = {function.__code__: function.__name__ for function in costly}
-    counted = Counter()
-
-    def count(frame, event, _):
-        if event == "call" and frame.f_code in names:
-            counted[names[frame.f_code]] += 1
-
-    threading.setprofile(count)
-    sys.setprofile(count)
-    yield counted
-    sys.setprofile(None)
-    threading.setprofile(None)
-
-
-ONE_BOARD = {"leaderboard": 1, "compare_all": 1, "summarise": 1}
-
-
-def test_a_run_computes_its_leaderboard_once_and_so_does_a_merge(
-    calls, call, tmp_path, empty_store
-):
-    (tmp_path / "two.yaml").write_text(SUITE.replace('seed=0"]', 'seed=0", "sklearn:diabetes"]'))
-    store = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    said = call(
-        "run", "two.yaml", "--local", "--workers", "1", "--tracking-uri", store, "--run-dir", "run"
-    )
-
-    assert (said.code, calls) == (0, ONE_BOARD), said.err
-    assert "report:" in said.out
-    assert "mlflow:" in said.out
-
-    calls.clear()
-    assert call("results", "merge", "run", "--run-dir", "merged", "--tracking-uri", store)[0] == 0
-    assert calls == ONE_BOARD
 
 
 def test_a_folder_without_results_is_wrong_usage(call, tmp_path):

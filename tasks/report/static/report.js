@@ -28,13 +28,15 @@ document.addEventListener("input", ({ target }) => {
     row.hidden = !row.textContent.toLowerCase().includes(wanted);
 });
 // A chart is drawn when it is seen first, or when the page is printed.
-const options = { displaylogo: false, responsive: true };
+const options = { displayModeBar: false };
 function draw(chart) {
   const script = chart.querySelector("script");
   if (!script) return;
   const { data, layout } = JSON.parse(script.textContent);
   script.remove();
   window.Plotly.newPlot(chart, data, { ...layout, autosize: true }, options);
+  new ResizeObserver(([{ contentRect: { width } }]) => width
+    && window.Plotly.relayout(chart, { width })).observe(chart);
 }
 const charts = document.querySelectorAll(".chart");
 const watcher = new IntersectionObserver((entries) => entries

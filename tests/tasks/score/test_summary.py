@@ -10,7 +10,6 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score import board
 from leaseboard.tasks.score.frame import as_frame
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, leaderboard
-from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.summary import NAMED, compared, verdict
 from tests.tasks.score.conftest import frame_of
 
@@ -100,19 +99,6 @@ def test_a_single_dataset_with_scores_claims_no_rank():
     alone = answer({("a", "x"): [1.0, 2.0], ("bad", "x"): ["crash", "crash"]})
     assert alone.best == "a has the best score, 1.5."
     assert alone.how_sure == ONE_SET_RULE
-
-
-def test_numbers_in_texts():
-    for value, shown in (
-        (0.000123456, "0.0001235"), (123456.7, "123457"), (1.5e12, "1.5e+12"), (-0.5, "−0.5"),
-        (float("nan"), "–"), (0.0, "0"), (9.9996, "10"),
-    ):  # fmt: skip
-        assert short(value) == shown
-    for value, shown in (
-        (-2e-16, "0.000"), (0.35449, "0.354"), (-43.8149, "−43.815"), (12345.6, "12346"),
-        (float("inf"), "–"),
-    ):  # fmt: skip
-        assert fixed(value) == shown
 
 
 def beaten(scores, baselines=("mean", "ridge"), names=None):

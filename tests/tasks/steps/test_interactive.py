@@ -126,7 +126,7 @@ def test_data_that_cannot_be_had_are_skipped_without_a_winner():
 def test_what_is_wrong_is_said_in_one_line():
     table = pd.DataFrame({"a": [1]})
     for algorithms, data, more, rule in (
-        ("chaca", STREAM, {}, "did you mean 'online-automl'"),
+        ("chaca", STREAM, {}, "did you mean 'chacha'"),
         ("online-automl", "no.csv", {}, "no.csv: no such file"),
         ("online-automl", STREAM, {"repetitions": 0}, "repetitions=0: give at least 1"),
         ("online-automl", STREAM, {"budget": -1}, "budget must be above 0"),
@@ -219,7 +219,7 @@ def test_a_leaderboard_is_plotted_with_the_best_on_top():
     assert list(points.y)[::-1] == list(found.table.index)
     assert list(points.x)[::-1] == found.table["relative_loss"].tolist()
     assert alone.layout.xaxis.title.text == "test mean squared error, less is better"
-    assert alone.data[0].error_x.array[0] >= 0
+    assert len(alone.data[0].x) == 1
 
 
 @pytest.mark.parametrize("rows", [1, 200], ids=["the first row", "all rows"])
