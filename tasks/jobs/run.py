@@ -56,9 +56,6 @@ PREDICTIONS = "predictions.parquet"
 
 Sink = Callable[[Event], None]
 
-NOT_IN_EVENTS = frozenset(("spent_cpu_seconds", "peak_memory_mb"))
-"""Metrics that the events do not hold, and that differ in every run."""
-
 
 def route_settings(
     algorithm: str, given: Mapping[str, Any]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 from leaseboard.algorithms.caches import cache_dir
@@ -25,11 +25,6 @@ def store_place() -> Path | str:
     The variable holds an address of SQLAlchemy.
     """
     return os.environ.get(_STORE) or cache_dir() / "recorded" / "store.sqlite"
-
-
-def other_store(place: Path) -> AbstractContextManager[None]:
-    """Record at `place` within the block, in this process and those that it starts."""
-    return variable_set(_STORE, str(place))
 
 
 def conf_dir(named: Path | None = None) -> Path:

@@ -41,14 +41,11 @@ ENDS = {
                "2: RuntimeError: at import"),
     "interrupt": ("raise KeyboardInterrupt", "1: KeyboardInterrupt"),
     "syntax": ("x = 1\ny = (", "2: SyntaxError: '(' was never closed"),
-    "library": ("import json\njson.loads('{')", "2: JSONDecodeError: Expecting property name"),
     "segfault": ("import ctypes\nctypes.string_at(0)", "2: killed by SIGSEGV"),
-    "unnamed": ("import os\nos.kill(os.getpid(), 40)", "2: killed by signal 40"),
     "hangs": ("import time\ntime.sleep(600)", "2: over the limit of 2 s of wall time"),
     "spins": ("x = 0\nwhile True: x += 1", "2: over the limit of 1 s of CPU time"),
     "eats": ("x = []\nwhile True:\n    x.append(bytearray(10**8))", "3: MemoryError"),
     "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
-    "closes": ("import os\nos.closerange(0, 200)\n1 / 0", "3: its process ended with exit code 1"),
     "parent": ("import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(600)", ""),
     "environment": (
         "from leaseboard.algorithms import base\nclass X(base.Algorithm): environment = 'no'", "",
@@ -223,7 +220,6 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
         assert pids.read_text() or arguments[0] in {"run", "gate"}, arguments
         assert str(os.getpid()) not in pids.read_text().split(), arguments
     assert not user_files.executed
-    assert {"bold", "piped"} <= set(command("model", "list")[1].split())
 
 
 def test_the_model_of_a_run_s_untrusted_winner_is_registered_without_its_code(
@@ -239,8 +235,7 @@ def test_the_model_of_a_run_s_untrusted_winner_is_registered_without_its_code(
         "algorithms:\n"
         "- {algorithm: online-automl, name: bold, settings: {tune: 'oracle.py:Bold'}}\n"
     )
-    assert command("run", "s.yaml", "--local", "--workers", "1")[0] == 0
-    code, _, err = command("model", "register", "runs/s", "--name", "mine")
+    code, _, err = command("run", "s.yaml", "--local", "--workers", "1", "--register", "mine")
 
     assert code == 0, err
     assert "registered bold" in err

@@ -4,7 +4,7 @@ import pytest
 
 from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.algorithms.events import Measured, Started
-from leaseboard.algorithms.log_format import LogWriter, read_log, write_log
+from leaseboard.algorithms.log_format import LogWriter, read_log
 from leaseboard.tasks.folder import event_logs, results
 
 START = Started(at=0, algorithm="a", environment="stream", unit="examples", budget=200,
@@ -73,23 +73,6 @@ def test_events_before_the_damage_are_kept(tmp_path, tail):
     assert event_logs.repair_log(path) == 100
     assert len(list(read_log(path))) == 100
     assert [file.name for file in tmp_path.iterdir()] == [results.EVENTS]
-
-
-def test_what_no_run_can_have_written_ends_the_log(tmp_path):
-    for impossible in (
-        Measured(at=3, value=0.5),
-        Measured(at=900, value=0.5),
-        Measured(at=60, value="x"),
-        START,
-    ):
-        path = tmp_path / results.EVENTS
-        honest = [START, *(Measured(at=at, value=0.5) for at in range(50))]
-        write_log(path, [*honest, impossible, Measured(at=199, value=0.5)])
-
-        assert event_logs.repair_log(path) == 51
-        assert list(read_log(path)) == honest
-        with path.open("rb") as file:
-            event_logs.check_log(file, complete=False)
 
 
 def test_a_full_disk_leaves_the_log_as_cut(tmp_path, monkeypatch):
