@@ -34,6 +34,7 @@ from leaseboard.tasks.score.inference import (
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
 from leaseboard.tasks.score.numbers import fixed, short
 from leaseboard.tasks.score.table import (
+    OK,
     UNFINISHED,
     Scale,
     ScoreTable,
@@ -44,6 +45,10 @@ from leaseboard.tasks.score.table import (
 
 if TYPE_CHECKING:
     from leaseboard.tasks.jobs.suites.suite import Suite
+
+
+NAMED = 5
+"""Number of datasets that are named; the others are counted."""
 
 
 def bracket(found: Interval, digits: int | None = None) -> str:
@@ -120,15 +125,16 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     measured = by_measure(frame, metric) if metric else frame
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
+    names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
+    missing = [_missing(score_table(measured)), copies(frame, names), rows_cut(frame, names)]
+    frame, measured = distinct(frame), distinct(measured)
     board = leaderboard(measured, scale)
     tests = compare_all(board.table)
-    names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
     title = suite.title if suite is not None else "Leaderboard"
     if metric:
         title += f", by {metric}"
     by_score = metric is None and board.metric not in DIRECTIONS  # race puts measures in its place
     tested = on_test(frame, board, scale) if by_score else None
-    missing = [_missing(board), copies(frame), rows_cut(frame, names)]
     sentences = {
         "metric": describe_scores(measured, names),
         "on_test": tested.verdict if tested else "",
@@ -258,19 +264,40 @@ def _level(board: Board) -> bool:
     return bool(np.array_equal(first, second, equal_nan=True) and np.isfinite(first).any())
 
 
-def _missing(board: Board) -> str:
-    ok, total = (sum(getattr(row, of) for row in board.rows) for of in ("n_ok", "n_jobs"))
+def _missing(table: ScoreTable) -> str:
+    total, ok = table.states.size, int((table.states == OK).sum())
     if ok == total:
         return f"All {total} jobs finished."
-    counts = {how: sum(row.unfinished[how] for row in board.rows) for how in UNFINISHED.values()}
+    counts = {how: int((table.states == state).sum()) for state, how in UNFINISHED.items()}
     lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
     return f"{ok} of {total} jobs finished ({lost})."
 
 
-def copies(frame: pd.DataFrame) -> str:
-    """Return which algorithms repeated one result, on the same rows; empty where none did."""
-    found: dict[str, int] = {}
-    for (name, _), rows in frame[finished(frame)].groupby(["name", "data"], sort=False):
+def distinct(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the results with those on copies of a dataset under the first one's name, once."""
+    known = frame[frame["digest"].fillna("") != ""].drop_duplicates("data")
+    first = dict(
+        zip(known["data"], known.groupby("digest")["data"].transform("first"), strict=True)
+    )
+    data = [first.get(each, each) for each in frame["data"]]
+    return frame.assign(data=data).drop_duplicates(["name", "data", "repetition"])
+
+
+def copies(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
+    """Return which datasets repeat another, and which algorithms a result; empty without any.
+
+    `names`: what datasets are called, in the place of their references.
+    """
+    text, found = "", dict[str, int]()
+    same_rows = set(frame["data"]) - set(distinct(frame)["data"])
+    if same_rows:
+        shown = [names.get(data, data) for data in frame["data"].unique() if data in same_rows]
+        more = f" and {len(shown) - NAMED} more" if len(shown) > NAMED else ""
+        text = (
+            f"{several(len(shown))} repeated another exactly ({', '.join(shown[:NAMED])}{more}):"
+            " they count once in means, ranks, intervals and tests."
+        )
+    for (name, _), rows in distinct(frame[finished(frame)]).groupby(["name", "data"], sort=False):
         same = [
             (row.digest, row.score, {k: v for k, v in row.metrics.items() if "seconds" not in k})
             for row in rows.itertuples()
@@ -278,12 +305,13 @@ def copies(frame: pd.DataFrame) -> str:
         if len(same) > 1 and all(each == same[0] for each in same):
             found[name] = found.get(name, 0) + len(same) - 1
     if not found:
-        return ""
+        return text
     named = [f"{name} {n}" for name, n in found.items()]
     return (
-        f"{several(sum(found.values()), 'repetition')} repeated another result exactly, as without"
-        f" a seed on the same rows ({', '.join(named)}): they count once in intervals and tests."
-    )
+        f"{text} {several(sum(found.values()), 'repetition')} repeated another result exactly, as"
+        f" without a seed on the same rows ({', '.join(named)}): they count once in intervals and"
+        " tests."
+    ).lstrip()
 
 
 def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
@@ -297,10 +325,6 @@ def on_selected(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
         f"On {', '.join(dict.fromkeys(sets))} one of the baselines is {shown}."
         for shown, sets in places.items()
     )
-
-
-NAMED = 5
-"""Number of datasets that are named; the others are counted."""
 
 
 def verdict(board: Board, names: Mapping[str, str] | None = None) -> str:

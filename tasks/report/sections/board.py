@@ -21,6 +21,7 @@ from leaseboard.tasks.report.page import (
 from leaseboard.tasks.score import board as terminal
 from leaseboard.tasks.score.frame import metric_title
 from leaseboard.tasks.score.numbers import padded
+from leaseboard.tasks.score.summary import distinct
 from leaseboard.tasks.score.table import (
     UNFINISHED,
     ScoreTable,
@@ -117,7 +118,7 @@ def scores(made: Material) -> Table:
 
 def tested(made: Material) -> Table | None:
     """Return mean and spread of the test score, where the score is one of validation."""
-    table = score_table(made.frame, "test")
+    table = score_table(distinct(made.frame), "test")
     if not np.isfinite(table.scores).any():
         return None
     frame = _by_data(made, _mean_cell(table))

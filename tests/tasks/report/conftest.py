@@ -145,7 +145,7 @@ def result_of(job: Job, events: Sequence[Event], score: float | None = None) -> 
     assert isinstance(last, Finished)
     return Result(
         key=job.key("sha", "v"), algorithm=job.algorithm, name=job.name, data=job.data,
-        digest="sha256-1234", seed=job.seed, environment_seed=job.environment_seed,
+        digest=f"sha256-{job.data}", seed=job.seed, environment_seed=job.environment_seed,
         repetition=job.repetition, status="ok", score=last.score if score is None else score,
         metric=last.metric, direction=last.direction, metrics={"models_per_example": 2.5},
         champion={"interactions": ["<ab>"]}, unit="examples", units=last.at, cpu_seconds=0.25,

@@ -23,7 +23,7 @@ def results(lost=(), data=("synthetic:fried",), **fields):
     return [
         Result(**{
             "key": f"{label.encode().hex()}{seed}-{i}", "algorithm": "x", "name": label,
-            "data": one, "digest": "d", "seed": seed, "environment_seed": seed,
+            "data": one, "digest": f"sha-{one}", "seed": seed, "environment_seed": seed,
             "repetition": seed, "status": lost.get((label, seed), "ok"),
             "score": None if (label, seed) in lost else loss + seed / 10,
             "metric": "progressive_mse", "cpu_seconds": 0.5,
@@ -143,7 +143,7 @@ NAMES = (
 def made(request):
     return compared(
         Result(
-            key=f"k{i}{j}", algorithm="x", name=name, data=one, digest="d", seed=0,
+            key=f"k{i}{j}", algorithm="x", name=name, data=one, digest=f"sha-{one}", seed=0,
             environment_seed=0, repetition=0, status="timeout" if i == 1 else "ok",
             score=None if i == 1 else 1 / (i + 3), metric="progressive_mse", cpu_seconds=0.5,
         )

@@ -32,7 +32,8 @@ FACTS = {"leak_column": "x", "leak_skill": 0.4, "leak_rows": 2000, "leak_errors"
 def result(name, score, data="d", repetition=0, **fields):
     given = {
         "key": f"{name}-{data}-{repetition}".replace(" ", "_"), "algorithm": name, "name": name,
-        "data": data, "digest": "sha", "seed": 100 + repetition, "environment_seed": repetition,
+        "data": data, "digest": f"sha-{data}", "seed": 100 + repetition,
+        "environment_seed": repetition,
         "repetition": repetition, "status": "ok", "score": score, "metric": "progressive_mse",
         "unit": "examples", "rows": 4000.0, "rows_available": 4000.0, "cpu_seconds": 1.0,
         "wall_seconds": 1.01, "host": "one", "baseline": name == "last-label",

@@ -249,3 +249,18 @@ def test_repetitions_that_are_copies_are_named_and_count_once():
     frame = frame_of({("fixed", "x"): [1.0] * 8})
     rows_differ = frame.assign(digest=[f"sha{i}" for i in range(8)])
     assert "repeated" not in compared(rows_differ).answer.missing
+
+
+def test_datasets_that_are_copies_are_named_and_count_once():
+    """As those of files with equal bytes, or of one reference written in two ways."""
+    frame = frame_of(many(10) | {("crashing", f"d{i}"): ["crash"] * 2 for i in range(10)})
+    frame.loc[frame["status"] != "ok", "digest"] = ""
+    once = compared(frame[frame["data"] == "d0"])
+    copied = compared(frame.assign(digest=frame["digest"].where(frame["digest"] == "", "sha-d0")))
+    assert copied.board.table.problems == ("d0",)
+    assert (copied.answer.best, copied.tests) == (once.answer.best, once.tests)
+    assert copied.answer.missing.startswith(
+        "40 of 60 jobs finished (20 failed). 9 datasets repeat"
+    )
+    assert "(d1, d2, d3, d4, d5 and 4 more): they count once in means" in copied.answer.missing
+    assert len(compared(frame).board.table.problems) == 10
