@@ -121,7 +121,7 @@ def validate(update: ModelUpdate, batch: Batch) -> Work | None:
     work, alone = Work(batch, Changes(at=update.at)), rows.is_labels_alone(frame, data)
     contract = update.contract.of_labels(data) if alone else update.contract
     held = check(contract, frame, now=update.now)
-    if update.decide(frame.iloc[held.rows.index], batch.name):
+    if not held.breaks and update.decide(frame, batch.name):
         contract = update.contract
         held = check(contract, frame, now=update.now)
     if held.breaks:  # what else is odd is reported when the batch is ingested

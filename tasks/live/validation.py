@@ -1,5 +1,6 @@
 """Validation: what is odd in batches, and what did not come, reported as incidents."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
 
@@ -34,9 +35,11 @@ def report_batch(update: ModelUpdate, batch: Batch, held: CheckedBatch) -> None:
     remarks = [remark for remark in held.remarks if not remark.key.startswith("age of")]
     report_remarks(update, "data", batch.name, remarks)
     if held.quarantined:
-        first, size = held.quarantined[0], 0 if batch.frame is None else len(batch.frame)
-        count = f"{len(held.quarantined)} of {size} rows quarantined"
-        what = f"{batch.name}: {count}, the first of them row {first.position + 1}: {first.reason}"
+        size = 0 if batch.frame is None else len(batch.frame)
+        reasons = Counter(each.reason for each in held.quarantined)
+        first = max(held.quarantined, key=lambda each: reasons[each.reason])
+        what = f"{batch.name}: {len(held.quarantined)} of {size} rows quarantined,"
+        what += f" {reasons[first.reason]} of them as row {first.position + 1}: {first.reason}"
         update.incident("quarantined rows", first.column, what)
 
 

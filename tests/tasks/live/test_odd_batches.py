@@ -61,14 +61,16 @@ def test_a_batch_that_breaks_the_contract_touches_nothing_and_is_reported_until_
     assert models(world)[1][1] == 60 + 60
 
 
-def test_a_row_that_breaks_the_contract_is_quarantined_with_its_reason(world):
+def test_rows_that_break_the_contract_are_quarantined_and_the_commonest_reason_is_reported(world):
     world.live(0, 1)
     frame = world.day(2)
     frame.loc[3, "a"] = 1e6
+    frame.loc[7:9, "when"] = "late"
     world.deliver(2, frame)
-    assert world.update(2).counts == {"new": 19, "labels": 19, "repeated": 0, "quarantined": 1}
-    (row,) = world.state.quarantined_rows()
+    assert world.update(2).counts == {"new": 16, "labels": 16, "repeated": 0, "quarantined": 4}
+    row = world.state.quarantined_rows()[-1]
     assert (row["id"], "a" in row["reason"]) == ("2-3", True)
+    assert "4 of 20 rows quarantined, 3 of them as row 8: when is not a date" in opened(world)[-1]
 
 
 def test_a_day_that_comes_twice_is_learned_once_and_reported(world):
