@@ -18,7 +18,7 @@ from leaseboard.tasks.store.live_tables import HistoryEntry, ModelCandidate, in_
 
 ROLES = (CHAMPION, CHALLENGER, PREVIOUS)
 """Those that a candidate has in turn, and under which it is published."""
-ERASED, EXPIRED = "deleted by id", "deleted by age"
+ERASED, EXPIRED, DECIDED = "deleted by id", "deleted by age", "decided"
 """Kinds of entries of the history."""
 CREATED, ROLLED_BACK = "created", "rolled back"
 """What happens to a candidate in addition to its becoming one of `ROLES`, or retired."""

@@ -24,6 +24,7 @@ from leaseboard.tasks.live.incidents import Incident
 from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
 from leaseboard.tasks.live.losses import Sums
 from leaseboard.tasks.live.notification import LAST_UPDATE, addresses_of, check_addresses, record
+from leaseboard.tasks.live.record import DECIDED
 from leaseboard.tasks.live.rows import Batch, BatchRows
 from leaseboard.tasks.live.settings import LiveSettings
 from leaseboard.tasks.live.shadow import Shadow
@@ -177,7 +178,7 @@ class ModelUpdate(LiveModel):
         self.lifecycle.made_for.columns.update(kinds)
         self.shadow.dates = self.contract.dates
         self.shadow.record_history(
-            HistoryEntry(self.at, "decided", name, f"column {name!r} is a {kind} since {batch}")
+            HistoryEntry(self.at, DECIDED, name, f"column {name!r} is a {kind} since {batch}")
             for name, kind in kinds.items()
         )
         return True
@@ -227,7 +228,7 @@ def open_update(
     algorithm = "of streams" if recipe.goes_on else recipe.algorithm
     asked = Purpose(data.target, data.id, data.time, recipe.task, algorithm, columns)
     if lifecycle.made_for is not None and shadow.candidates:
-        check_purpose(lifecycle.made_for, asked, settings.contract)
+        check_purpose(lifecycle.made_for, asked, settings.contract, state)
         # What the contract does not name any more is known to them still.
         asked = replace(asked, columns={**lifecycle.made_for.columns, **asked.columns})
     lifecycle.made_for = asked
@@ -273,7 +274,7 @@ def _set_clock(update: ModelUpdate, now: datetime, last: datetime) -> None:
         lifecycle.challenger_since = min(lifecycle.challenger_since, now)
 
 
-def check_purpose(before: Purpose, now: Purpose, contract: Path) -> None:
+def check_purpose(before: Purpose, now: Purpose, contract: Path, state: State) -> None:
     """Raise UsageError if something else is asked of a live model than it was made for."""
     old, new = asdict(before), asdict(now)
     for name, key in _PURPOSE.items():
@@ -282,12 +283,11 @@ def check_purpose(before: Purpose, now: Purpose, contract: Path) -> None:
                 f"{key}: this live model was made for {old[name]}, not for {new[name]}: {_FIX}"
             )
     for name, kind in before.columns.items():
-        held, holds = _HELD[kind], _HELD[now.columns.get(name, kind)]
-        if holds != held:
-            raise UsageError(
-                f"{contract}: column {name!r} held {held} when this live model was made, and holds"
-                f" {holds} now: {_FIX}"
-            )
+        asked = now.columns.get(name, kind)
+        if _HELD[asked] != _HELD[kind]:
+            since = {each.subject: each.what for each in state.history() if each.kind == DECIDED}
+            what = since.get(name, f"column {name!r} is of kind {kind} for the models there are")
+            raise UsageError(f"{contract}: {what}, not {asked}: {_FIX}")
 
 
 def file_of(file: Path, place: Path | str) -> str:

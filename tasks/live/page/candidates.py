@@ -8,7 +8,7 @@ import pandas as pd
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.page.data import moment
 from leaseboard.tasks.live.page.day_charts import day_chart, day_section, level
-from leaseboard.tasks.live.record import ERASED, EXPIRED, ModelRecord, moves, name_of
+from leaseboard.tasks.live.record import DECIDED, ERASED, EXPIRED, ModelRecord, moves, name_of
 from leaseboard.tasks.report.charts import INK, Figure, colour, scatter
 from leaseboard.tasks.report.page import Cell, Section, Table, number
 from leaseboard.tasks.score.numbers import short
@@ -19,7 +19,7 @@ MOST_SHOWN = 1e6
 """Evidence beyond is as good."""
 
 EMPHASIS = {"opened": "bad", "resolved": "good"}
-INCIDENTS = ("opened", "resolved", "drift", "decided", "left out", ERASED, EXPIRED)
+INCIDENTS = ("opened", "resolved", "drift", DECIDED, "left out", ERASED, EXPIRED)
 """The kinds of history that the table of incidents lists."""
 
 

@@ -7,7 +7,7 @@ from leaseboard.tasks.live.diagnostics import diagnostics_of
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page.candidates import running_tests
 from leaseboard.tasks.live.page.quality import best_baseline, is_regression, measure_of
-from leaseboard.tasks.live.record import ModelRecord, name_of
+from leaseboard.tasks.live.record import DECIDED, ModelRecord, name_of
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION
 from leaseboard.tasks.score.numbers import short
 
@@ -127,6 +127,7 @@ def status(record: ModelRecord) -> str:
         "against": challenge(record),
         "labels": labels(record),
         "update": last_update(record),
+        "decided": "; ".join(each.what for each in record.history if each.kind == DECIDED),
         "deleted": "; ".join(f"{each.at[:16]} {each.what}" for each in record.deletions[-1:]),
         "incidents": trouble(record),
     }

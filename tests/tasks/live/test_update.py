@@ -73,7 +73,9 @@ def test_a_column_that_the_model_knows_keeps_its_sort(world):
     assert world.update(1).counts["new"] == 20
     edit(world, "columns:\n", "columns:\n  a: {kind: text}\n", "contract.yaml")
     world.deliver(2, world.day(2))
-    with pytest.raises(UsageError, match=r"column 'a' held numbers .* and holds words now"):
+    with pytest.raises(
+        UsageError, match=r"column 'a' is of kind number .*, not text: write it back"
+    ):
         world.update(2)
     edit(world, "  a: {kind: text}", "  a: {kind: integer, required: false, missing: 1}",
          "contract.yaml")  # fmt: skip
