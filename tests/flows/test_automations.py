@@ -154,7 +154,8 @@ def test_the_graph_of_assets_leads_from_data_to_champion_whose_promotion_notifie
     assert ended["payload"]["links"]["report"].startswith("http://127.0.0.1:5000/#/experiments/")
 
     own = {"PREFECT_API_URL": str(server.api_url), "PYTHONPATH": str(ROOT)}
-    for command in (["model", "register", "runs/tiny"], ["live", "promote", "tiny"]):
+    again = ["run", "tiny", "--run-dir", "runs/tiny", "--local", "--register", "tiny"]
+    for command in (again, ["live", "promote", "tiny"]):
         words = ["-m", "leaseboard", *command]
         done = zygote.run(words, cwd=home, env=os.environ | own)
         assert done.returncode == 0, (done.stdout, done.stderr)

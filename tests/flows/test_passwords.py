@@ -21,7 +21,7 @@ def test_nothing_of_a_password_is_said_or_written(tmp_path, password, zygote):
         "MLFLOW_TRACKING_URI": store, "PREFECT_HOME": str(tmp_path / ".prefect"),
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }  # fmt: skip
-    command = ["-m", "leaseboard", "--debug", "model", "list"]
+    command = ["-m", "leaseboard", "--debug", "live", "promote", "sales"]
     ended = zygote.run(command, cwd=tmp_path, env=environment)
     said = ended.stdout + ended.stderr
 

@@ -134,7 +134,7 @@ def test_the_machine_of_a_run_folder_finds_a_job_that_a_merge_loses(
     monkeypatch.setattr(merge, "_put", lambda jobs, out: put(jobs[:-1], out))
     machine = machine_of(monkeypatch, zygote, empty_store)()
     machine.run("out")
-    machine.export()
-    first = SimpleNamespace(draw=lambda _: machine.archives[0])
+    machine.copy()
+    first = SimpleNamespace(draw=lambda _: machine.copies[0])
     with pytest.raises(AssertionError, match="<="):
         machine.merge(first, "", 1)
