@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib.machinery import ModuleSpec, PathFinder
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -148,14 +148,12 @@ def files_of(top: str, folders: frozenset[Path] = frozenset()) -> Iterator[Path]
 def code_of(spec: ModuleSpec) -> Iterator[Path]:
     """Yield the files of a module; of a package all, as any of them may import the rest.
 
-    Of an archive it is the archive; of an installed distribution none, see
-    `leaseboard.tasks.keys.versions.code_version`.
+    Of an installed distribution none, see `leaseboard.tasks.keys.versions.code_version`.
     """
     for place in map(Path, spec.submodule_search_locations or [spec.origin or ""]):
         if not is_installed(place):
-            holding = (each for each in (place, *place.parents) if each.is_file())
-            files = place.rglob("*.py") if place.is_dir() else islice(holding, 1)
-            yield from (file.resolve() for file in files)
+            files = place.rglob("*.py") if place.is_dir() else [place]
+            yield from (file.resolve() for file in files if file.is_file())
 
 
 def is_installed(place: Path) -> bool:
@@ -214,10 +212,8 @@ def _place_of_kept() -> Path:
 @functools.cache
 def _known() -> dict[str, list[str]]:
     """Return what earlier processes found in files, by the digests of these."""
-    with suppress(OSError, UsageError):
-        digest, _, content = _place_of_kept().read_bytes().partition(b"\n")
-        if hashlib.sha256(content).hexdigest().encode() == digest:  # no disk has damaged it
-            return dict(json.loads(content))
+    with suppress(OSError, UsageError, ValueError):
+        return dict(json.loads(_place_of_kept().read_bytes()))
     return {}
 
 
@@ -229,9 +225,8 @@ def _keep() -> None:
     with suppress(OSError, UsageError):
         place = _place_of_kept()
         place.parent.mkdir(parents=True, exist_ok=True)
-        content = json.dumps([*_known().items()][-MOST_KEPT:]).encode()
         with NamedTemporaryFile(dir=place.parent, delete=False) as made:
-            made.write(b"%s\n%s" % (hashlib.sha256(content).hexdigest().encode(), content))
+            made.write(json.dumps([*_known().items()][-MOST_KEPT:]).encode())
         Path(made.name).replace(place)
 
 

@@ -1,7 +1,5 @@
 import importlib
-import json
 import sys
-import zipfile
 from functools import partial
 from importlib import metadata
 from importlib.metadata import version
@@ -175,19 +173,6 @@ def test_what_a_package_imports_is_found_next_to_the_file_that_is_run(tmp_path):
     assert len(found) == 2
 
 
-@pytest.mark.parametrize("inside", ["helper.py", "helper/__init__.py"])
-def test_an_archive_on_the_path_counts_as_a_whole(tmp_path, monkeypatch, inside):
-    archive = tmp_path / "lib.zip"
-    found = set()
-    for text in ("x = 1", "x = 22"):
-        with zipfile.ZipFile(archive, "w") as packed:
-            packed.writestr(inside, text)
-        monkeypatch.syspath_prepend(archive)
-        found.add(version_of(tmp_path, MINE + "import helper"))
-
-    assert len(found) == 2
-
-
 class Editable:
     """Finder of an editable install of `folder`, as setuptools has: not by ``sys.path``."""
 
@@ -332,18 +317,6 @@ def test_what_a_process_found_in_a_file_is_kept_for_the_next(started, tmp_path, 
     version_of(tmp_path, MINE.replace("int = 3", "int = 5"))
     started()
     assert len(closure._known()) == 3
-
-
-@pytest.mark.parametrize("damage", [b"", b"x", b"[]", b'{"a": 1}'])
-def test_what_is_kept_is_whole_or_made_again(started, tmp_path, damage):
-    first = version_of(tmp_path, MINE)
-    file = closure._place_of_kept()
-    whole = file.read_bytes()
-    for content in (damage, whole[:-1], whole.replace(b"leaseboard.", b"leasebord.")):
-        file.write_bytes(content)
-        started()
-        assert version_of(tmp_path, MINE) == first
-        assert closure._known().keys() >= dict(json.loads(whole.partition(b"\n")[2])).keys()
 
 
 def test_without_a_place_for_it_nothing_is_kept(started, tmp_path, monkeypatch):
