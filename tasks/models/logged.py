@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import shutil
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -17,7 +16,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.machine.environment import installed
 from leaseboard.tasks.machine.paths import variable_set
 from leaseboard.tasks.models.model import FILE, TableModel, load_file
-from leaseboard.tasks.models.wheel import wheel
 from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.records import DataInput
 
@@ -36,8 +34,6 @@ VERSIONS, NOTE = "mlflow.modelVersions", "mlflow.note.content"
 """MLflow's own tags of a logged model, of which its page shows versions and description."""
 MOST_DESCRIPTION = 5000
 """Characters that MLflow takes."""
-WHEELS = "wheels"
-"""The folder of a model with the wheel of Leaseboard, by a path that its requirements name."""
 _CODE = Path(__file__).with_name("served.py")
 
 
@@ -200,8 +196,7 @@ def _write(path: Path, model: TableModel, example: pd.DataFrame | None, model_id
 
     logging.getLogger("mlflow.pyfunc").setLevel(logging.WARNING)
     warnings.filterwarnings("ignore", ".*An input example was not provided")
-    own = wheel()
-    needs = {name: installed(name) for name in model.needs if own is None or name != "leaseboard"}
+    needs = {name: installed(name) for name in model.needs}
     pinned = [f"{name}=={version}" for name, version in needs.items() if version is not None]
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / FILE
@@ -213,13 +208,9 @@ def _write(path: Path, model: TableModel, example: pd.DataFrame | None, model_id
             artifacts={"model": str(file)},
             signature=_signature(model),
             input_example=example,
-            # Pinned, and always given: MLflow would need ten seconds to guess them. Leaseboard
-            # comes with the model, for no index may have it; a bare checkout has no wheel.
-            pip_requirements=[*([f"{WHEELS}/{own.name}[tables]"] if own else []), *pinned],
+            # Always given: MLflow would need ten seconds to guess them.
+            pip_requirements=pinned,
         )
-    if own is not None:
-        (path / WHEELS).mkdir()
-        shutil.copy(own, path / WHEELS)
 
 
 def _signature(model: TableModel) -> Any:

@@ -10,7 +10,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-import zipfile
 from pathlib import Path
 
 import mlflow
@@ -20,7 +19,6 @@ from mlflow.exceptions import MlflowException
 from mlflow.utils.validation import _validate_logged_model_name, _validate_model_name
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.machine.failpoints import VARIABLE
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.registry import (
@@ -313,39 +311,6 @@ def test_a_model_behind_a_hundred_others_is_promoted(uri, add):
     assert promote(uri, "m").promoted
     with pytest.raises(UsageError, match="did you mean 'm'"):
         promote(uri, "mm")
-
-
-LOAD = """
-import sys, leaseboard, mlflow, numpy as np, pandas as pd
-assert leaseboard.__file__.startswith(sys.argv[1]), leaseboard.__file__
-rows = pd.read_json(sys.argv[3], orient="split")
-print(*mlflow.pyfunc.load_model(sys.argv[2]).predict(rows))
-"""
-
-
-@pytest.mark.slow  # it compiles its kernels
-def test_a_model_brings_the_leaseboard_that_it_needs(uri, raced, race, monkeypatch, tmp_path):
-    """As ``mlflow models serve`` installs it, from a path within the model."""
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    raced[0]()
-    place = Path(mlflow.artifacts.download_artifacts("models:/m/1", dst_path=tmp_path / "model"))
-    own, *others = (place / "requirements.txt").read_text().split()
-    with zipfile.ZipFile(place / own.removesuffix("[tables]")) as wheel:
-        assert wheel.testzip() is None
-        wheel.extractall(tmp_path / "installed")
-    (installed,) = (tmp_path / "installed").glob("*.dist-info")
-    for line in (installed / "RECORD").read_text().splitlines():
-        name, _, size = line.rsplit(",", 2)
-        assert (tmp_path / "installed" / name).stat().st_size == int(size or 0) or "RECORD" in name
-    assert not [each for each in others if each.startswith("leaseboard")]
-    sent = columns.example(load(FRIED).features)
-    sent.to_json(tmp_path / "rows.json", orient="split")
-    said = subprocess.check_output(
-        [sys.executable, "-c", LOAD, tmp_path / "installed", place, tmp_path / "rows.json"],
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "installed")}, cwd=tmp_path, text=True,
-    )  # fmt: skip
-    expected = mlflow.pyfunc.load_model("models:/m/1").predict(sent)
-    np.testing.assert_allclose([float(each) for each in said.split()], expected)
 
 
 @pytest.mark.slow
