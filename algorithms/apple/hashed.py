@@ -75,7 +75,7 @@ class Buckets(NamedTuple):
 
 @compiled
 def find(table: Buckets, key: np.uint64) -> Int:
-    """Return the slot of a monomial of degree two or more, or EMPTY or FOREIGN."""
+    """Return the slot of a monomial of degree two or more, EMPTY or TAKEN."""
     bits, mixed = np.uint64(table.bits), mix(key)
     bucket = mixed >> (np.uint64(64) - bits)
     if table.tags[bucket] == 0:
