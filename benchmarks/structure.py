@@ -2,14 +2,12 @@
 
 Two kinds of figures, for each checkout (this one by default), whose own ``.venv`` runs it:
 
-- static: modules, modules that one other module imports, private functions with one caller, and
-  the median length of a function's body;
+- static: modules, modules that one other module imports, and the median length of a function's
+  body;
 - walks: how many of the product's files a reader crosses who follows one call. A file counts if a
   function of it is entered, its import apart. ``learn_one`` is one example learned by
   `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job, in all its
-  processes; ``run, call stacks`` the way from the command to the algorithm and to the row of its
-  configuration in MLflow: the call stacks that reach them, or start a thread or process.
-  ``cycle`` is the second cycle of a live model, from its csv file to its page.
+  processes. ``cycle`` is the second cycle of a live model, from its csv file to its page.
 
 The product is what a checkout has in ``algorithms``, ``tasks``, ``flows`` and ``leaseboard``.
 """
@@ -19,12 +17,10 @@ from __future__ import annotations
 import argparse
 import ast
 import os
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -54,14 +50,6 @@ def write(kind, found):
     seen.update(found)
 
 
-def stack(frame):
-    found = set()
-    while frame is not None:
-        found.add(place(frame.f_code))
-        frame = frame.f_back
-    write("run, call stacks", found - {{None}})
-
-
 def is_importing(frame):
     """Return whether a module is being imported: its own functions may be called then."""
     while frame is not None:
@@ -80,30 +68,12 @@ def entered(frame, event, argument):
         known.add(frame.f_code)
         if found:
             write(KIND, {{found}})
-            if frame.f_code.co_name == "run" and found.startswith("algorithms" + os.sep):
-                stack(frame)
-
-
-def inserted(connection, cursor, statement, *rest):
-    if statement.startswith("INSERT INTO runs"):
-        stack(sys._getframe(1))
-
-
-def started(name, arguments):
-    if name in ("subprocess.Popen", "os.fork", "_thread.start_new_thread"):
-        stack(sys._getframe(1))
 
 
 ROOT = os.environ["STRUCTURE_ROOT"]
 if KIND != "learn_one":
     sys.setprofile(entered)
     threading.setprofile(entered)
-if KIND == "run":
-    sys.addaudithook(started)
-    from sqlalchemy import event
-    from sqlalchemy.engine import Engine
-
-    event.listen(Engine, "before_cursor_execute", inserted)
 '''
 
 LEARN_ONE = """
@@ -152,23 +122,16 @@ def static(root: Path) -> dict[str, float]:
         for name in imported(tree):
             if (target := names.get(name.removeprefix("leaseboard."))) and target != path:
                 importers[target].add(path)
-    lengths, single = [], 0
+    lengths = []
     for tree in parsed.values():
-        calls = Counter(
-            node.id if isinstance(node, ast.Name) else node.attr
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load)
-        )
         for node in ast.walk(tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 body = node.body[1:] if ast.get_docstring(node) is not None else node.body
                 last = body[-1].end_lineno if body else None
                 lengths.append(last - body[0].lineno + 1 if last else 0)
-                single += bool(re.match("_[a-z]", node.name)) and calls[node.name] == 1
     return {
         "modules": len(parsed),
         "modules with one importer": sum(len(found) == 1 for found in importers.values()),
-        "private functions with one caller": single,
         "median function body": statistics.median(lengths),
     }
 

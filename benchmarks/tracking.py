@@ -2,8 +2,7 @@
 
 ``python -m benchmarks.tracking runs`` logs one job of many configurations to a fresh SQLite store
 and to an MLflow server on loopback. ``python -m benchmarks.tracking jobs`` runs suites of trivial
-jobs through the command line, with Prefect and MLflow, in several sizes. ``python -m
-benchmarks.tracking search`` fills one SQLite store and asks it what MLflow's UI asks.
+jobs through the command line, with Prefect and MLflow, in several sizes.
 """
 
 from __future__ import annotations
@@ -37,24 +36,11 @@ from leaseboard.algorithms.log_format import write_log
 from leaseboard.tasks.folder import results
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.track.store import experiment, open_store
 from leaseboard.tasks.track.tracker import Tracker
-from leaseboard.tasks.track.views import CONFIGURATIONS, configuration_views, job_view
-from leaseboard.tasks.track.views import LEASED as LEASED_VIEW
 
 PARAMETERS, UPDATES = 10, 5
 SERVER_SECONDS = 120.0
 SUITE_NAME = "speed"
-SEARCHES = {
-    "newest first": ("", ["attributes.start_time DESC"]),
-    "by score": ("", ["metrics.score ASC"]),
-    "by outcome": ("", ["tags.`leaseboard.outcome` ASC"]),
-    "by parameter and outcome": (
-        "params.p0 = '7.0' and tags.leaseboard.outcome = 'live'", ["metrics.score ASC"],
-    ),
-}  # fmt: skip
-"""What people ask of the configurations' experiment: a filter and an order."""
-PAGE, LEASED = 100, 40
 SUITE = """
 title: Trivial jobs
 data: ["synthetic:fried?rows=100&seed=0"]
@@ -218,42 +204,6 @@ def _wait_for(url: str) -> None:
     raise TimeoutError(f"{url} did not answer within {SERVER_SECONDS:g} s")
 
 
-def search_seconds(uri: str, one: Result) -> dict[str, float]:
-    """Return wall seconds of the first page of each of `SEARCHES` and of our views."""
-    client = open_store(uri)
-    place = experiment(client, uri, f"{SUITE_NAME}/configurations")
-    seconds, searches = {}, dict(SEARCHES)
-    views = LEASED_VIEW, CONFIGURATIONS, *configuration_views([one], {})
-    for view in (*views, job_view(one, leased=True)):
-        state = view.state
-        by = f"{state['orderByKey']} {'ASC' if state['orderByAsc'] else 'DESC'}"
-        searches[f"view {view.name or 'of one job'}"] = state["searchFilter"], [by]
-    for name, (condition, order) in searches.items():
-        clock = time.perf_counter()
-        found = client.search_runs([place], condition, max_results=PAGE, order_by=order)
-        seconds[name] = time.perf_counter() - clock
-        if not found:
-            raise RuntimeError(f"the search {name!r} found nothing: {condition}")
-    return seconds
-
-
-def _show_searches(folder: Path, jobs: int, configurations: int) -> None:
-    uri, keys = f"sqlite:///{folder / 'mlflow.db'}", [f"job-{i}" for i in range(jobs)]
-    tracker = Tracker(uri, SUITE_NAME, keys)
-    cpu = 0.0
-    for key in keys:
-        result = job(folder, key, configurations, LEASED)
-        here = time.process_time()
-        tracker.log(result, results.job_folder(folder, key))
-        cpu += time.process_time() - here
-    # Not closed: so it is while a suite runs, and after a kill.
-    runs = jobs * configurations
-    size = (folder / "mlflow.db").stat().st_size
-    print(f"{runs} configuration runs: {1000 * cpu / runs:.2f} CPU ms a run, {size / 1e6:.0f} MB")
-    for name, seconds in search_seconds(uri, result).items():
-        print(f"first {PAGE}, {name:36} {seconds:6.2f} wall s")
-
-
 def _show_runs(folder: Path, configurations: int) -> None:
     ways = {"SQLite": log_runs(f"sqlite:///{folder / 'mlflow.db'}", folder, configurations)}
     with mlflow_server(folder) as (address, pid):
@@ -289,16 +239,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     jobs = commands.add_parser("jobs", help="run suites of trivial jobs")
     jobs.add_argument("sizes", type=int, nargs="*", default=[100, 500])
     jobs.add_argument("--local", action="store_true", help="without Prefect")
-    search = commands.add_parser("search", help="search a store of many runs")
-    search.add_argument("--jobs", type=int, default=52)
-    search.add_argument("--configurations", type=int, default=962)
     given = parser.parse_args(arguments)
     prepare_environment()
     with tempfile.TemporaryDirectory() as folder:
         if given.command == "runs":
             _show_runs(Path(folder), given.configurations)
-        elif given.command == "search":
-            _show_searches(Path(folder), given.jobs, given.configurations)
         else:
             _show_jobs(Path(folder), given.sizes, ["--local"] if given.local else [])
     return 0

@@ -3,7 +3,7 @@
 from benchmarks import structure
 
 
-def test_one_caller_and_one_importer_are_counted(tmp_path):
+def test_modules_with_one_importer_are_counted(tmp_path):
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks/used.py").write_text("def f():\n    return 1\n")
     (tmp_path / "tasks/user.py").write_text(
@@ -16,6 +16,5 @@ def test_one_caller_and_one_importer_are_counted(tmp_path):
     assert structure.static(tmp_path) == {
         "modules": 2,
         "modules with one importer": 1,
-        "private functions with one caller": 1,
         "median function body": 1,
     }

@@ -5,9 +5,7 @@ import shutil
 import pytest
 
 from benchmarks import tracking
-from leaseboard.tasks.folder.results import job_folder
 from leaseboard.tasks.track.store import open_store
-from leaseboard.tasks.track.tracker import Tracker
 
 
 def test_it_logs_the_runs_that_it_counts(tmp_path, empty_store):
@@ -29,11 +27,3 @@ def test_a_server_that_does_not_come_up_is_an_error(monkeypatch):
     monkeypatch.setattr(tracking, "SERVER_SECONDS", 0.1)
     with pytest.raises(TimeoutError, match="did not answer within"):
         tracking._wait_for("http://127.0.0.1:9/health")
-
-
-def test_every_search_finds_runs(tmp_path, empty_store):
-    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path)}"
-    result = tracking.job(tmp_path, "job-0", 9)
-    Tracker(uri, tracking.SUITE_NAME, ["job-0"]).log(result, job_folder(tmp_path, "job-0"))
-
-    assert all(seconds > 0 for seconds in tracking.search_seconds(uri, result).values())
