@@ -50,7 +50,8 @@ def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
         return {"status": "crash", "reason": str(said)}
     if isinstance(said, Silence):
         return {"code": job.code}
-    return json.loads(said) | {"kept": []}  # its children end with it
+    answer: dict[str, Any] = json.loads(said)
+    return answer | {"kept": []}  # its children end with it
 
 
 def run(order: dict[str, Any]) -> dict[str, Any]:
