@@ -266,8 +266,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     def _learn_class(self, x: Example, y: Hashable, w: float) -> None:
         """Learn an example whose class may be new, or is not to be taken for one that is not."""
-        classes = self._with([y])
-        self._learn(x, classes.index(y), w)
+        classes = self._with([y] if w else [])
+        self._learn(x, classes.index(y) if w else 0, w)
         self._name(classes)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:

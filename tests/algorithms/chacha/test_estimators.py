@@ -51,6 +51,8 @@ def test_a_third_class_and_another_preset_are_refused_and_change_nothing(rows):
     before = model.dump()
     with pytest.raises(UsageError, match=r"^class 'c' is a third one, .* OnlineAutoMLClassifier"):
         model.learn_one({"x": 1.0}, "c")
+    model.learn_one({"x": 1.0}, "c", 0)
+    model.learn_many(rows[0][:1], ["c"], [0.0])
     assert (model.dump(), model.classes) == (before, ["a", "b"])
     with pytest.raises(UsageError, match=r"^unknown preset 'paper'; known: flaml, icml-eval, lit"):
         ChaChaRegressor(preset="paper")
