@@ -81,8 +81,8 @@ def check(job: Job) -> None:
     environments.check_options(kind, job.environment)
     if job.predictions and KINDS[kind].chooses != "model":
         raise UsageError(
-            f"predictions of {job.algorithm}, which trains no model of its own ({kind}): leave"
-            " them out, or take an algorithm on streams"
+            f"predictions of {job.algorithm} cannot be written: its measures are those of its best"
+            " trial, whose process has ended: leave them out, or take an algorithm on streams"
         )
     for file in files(job):
         if not file.is_file():
