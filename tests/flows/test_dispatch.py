@@ -13,8 +13,8 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.track.store import TrackingError, state_of
 
 
-@pytest.mark.parametrize(("algorithm", "helps"), [("online-automl", True), ("vanilla", False)])
-def test_kernels_are_compiled_by_one_more_process_for_races_alone(algorithm, helps, monkeypatch):
+@pytest.mark.parametrize(("algorithm", "helps"), [("online-automl", True), ("average", False)])
+def test_kernels_are_compiled_by_one_more_process_for_streams_alone(algorithm, helps, monkeypatch):
     asked = []
 
     @contextmanager
