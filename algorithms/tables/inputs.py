@@ -125,8 +125,8 @@ def numeric_block(X: Any) -> tuple[list[str], NDArray[np.float32]]:
     if np.isinf(block).any():
         row, column = np.argwhere(np.isinf(block))[0]
         raise ValueError(
-            f"example {row} has a value in column {column} that is infinite in 32 bits: leave the"
-            " example out"
+            f"example {row} has a value in column {column} that is not finite in 32 bits: leave"
+            " the example out"
         )
     return unique_names(getattr(X, "columns", range(block.shape[1]))), block
 

@@ -249,8 +249,8 @@ def _as_numbers(target: pd.Series, text: str, *, why: str = "a regression's") ->
         ) from error
     if columns.is_infinite(numbers.to_numpy()):
         raise DataError(
-            f"{text}: target {target.name!r} has infinite values (beyond 3.4e38): drop those rows,"
-            " or rescale the target"
+            f"{text}: target {target.name!r} has values that are not finite in 32 bits: drop those"
+            " rows, or rescale the target"
         )
     return numbers
 

@@ -5,7 +5,6 @@ import platform
 import re
 import warnings
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,17 +95,16 @@ def _prepare_proxies() -> None:
     given = [each for each in os.environ if each.lower() in _PROXIES and os.environ[each]]
     for name in given:
         value = os.environ[name].strip()
-        with suppress(ValueError):  # of a port or a bracket
+        fix = "name a proxy of http:// or https://, or install socksio for one of socks5://"
+        try:
             parts = urlsplit(value if "://" in value else f"http://{value}")
             if parts.scheme in usable and (parts.port or parts.hostname):
                 os.environ[name] = value
                 continue
+        except ValueError:  # of a port or a bracket
+            fix = "the address is malformed, write http://HOST:PORT"
         del os.environ[name]
-        warnings.warn(
-            f"{name} {redacted(value)!r} is not used: name a proxy of http:// or https://, or"
-            " install socksio for one of socks5://",
-            stacklevel=3,
-        )
+        warnings.warn(f"{name} {redacted(value)!r} is not used: {fix}", stacklevel=3)
 
 
 def versions(packages: Iterable[str] = PACKAGES) -> dict[str, str]:

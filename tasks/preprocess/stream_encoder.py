@@ -151,8 +151,8 @@ def as_column(column: pd.Series) -> Column:
         return Texts(codes, [text_of(label) for label in labels])
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
     if columns.is_infinite(values):
-        raise DataError(f"column {column.name!r} has infinite values (beyond 3.4e38): a stream"
-                        " takes finite ones, drop those rows")  # fmt: skip
+        raise DataError(f"column {column.name!r} has values that are not finite in 32 bits: drop"
+                        " those rows, or rescale the column")  # fmt: skip
     return values
 
 

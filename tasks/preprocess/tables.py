@@ -159,7 +159,7 @@ def _numbers(column: pd.Series) -> NDArray[Any]:
     numbers = as_numbers(column)
     if columns.is_infinite(numbers):
         raise DataError(
-            f"column {column.name!r} has infinite values (beyond 3.4e38): a table takes finite"
-            " and missing ones, drop those rows"
+            f"column {column.name!r} has values that are not finite in 32 bits: drop those rows,"
+            " or rescale the column"
         )
     return numbers

@@ -91,5 +91,6 @@ def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:
         return places(column, known).astype(np.float32)
     numbers = np.array(as_numbers(column), dtype=np.float32)
     if np.isinf(numbers).any():
-        raise DataError(f"column {column.name!r} has infinite values: drop the rows")
+        raise DataError(f"column {column.name!r} has values that are not finite in 32 bits: drop"
+                        " those rows, or rescale the column")  # fmt: skip
     return numbers

@@ -76,7 +76,7 @@ def test_an_integer_beyond_all_floats_is_infinite(sign):
         importances_of([1.0, beyond], 2)
     with pytest.raises(ValueError, match="must be finite in 32 bits"):
         FeatureMap().values({"x": beyond})
-    with pytest.raises(ValueError, match=r"example 1 has a value .* infinite in 32 bits"):
+    with pytest.raises(ValueError, match=r"example 1 has a value .* not finite in 32 bits"):
         numeric_block([[1], [beyond]])
 
 

@@ -73,7 +73,7 @@ def test_what_cannot_be_learned_is_one_clear_line():
         (["u", "u"], {}, "target 'y' is constant"),
         ([0.5, None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
         (["u", None], {}, r"target 'y' is missing \(NaN\) in 1 of 2 rows"),
-        ([0.5, np.inf], {}, "target 'y' has infinite values"),
+        ([0.5, np.inf], {}, "target 'y' has values that are not finite in 32 bits"),
         (["u", "v"], {"task": "regression"}, "target 'y' is not numeric, as a regression's"),
         (["u", "v"], {"threshold": "1"}, "'y' is not numeric, as one with .* and no threshold"),
         (Y, {"rows": "1"}, "1 row: at least two are needed"),

@@ -261,7 +261,5 @@ def test_a_score_can_be_computed_again_from_the_predictions(tmp_path, algorithm,
 
     assert result.score == pytest.approx(((found["label"] - found["prediction"]) ** 2).mean())
     assert result.key != run_job(replace(job, predictions=False), tmp_path)[0].key
-    with pytest.raises(
-        UsageError, match="predictions of average cannot be written: .* best trial"
-    ):
+    with pytest.raises(UsageError, match="predictions of average cannot be written: its measures"):
         check(replace(job, algorithm="average"))

@@ -39,6 +39,14 @@ CASES += [("http_proxy", proxy, "") for proxy in PROXIES]
 CASES += [(name, "socks://127.0.0.1:9", "") for name in ("https_proxy", "ALL_PROXY", "all_proxy")]
 
 
+@pytest.mark.parametrize("proxy", [each for each, usable in PROXIES.items() if not usable])
+def test_a_malformed_proxy_is_distinguished_from_one_of_another_scheme(monkeypatch, proxy):
+    monkeypatch.setattr(os, "environ", {"HTTP_PROXY": proxy})
+    malformed = proxy.startswith("http://")
+    with pytest.warns(UserWarning, match="is malformed" if malformed else "name a proxy of http"):
+        environment.prepare_environment()
+
+
 @pytest.mark.filterwarnings("ignore:.* is not used")
 @pytest.mark.parametrize(("name", "proxy", "hosts"), CASES)
 def test_every_client_calls_this_machine_without_a_proxy(monkeypatch, name, proxy, hosts):

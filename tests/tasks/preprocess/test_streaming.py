@@ -114,7 +114,7 @@ def test_a_shuffle_permutes_rows_by_the_seed_before_the_cut():
 def test_a_stream_refuses_what_it_cannot_take():
     for column, message in (
         ([1.0, np.inf, 2.0], "infinite"),
-        ([1.0, 1e39, 2.0], r"infinite values \(beyond 3\.4e38\)"),
+        ([1.0, 1e39, 2.0], "values that are not finite in 32 bits"),
     ):
         with pytest.raises(DataError, match=rf"^file:test.csv: column 'bad'.*{message}"):
             as_stream(dataset(small(bad=column)))
@@ -212,7 +212,7 @@ def test_only_what_float32_distinguishes_is_taken(timed):
         for middle in (0, 2000, 1e4):
             form(timed(middle))
     for scale in (1e39, 1e200):
-        with pytest.raises(DataError, match=r"beyond 3\.4e38\): drop those rows, or rescale"):
+        with pytest.raises(DataError, match=r"finite in 32 bits: drop those rows, or rescale"):
             timed(0, scale)
 
 
