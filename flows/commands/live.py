@@ -283,7 +283,6 @@ def _stopped_politely(server: Server) -> Iterator[None]:
 def promote(
     model: str,
     tolerance: Annotated[float | None, typer.Option(min=0)] = None,
-    better: bool = False,
     force: Force = False,
     run_dir: RunDir = None,
     tracking_uri: TrackingUri = None,
@@ -295,7 +294,6 @@ def promote(
 
     - `model`: Name of the registered model, or its YAML file.
     - `tolerance`: only for a model of a run (default: 0.002).
-    - `better`: Promote it only if it is better, not if it is as good: only for a model of a run.
     - `force`: only for a live model.
     - `run_dir`: only for a live model.
 
@@ -307,10 +305,10 @@ def promote(
 
     uri = paths.tracking_uri(tracking_uri)
     if file := _file_of(Path(model), tracking_uri):
-        if tolerance is not None or better:
+        if tolerance is not None:
             raise UsageError(
-                f"--tolerance and --better are of the gate, and {model} is a live model: its"
-                " evidence decides, or --force"
+                f"--tolerance is of the gate, and {model} is a live model: its evidence decides,"
+                " or --force"
             )
         return _promote_live(uri, file, run_dir, force)
     if force or run_dir is not None:
@@ -318,7 +316,7 @@ def promote(
             f"--force and --run-dir are for live models, and {model} is not one: raise --tolerance"
         )
     limit = TOLERANCE if tolerance is None else tolerance
-    outcome = registry.promote(uri, model, tolerance=limit, better=better)
+    outcome = registry.promote(uri, model, tolerance=limit)
     version, why = outcome.version, outcome.explanation
     if not outcome.promoted:
         say(f"{model}: version {version} stays challenger; {why}")

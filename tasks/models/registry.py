@@ -104,17 +104,13 @@ def register(
     return str(known.version)
 
 
-def promote(
-    uri: str, name: str, *, tolerance: float = TOLERANCE, better: bool = False
-) -> Promotion:
+def promote(uri: str, name: str, *, tolerance: float = TOLERANCE) -> Promotion:
     """Make the challenger champion unless its scores are worse than the present champion's.
 
     The champion's scores are what the gate calls accepted, the challenger's are compared with
     them, paired by the environment's seed. A challenger has to earn its place: a mean drop beyond
     the tolerance refuses it, even if chance might explain the drop, as do other data, another
     metric, or a seed without a score. Without a champion it is promoted.
-
-    `better`: promote only if its mean is better by more than the tolerance.
 
     If it is stopped once it has decided, the next call goes on with it, unless `finishing` has
     ended. Raises UsageError if the model does not exist or has no challenger.
@@ -135,8 +131,7 @@ def promote(
         if champion is not None:
             both = _baseline(client, name, champion), _baseline(client, name, version)
             check = _compared(*both, tolerance)
-            gain = None if check.drop is None else -check.drop.value
-            passed = gain is not None and (gain > tolerance if better else gain >= -tolerance)
+            passed = check.drop is not None and check.drop.value <= tolerance
             explanation = f"against version {champion}: {check.explanation}"
         client.set_model_version_tag(name, version, PROMOTION, explanation)
         if passed:

@@ -102,11 +102,6 @@ def test_a_command_line_that_has_rotted_is_found():
             look_up(line.split())  # fmt: skip
 
 
-def test_every_page_is_reached_and_has_command_lines():
-    assert len(pages.PAGES) >= 12
-    assert len(list(calls())) > 50
-
-
 def test_every_measuring_command_is_on_a_page_and_says_how_it_is_called():
     texts = {path.stem: path.read_text() for path in pages.ROOT.glob("benchmarks/*.py")}
     commands = {name: text for name, text in texts.items() if "\ndef main(" in text}
@@ -177,10 +172,3 @@ def test_the_workflow_is_yaml_and_finds_the_comment_that_the_gate_marks():
     assert MARK in text
     assert "secrets." not in text
     assert any("leaseboard gate ci" in step.get("run", "") for step in steps)
-
-
-def test_the_page_of_abc_shows_the_patent_application():
-    text = " ".join((pages.DOCS / "papers/abc.md").read_text().split())
-
-    assert "US 2020/0065712" in text
-    assert "Whether it was granted is not known" in text

@@ -36,7 +36,7 @@ STEPS = """
 0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
 0 live status l.yaml --run-dir live --at 2024-03-01
 0 live forget l.yaml --reason asked --id 3 --run-dir live
-0 live promote ran --tolerance 0.1 --better --tracking-uri STORE
+0 live promote ran --tolerance 0.1 --tracking-uri STORE
 64 live promote l --force --run-dir live --tracking-uri STORE
 64 live rollback l --run-dir live --tracking-uri STORE
 0 results merge run gated --run-dir merged --tracking-uri STORE

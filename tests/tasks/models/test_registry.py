@@ -269,15 +269,6 @@ def test_a_change_of_the_champion_that_is_stopped_is_finished_by_the_next_call(
     assert roll_back(uri, "m") == "2", "one that was finished is followed by another"
 
 
-def test_on_demand_only_a_better_one_is_promoted(uri, add):
-    add([1.0, 1.2])
-    promote(uri, "m")
-    add([1.001, 1.201])
-
-    assert not promote(uri, "m", better=True).promoted
-    assert promote(uri, "m").promoted
-
-
 @pytest.mark.parametrize("field", [{"digest": "other"}, {"metric": "progressive_error"}])
 def test_other_data_or_another_metric_never_promote(uri, add, field):
     add([1.0, 1.2])
