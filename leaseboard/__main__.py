@@ -26,7 +26,9 @@ class _Unbroken(io.FileIO):
             os.dup2(null, self.fileno())
             os.close(null)
             if not isinstance(error, BrokenPipeError):
-                raise
+                raise OSError(
+                    f"the standard output cannot be written ({error.strerror}): redirect it"
+                ) from error
             return len(content)
 
 

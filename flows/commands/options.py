@@ -4,7 +4,6 @@ import os
 import re
 import sys
 from contextlib import nullcontext
-from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -221,11 +220,21 @@ class Command(_Plain, TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Run the command if the part of the installation that it needs is there."""
         set_verbosity(quiet="quiet" in ctx.obj, verbose="verbose" in ctx.obj)
-        values = [
-            each if isinstance(each, list | tuple) else [each] for each in ctx.params.values()
-        ]
-        for each in (*chain(*values), Path.cwd(), *map(os.environ.get, _PLACES)):
-            str(each).encode()  # or else it is refused: stores, pages and tables hold UTF-8
+        named: list[tuple[str, Any]] = [
+            (each.metavar if each.param_type_name == "argument" else each.opts[0],
+             ctx.params.get(each.name))
+            for each in self.params
+        ]  # fmt: skip
+        named += [("the current folder", Path.cwd()), *((n, os.environ.get(n)) for n in _PLACES)]
+        for name, value in named:
+            for each in value if isinstance(value, list | tuple) else [value]:
+                try:
+                    str(each).encode()  # stores, pages and tables hold UTF-8
+                except UnicodeEncodeError as error:
+                    raise UsageError(
+                        f"{name} {str(each)!a} is not UTF-8: give a value that is, and rename a"
+                        " file or folder of that name"
+                    ) from error
         prepare_environment()  # before a command imports what reads it
         # Without an address Prefect's client starts a server, which outlives a killed command.
         os.environ.setdefault("PREFECT_SERVER_ALLOW_EPHEMERAL_MODE", "false")

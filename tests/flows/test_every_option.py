@@ -172,7 +172,8 @@ def test_a_name_that_is_not_utf_8_is_refused_in_one_line(call, words, param):
             given += [value] if each.param_type_name == "argument" else [each.opts[0], value]
     ended = call(*words.split(), *given)
     assert (ended.code, ended.err.count("\n")) == (64, 1)
-    assert "is not UTF-8: rename the file or folder" in ended.err
+    name = param.metavar if param.param_type_name == "argument" else param.opts[0]
+    assert f"{name} {OTHER!a} is not UTF-8: give a value that is" in ended.err
 
 
 @pytest.mark.parametrize("place", ["HOME", "TMPDIR", "LEASEBOARD_CACHE", "the current folder"])
@@ -184,4 +185,4 @@ def test_a_folder_that_is_not_utf_8_is_refused_in_one_line(call, monkeypatch, tm
         monkeypatch.chdir(tmp_path / OTHER)
     ended = call("list", "metrics")
     assert (ended.code, ended.err.count("\n")) == (64, 1)
-    assert "is not UTF-8: rename the file or folder" in ended.err
+    assert f"{place} '{tmp_path}/{ascii(OTHER)[1:]} is not UTF-8" in ended.err

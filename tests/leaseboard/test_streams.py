@@ -64,3 +64,5 @@ def test_a_full_disk_is_said_once_and_is_not_a_regression(words, redirection, co
     said = (done.stdout + done.stderr).splitlines()
     assert len(said) == (redirection == ">")
     assert all(line.startswith("leaseboard: ") for line in said)
+    if code == 2:
+        assert "the standard output cannot be written (No space left on device)" in said[0]
