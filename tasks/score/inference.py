@@ -29,7 +29,8 @@ LEVEL = 0.95
 FEWEST = 8
 """Values that an interval needs: fewer may hide that they are skewed."""
 SKEWNESS = 4.0
-"""Johnson's factor is 1.4 to 1.7; so much keeps the level from `FEWEST` values on."""
+"""Chosen by the simulation in ``tests/tasks/score/test_inference.py``, where it keeps the level
+from `FEWEST` values on. Johnson's own factor is smaller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ def mean_interval(values: Floats) -> Interval:
     `SKEWNESS` / sqrt(n) times the skewness wider there: the order of the error is that of
     Johnson's correction [1]_, the factor is larger, since few values hide their skewness. Normal,
     uniform, exponential, lognormal (deviation of the logarithm up to 1) and Student's own (three
-    degrees of freedom) values are covered in at least 93 % of all cases.
+    degrees of freedom) values are covered in at least 93 % of all cases. Others are not: eight
+    lognormal ones of deviation 1.5 in 90 %, of two clusters 80 to 20 in 82 %, with a rare outlier
+    in 61 %.
 
     - `values`, shape (n,): NaN where one is missing. Fewer than `FEWEST`, equal ones, such as
       copies of one result, and infinite ones have no interval: its ends are NaN.
