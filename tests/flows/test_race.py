@@ -3,8 +3,6 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -411,17 +409,6 @@ def test_rows_that_a_race_leaves_out_are_said(call):
         assert (row["units"], row["rows"], row["rows_available"]) == (used, used, available)
         assert (f"Rows used: {reference}: {said}" in printed) == bool(said)
         assert ("Rows used" in printed) == bool(said)
-
-
-def test_a_race_of_too_many_configurations_warns_in_one_line(tmp_path):
-    command = ["race", "chacha-literal", "synthetic:mv?rows=10000", "--set", "coefficient=0.01",
-               "--set", "encoding=codes"]  # fmt: skip
-    command += ["--run-dir", str(tmp_path)]
-    ended = subprocess.run([sys.executable, "-m", "leaseboard", *command],
-                           capture_output=True, text=True, check=True)  # fmt: skip
-    (line,) = [line for line in ended.stderr.splitlines() if "arning" in line]
-    assert line.startswith("leaseboard: warning: 10,")
-    assert "raise coefficient, which is 0.01 (the paper's: 0.05)" in line
 
 
 def test_the_naive_baselines_of_a_race_are_named_timed_and_left_out_when_asked(race):
