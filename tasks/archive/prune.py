@@ -19,11 +19,9 @@ from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.track.client import PARENT, every, has_writer, search
 from leaseboard.tasks.track.records import NIGHT
 from leaseboard.tasks.track.store import compact, open_store, reported
-from leaseboard.tasks.track.views import TAG as VIEW
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
-    from mlflow.tracking import MlflowClient
 
 PAGES = "report.html", "diagnostics.json"
 LEVEL, KEY = "leaseboard.level", "leaseboard.key"
@@ -251,7 +249,6 @@ def remove_runs(uri: str, old: SurplusRuns) -> bool:
     store = client._tracking_client.store  # noqa: SLF001  (MLflow offers no public way to it)
     for_good = hasattr(store, "_hard_delete_run")
     with reported(uri):
-        _remove_views(client, old.jobs)
         for run in counted(old.runs, "removing from MLflow", "runs"):
             if run.info.lifecycle_stage == "active":
                 client.delete_run(run.info.run_id)
@@ -261,15 +258,3 @@ def remove_runs(uri: str, old: SurplusRuns) -> bool:
         if for_good:
             compact(uri)
     return for_good
-
-
-def _remove_views(client: MlflowClient, jobs: Iterable[Run]) -> None:
-    """Remove the views of jobs' configurations, which are tags of their experiment."""
-    views: dict[str, set[str]] = {}
-    for run in jobs:
-        suite = run.data.tags.get("leaseboard.suite", "")
-        views.setdefault(suite, set()).add(f"{VIEW}{run.data.tags.get(KEY, '')}")
-    for suite, tags in views.items():
-        place = client.get_experiment_by_name(f"{suite}/configurations")
-        for tag in tags & (place.tags.keys() if place else set()):
-            client.delete_experiment_tag(place.experiment_id, tag)

@@ -141,7 +141,6 @@ def record(
     from leaseboard.tasks.score.board import markdown, standings
 
     store = paths.tracking_uri(uri)
-    names = suite.data_names if suite else {}
     place = _scratch() if report is None else report.parent
     files: list[Path] = []
     tags = {FLOW_RUN: flow_run} if flow_run else {}
@@ -152,8 +151,8 @@ def record(
         if not logged:
             log_all(results, out or _scratch(), name, store)
         shown = publish(
-            store, name, results, board=markdown(found), standings=standings(found), names=names,
-            files=files, tags=tags,
+            store, name, results, board=markdown(found), standings=standings(found), files=files,
+            tags=tags,
         )  # fmt: skip
     except TrackingError as error:  # its cause may hold the store's address
         raise TrackingError(str(error)) from None

@@ -89,13 +89,9 @@ class BulkWriter:
         return {run.tags["leaseboard.key"]: run for run in jobs}
 
     def write(
-        self,
-        job: RunRecord,
-        configurations: Sequence[RunRecord],
-        files: Iterable[Path],
-        view: tuple[str, str] | None = None,
+        self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
     ) -> str:
-        """Write a job, its configurations and their view, all or nothing; return the job's run.
+        """Write a job and its configurations, all or nothing; return the job's run.
 
         A run's identifier follows from its key, so the primary key keeps a job from being there
         twice when several processes write it. A job that another process has written stays; one
@@ -120,11 +116,6 @@ class BulkWriter:
             for name, some in rows.items():  # runs come first, the rest refers to them
                 session.execute(getattr(models, name).__table__.insert(), some)
             self._insert_data(session, run_id, job)
-            if view is not None:
-                tag = models.SqlExperimentTag
-                session.merge(
-                    tag(experiment_id=int(self._configurations), key=view[0], value=view[1])
-                )
         self._written += len(rows["SqlRun"])
         if self._written >= 2 * self._analyzed:
             self.analyze()

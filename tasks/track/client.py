@@ -79,15 +79,9 @@ class ClientWriter:
         }
 
     def write(
-        self,
-        job: RunRecord,
-        configurations: Sequence[RunRecord],
-        files: Iterable[Path],
-        view: tuple[str, str] | None = None,
+        self, job: RunRecord, configurations: Sequence[RunRecord], files: Iterable[Path]
     ) -> str:
-        """Write a job, its configurations and their view; return the job's run.
-
-        `view`: a tag of the configurations' experiment.
+        """Write a job and its configurations; return the job's run.
 
         The job's run ends last: one that is cut off stays ``RUNNING``, by which it is known. Of
         several processes that write one job at the same time, that with the least run goes on.
@@ -109,8 +103,6 @@ class ClientWriter:
             self.remove(run_id)
             return first
         self._fill(run_id, job)
-        if view is not None:
-            self.client.set_experiment_tag(self._configurations, *view)
         log_artifacts(self.client.get_run(run_id).info.artifact_uri, self._uri, files)
         with ThreadPoolExecutor(THREADS) as threads:  # a server answers several at a time
             list(threads.map(partial(self._write_child, run_id), configurations))

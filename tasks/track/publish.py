@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlencode
 
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.track.client import METRICS_PER_BATCH, search
 from leaseboard.tasks.track.records import NIGHT, data_input, sound_key, suite_key
 from leaseboard.tasks.track.store import TrackingError, open_store, reported
 from leaseboard.tasks.track.tracker import find_suite
-from leaseboard.tasks.track.views import (
-    CONFIGURATIONS,
-    JOBS,
-    LEASED,
-    NIGHTS,
-    configuration_views,
-    data_views,
-)
+from leaseboard.tasks.track.views import CONFIGURATIONS, JOBS, NIGHTS
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -36,7 +27,7 @@ MOST_BOARD = 5_000
 """Characters of a leaderboard in a description; the store takes 8,000 with the links."""
 """Saves the UI its own guess, by which an experiment without models is one of traces."""
 REPORT = "report.html"
-MOST_LINKS, MOST_INPUTS = 12, 1000
+MOST_INPUTS = 1000
 
 
 class Place(NamedTuple):
@@ -54,7 +45,6 @@ def publish(
     *,
     board: str,
     standings: Mapping[str, Mapping[str, float]] | None = None,
-    names: Mapping[str, str] | None = None,
     files: Sequence[Path] = (),
     tags: Mapping[str, str] | None = None,
 ) -> Place:
@@ -68,11 +58,9 @@ def publish(
     - `results`: of all its jobs; their keys find its run.
     - `board`: Markdown.
     - `standings`: score, rank and CPU seconds of each algorithm, by the name of the measure.
-    - `names`: what the suite calls its datasets, by reference.
     - `files`: artifacts of the suite's run, such as the report.
     - `tags`: of the suite's run, such as its `FLOW_RUN`.
     """
-    views = data_views(results, names or {})
     client = open_store(uri)
     with reported(uri):
         experiments = []
@@ -86,39 +74,25 @@ def publish(
         if run is None:
             raise TrackingError(f"the store has no run of these jobs of {suite!r}: run it first")
         run_id = run.info.run_id
-        curves = ", ".join(
-            f"[{view.name}]({view.link(jobs, charts=True)})" for view in views[:MOST_LINKS]
-        )
-        rest = ", and more under *Views*" if len(views) > MOST_LINKS else ""
-        leased, considered = (view.link(configurations) for view in (LEASED, CONFIGURATIONS))
         if len(board) > MOST_BOARD:
             rows, _, _ = board[:MOST_BOARD].rpartition("\n")
             board = f"{rows}\n\nThe report has the other rows.\n"
+        considered = f"[configurations]({CONFIGURATIONS.link(configurations)})"
         note = (
-            f"{board}\n[All jobs]({JOBS.link(jobs)}). Curves, averaged over repetitions:"
-            f" {curves}{rest}. Configurations: [those that held a lease]({leased}),"
-            f" [all]({considered}); each job's description links to its own."
-            f" Leaderboards of earlier runs: [over time]({NIGHTS.link(jobs, charts=True)})."
-            f"{_comparison(client, jobs, results, standings or {})}\n"
+            f"{board}\n[All jobs]({JOBS.link(jobs)}) and their {considered}; each job links to its"
+            f" own. Leaderboards of earlier runs: [over time]({NIGHTS.link(jobs, charts=True)}).\n"
         )
         about = (
-            f"The configurations that the jobs of **{suite}** considered, with outcome, score,"
-            f" lease and bounds as columns: [those that held a lease]({leased}),"
-            f" [all]({considered}), and by dataset under *Views*. The jobs themselves are in"
-            f" [the experiment {suite}]({JOBS.link(jobs)}); each job's description links to its"
-            " configurations here."
+            f"The {considered} that the jobs of **{suite}** considered, with outcome, score, lease"
+            f" and bounds as columns. [The jobs]({JOBS.link(jobs)}) link to their own."
         )
-        for experiment, text, shown in (
-            (jobs, note, (JOBS, NIGHTS, *views)),
-            (
-                configurations,
-                about,
-                (LEASED, CONFIGURATIONS, *configuration_views(results, names or {})),
-            ),
+        for experiment, text, views in (
+            (jobs, note, (JOBS, NIGHTS)),
+            (configurations, about, (CONFIGURATIONS,)),
         ):
             client.set_experiment_tag(experiment, KIND, MODEL_TRAINING)
             client.set_experiment_tag(experiment, NOTE, text)
-            for view in shown:
+            for view in views:
                 client.set_experiment_tag(experiment, *view.tag)
         place = Place(JOBS.link(jobs), f"#/experiments/{jobs}/runs/{run_id}/artifacts/{REPORT}")
         if any(path.name == REPORT for path in files):
@@ -132,27 +106,6 @@ def publish(
             client.log_artifact(run_id, str(path))
         _log_standings(client, run, results, standings or {})
     return place
-
-
-def _comparison(
-    client: MlflowClient,
-    jobs: str,
-    results: Sequence[Result],
-    standings: Mapping[str, Mapping[str, float]],
-) -> str:
-    """Return a link that compares jobs of the first two algorithms on the first dataset."""
-    first = [
-        result for result in results if result.status == "ok" and result.data == results[0].data
-    ]
-    found = []
-    for name in list(standings.get("rank", ()))[:2]:
-        key = next((result.key for result in first if result.name == name), "")
-        runs = client.search_runs([jobs], f"tags.leaseboard.key = '{key}'", max_results=1)
-        found += [run.info.run_id for run in runs]
-    if len(found) < 2:
-        return ""
-    query = urlencode({"runs": json.dumps(found), "experiments": json.dumps([jobs])})
-    return f" [Compare the first two](#/compare-runs?{query}&workflowType=machine_learning)."
 
 
 def _log_standings(

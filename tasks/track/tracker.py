@@ -39,7 +39,6 @@ from leaseboard.tasks.track.records import (
     suite_key,
 )
 from leaseboard.tasks.track.store import TrackingError, experiment, open_store, reported
-from leaseboard.tasks.track.views import job_view
 
 if TYPE_CHECKING:
     from mlflow.entities import Run
@@ -129,11 +128,10 @@ class Tracker:
             line = f"{result.status} {result.reason}".strip()
             if result.score is not None:
                 line += f"\n\n{describe_units(result.metric, result.score, result.metrics)}"
-            links, view = self._considered(result, considered)
             tags = {
                 PARENT: self.run_id,
                 "leaseboard.suite": self.suite,
-                _NOTE: f"{line}\n\n{links}",
+                _NOTE: f"{line}\n\n{self._links(result, considered)}",
             }
             if considered:
                 path = Path(scratch) / TABLE
@@ -149,25 +147,23 @@ class Tracker:
             chosen = select(considered, self._rule, result.environment)
             records = [configuration_record(one, result) for one in chosen]
             reach("track.before-job")
-            run_id = self.writer.write(job, records, files, view)
+            run_id = self.writer.write(job, records, files)
             reach("track.after-job")
             self._known[result.key] = Known(run_id, job.status, dict(job.tags))
 
-    def _considered(
-        self, result: Result, considered: list[Configuration]
-    ) -> tuple[str, tuple[str, str] | None]:
-        """Return links to a job's configurations, and the view of several."""
-        query = quote(f"tags.leaseboard.job = '{result.key}'")
-        place = f"#/experiments/{self._configurations}/runs"
-        link = f"{place}?searchFilter={query}&workflowType=machine_learning"
-        every = f"[{len(considered)} configurations]({link})"
-        if len(considered) < 2:
-            return every, None
-        held = sum(bool(each.leases) for each in considered)
-        view = job_view(result, leased=held > 0)
-        what = f"{held} that held a lease" if held else "the best first"
-        shown, drawn = (view.link(self._configurations, charts=way) for way in (False, True))
-        return f"{every}, [{what}]({shown}), [in charts]({drawn})", view.tag
+    def _links(self, result: Result, considered: list[Configuration]) -> str:
+        """Return links to a job's configurations, and to those that held a lease."""
+        mine = f"tags.leaseboard.job = '{result.key}'"
+        rising = "true" if result.direction == "min" else "false"
+        shown = {f"{len(considered)} configurations": mine}
+        if held := sum(bool(each.leases) for each in considered):
+            shown[f"{held} that held a lease"] = f"metrics.lease > 0 and {mine}"
+        place = f"#/experiments/{self._configurations}/runs?workflowType=machine_learning"
+        order = f"orderByKey={quote('metrics.`score`')}&orderByAsc={rising}"
+        return ", ".join(
+            f"[{what}]({place}&searchFilter={quote(condition)}&{order})"
+            for what, condition in shown.items()
+        )
 
     def close(self, status: str, counts: Mapping[str, int]) -> None:
         """End the suite's run with its counts of jobs by status."""
