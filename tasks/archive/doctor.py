@@ -50,7 +50,6 @@ def examine(uri: str, *, fix: bool = False) -> Iterator[Finding]:
     yield from requirements()
     yield from native_libraries()
     yield from disk_use(uri)
-    yield from damaged_stores(uri)
     yield recorded()
     if find_spec("mlflow") is None:
         yield Finding("tracking store", True, f"MLflow is not installed: {command_for('flows')}")
@@ -117,18 +116,6 @@ def disk_use(uri: str) -> Iterator[Finding]:
         free = shutil.disk_usage(existing).free
         detail = f"{place}: {disk.shown(used)} used, {disk.shown(free)} free"
         yield Finding(name, free > MIN_FREE, detail)
-
-
-def damaged_stores(uri: str) -> Iterator[Finding]:
-    """Name damaged stores that were renamed, until a user deletes them."""
-    kept = sorted((cache_dir() / "recorded").glob(f"*{disk.DAMAGED}*"))
-    if uri.startswith(SQLITE):
-        database = Path(uri.removeprefix(SQLITE)).resolve()
-        kept += sorted(database.parent.glob(f"{database.name}{disk.DAMAGED}*"))
-    size = disk.shown(sum(disk.used(path) for path in kept))
-    names = ", ".join(str(path) for path in kept[:3]) + (", ..." if len(kept) > 3 else "")
-    detail = f"{len(kept)} renamed, {size}: look why, then delete them: {names}"
-    yield Finding("damaged stores", not kept, detail if kept else "none")
 
 
 def recorded() -> Finding:

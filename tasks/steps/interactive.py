@@ -12,7 +12,6 @@ import pandas as pd
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.parts import missing
 from leaseboard.algorithms.tables.inputs import unique_names
 from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
@@ -29,7 +28,7 @@ from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.pool.attempts import run_one
 from leaseboard.tasks.score.board import plain
 from leaseboard.tasks.score.frame import to_frame
-from leaseboard.tasks.score.summary import Compared, compared, score_name
+from leaseboard.tasks.score.summary import Compared, compared
 
 TITLE = "Race"
 
@@ -118,47 +117,6 @@ class Leaderboard:
             for result in self.results
             if result.status != "ok"
         )
-
-    def plot(self) -> Any:
-        """Plot one point an algorithm with its interval, the best on top.
-
-        It is the relative loss on a logarithmic axis where there are baselines, or else the score.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-
-        Raises
-        ------
-        UsageError
-            If plotly is not installed.
-
-        Examples
-        --------
-        >>> figure = race(["vanilla", "online-automl"], "synthetic:fried?rows=1000").plot()
-        >>> figure.data[0].y[-1]
-        'online-automl'
-        """
-        try:
-            from plotly.graph_objects import Figure
-        except ModuleNotFoundError as error:
-            raise UsageError(f"Leaderboard.plot: {missing(error.name)}") from error
-
-        found = self.comparison.board
-        title, shown = score_name(found), [row.raw if found.one_set else row.score
-                                           for row in found.rows]  # fmt: skip
-        if found.baselines:
-            title, shown = "loss / that of the best baseline", [row.relative for row in found.rows]
-        points = [(row.name, each) for row, each in zip(found.rows, shown, strict=True)][::-1]
-        figure = Figure(layout={"title": "Leaderboard", "xaxis_title": title})
-        figure.add_scatter(
-            x=[each.value for _, each in points], y=[label for label, _ in points], mode="markers",
-            error_x={
-                "array": [each.upper - each.value for _, each in points],
-                "arrayminus": [each.value - each.lower for _, each in points],
-            },
-        )  # fmt: skip
-        return figure.update_xaxes(type="log" if found.baselines else "linear")
 
     def __str__(self) -> str:
         return "\n".join([plain(self.comparison), *self.failures]).rstrip("\n")

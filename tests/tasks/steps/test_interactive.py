@@ -211,17 +211,6 @@ def test_rows_and_targets_that_do_not_match_are_refused():
         race("vanilla", (X, [1, 2, 3]), target="0")
 
 
-def test_a_leaderboard_is_plotted_with_the_best_on_top():
-    found = race(["vanilla", "online-automl"], STREAM)
-    alone = race("linear", "sklearn:diabetes", repetitions=2).plot()
-    (points,) = found.plot().data
-
-    assert list(points.y)[::-1] == list(found.table.index)
-    assert list(points.x)[::-1] == found.table["relative_loss"].tolist()
-    assert alone.layout.xaxis.title.text == "test mean squared error, less is better"
-    assert len(alone.data[0].x) == 1
-
-
 @pytest.mark.parametrize("rows", [1, 200], ids=["the first row", "all rows"])
 def test_rows_without_any_value_are_learned_by_every_stream_algorithm(rows):
     """Features grow with the values that come, so such a stream begins without one."""

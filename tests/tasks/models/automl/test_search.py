@@ -284,19 +284,6 @@ def test_a_duplicate_is_dropped_by_name(data):
     assert search.leaderboard_.loc[2, "reason"] == "duplicate of 'DummyClassifier-0'"
 
 
-def test_one_configuration_is_a_warning(data):
-    with pytest.warns(UserWarning, match="one configuration, 'DummyClassifier-0': nothing to"):
-        search = SelectionSearch([DummyClassifier()]).fit(*data)
-    assert search.best_index_ == 0
-
-
-def test_a_class_of_one_row_is_not_an_obstacle(data):
-    X, y = data
-    y = y.astype(object)
-    y[7] = "lonely"
-    assert SelectionSearch(PIPELINES).fit(X, y).best_name_ == "tree"
-
-
 def test_what_broke_the_guarantee_is_named():
     rng = np.random.default_rng(0)
     X = rng.random((100_000, 2))
