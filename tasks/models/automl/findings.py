@@ -82,8 +82,6 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
     guarantee = f"with probability {1 - delta:.4g} "
     if started.environment == FoldsEnvironment.kind:
         guarantee += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"
-        if started.settings["folds"] == "any":
-            return f"{guarantee} by the folds that were tested, for any learners"
         return f"{guarantee}, if the folds of each are alike; this cannot be seen broken"
     guarantee += (
         f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy on"

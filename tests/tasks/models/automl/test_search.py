@@ -30,7 +30,6 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard import SelectionSearch
 from leaseboard.algorithms.abc_selection.baselines import FullRun
-from leaseboard.algorithms.abc_selection.cross_validation import EarlyStoppedCV
 from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
 from leaseboard.algorithms.abc_selection.selection import ABC
 from leaseboard.algorithms.errors import DataError, UsageError
@@ -457,12 +456,6 @@ def test_a_second_fit_leaves_nothing_of_the_first(data):
     assert list(search.feature_names_in_) == ["a", "b"]
     assert not hasattr(search.fit(X, y), "feature_names_in_")
     assert not hasattr(search.set_params(refit=False).fit(X, y), "best_estimator_")
-
-
-def test_nothing_is_assumed_where_that_is_asked_for(data):
-    careful = EarlyStoppedCV(folds="any")
-    search = SelectionSearch(PIPELINES, algorithm=careful).fit(*data)
-    assert search.guarantee_.endswith("for any learners")
 
 
 def test_full_cross_validation_is_that_of_scikit_learn_but_for_the_folds(data):
