@@ -92,23 +92,6 @@ def test_an_apple_loads_by_its_alias_and_predicts_as_ours(uri, race, monkeypatch
     assert not list((tmp_path / "mlruns").rglob("*.pkl"))
 
 
-@pytest.mark.postgresql
-def test_a_store_on_postgresql_keeps_models_too(database, race, monkeypatch):
-    uri = database("models")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    result, _, fitted = race("linear", FRIED)
-    for _ in range(2):
-        register(uri, "m", fitted, [result], group="race", date="2026-11-21", versions={})
-    promotion = promote(uri, "m")
-    loaded = mlflow.pyfunc.load_model("models:/m@champion")
-
-    assert (promotion.version, promotion.promoted) == ("1", True)
-    assert aliases(uri) == {"champion": 1}
-    np.testing.assert_array_equal(
-        loaded.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
-    )
-
-
 @pytest.fixture
 def raced(uri, race, tmp_path):
     """Return a function that logs one race and registers its winner, and the result."""

@@ -89,13 +89,6 @@ def test_settings_labels_and_repetitions_are_those_of_a_suite():
     assert list(found.table["jobs"]) == [2, 2]
 
 
-def test_several_datasets_make_one_leaderboard():
-    found = race(["vanilla", "online-automl"], [STREAM, "sklearn:diabetes"], baselines=False)
-
-    assert len(found.results) == 4
-    assert found.table["score"].between(0, 1).all()
-
-
 def test_one_that_fails_leaves_the_others(tmp_path):
     bad = tmp_path / "bad.py"
     bad.write_text(
@@ -113,14 +106,6 @@ def test_one_that_fails_leaves_the_others(tmp_path):
     assert line in str(found)
     assert "at the start" in found._repr_html_()
     assert found.table.loc[f"{bad}:Bad", "ok"] == 0
-
-
-@pytest.mark.slow
-def test_data_that_cannot_be_had_are_skipped_without_a_winner():
-    found = race("vanilla", "openml:1", baselines=False)
-
-    assert found.best == ()
-    assert "skipped: openml:1 is not available" in str(found)
 
 
 def test_what_is_wrong_is_said_in_one_line():

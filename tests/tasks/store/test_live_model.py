@@ -157,11 +157,6 @@ def test_two_updates_of_one_live_model_exclude_each_other(state, tmp_path):
         pass
 
 
-def test_errors_in_an_update_are_not_errors_of_the_state(state):
-    with pytest.raises(OSError, match=r"^no inbox$"), state.update_lock():
-        raise OSError("no inbox")
-
-
 def test_the_server_s_words_are_kept(state):
     state.post([{"id": "x", "at": AT, "label": "2"}])
     assert state.posted() == [(1, "x", "2")]
@@ -254,13 +249,6 @@ def test_a_state_that_someone_writes_to_is_waited_for_as_long_as_one_may(file_st
             impatient.check()
         assert impatient.lifecycle() == {}, "it can be read meanwhile"
     impatient.check()
-
-
-def test_a_folder_in_the_place_of_the_file_is_one_line(tmp_path):
-    (tmp_path / "state.sqlite").mkdir()
-    with pytest.raises(LeaseboardError, match="unable to open database file") as caught:
-        State(tmp_path / "state.sqlite", "sales").lifecycle()
-    assert "\n" not in str(caught.value)
 
 
 def test_a_model_that_no_member_has_is_dropped(state):

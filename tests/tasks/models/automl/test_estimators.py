@@ -211,14 +211,6 @@ def test_a_fitted_search_can_be_pickled():
     assert (pickle.loads(pickle.dumps(search)).predict(X) == search.predict(X)).all()
 
 
-def test_a_class_with_one_member_is_not_an_obstacle():
-    X, y = mixed()
-    y = y.astype(object)
-    y[5] = "once"
-
-    assert set(classifier().fit(X, y).classes_) == {"no", "once", "yes"}
-
-
 @pytest.mark.parametrize(
     "scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr", "average_precision", "f1_macro"]
 )
@@ -272,12 +264,6 @@ def test_a_parameter_that_does_not_exist_is_named_with_the_public_class():
     with pytest.raises(TypeError, match="AutoMLRegressor 'time_bugdet': did you mean 'time_bu"):
         AutoMLRegressor(time_bugdet=3)
     assert AutoMLRegressor(60).time_budget == 60
-
-
-def test_a_budget_is_60_seconds_unless_another_is_given():
-    assert AutoMLClassifier().check() == (60, "cpu_seconds")
-    assert AutoMLClassifier(2.5, budget_unit="wall_seconds").check() == (2.5, "wall_seconds")
-    assert AutoMLClassifier(max_trials=9).check() == (9, "trials")
 
 
 FIT = """

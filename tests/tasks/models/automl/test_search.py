@@ -450,14 +450,6 @@ def test_nothing_is_guaranteed_under_a_time_limit(data):
     assert search.guarantee_ == "ABC gives no guarantee under a time limit"
 
 
-def test_a_second_fit_leaves_nothing_of_the_first(data):
-    X, y = data
-    search = SelectionSearch(PIPELINES).fit(pd.DataFrame(X, columns=["a", "b"]), y)
-    assert list(search.feature_names_in_) == ["a", "b"]
-    assert not hasattr(search.fit(X, y), "feature_names_in_")
-    assert not hasattr(search.set_params(refit=False).fit(X, y), "best_estimator_")
-
-
 def test_full_cross_validation_is_that_of_scikit_learn_but_for_the_folds(data):
     search = SelectionSearch(PIPELINES, algorithm="cross-validation").fit(*data)
     assert len(of(search.events_, ProbeFinished)) == 10
