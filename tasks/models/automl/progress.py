@@ -1,4 +1,4 @@
-"""Progress of a search on the terminal: a bar, or a line for each decision."""
+"""Progress of a search on the terminal: a bar."""
 
 import sys
 import threading
@@ -13,33 +13,26 @@ from leaseboard.algorithms.events import (
     Event,
     of,
 )
-from leaseboard.tasks.machine.terminal import harmless, progress_bar
-from leaseboard.tasks.models.automl.findings import with_names
+from leaseboard.tasks.machine.terminal import progress_bar
 
 
 class ProgressView:
-    """A sink: at `verbose` 1 a bar of the configurations that left, at 2 a line a decision."""
+    """A sink: a bar of the configurations that left, if that is asked for."""
 
-    def __init__(self, verbose: int, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], *, shown: bool) -> None:
         self._names = names
-        self._lines = verbose > 1
         text = "configurations left out; leads: {task.description}"
-        self._bar = progress_bar(sys.stdout, len(names), text=text) if verbose == 1 else None
+        self._bar = progress_bar(sys.stdout, len(names), text=text) if shown else None
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
-        words = event.words(self._name)
-        if self._lines and words:
-            sys.stdout.write(harmless(f"{words[0]}: {with_names(words[1], self._names)}") + "\n")
         if self._bar is None:
             return
+        bar, task = self._bar, self._bar.task_ids[0]
         for champion in of([event], ChampionChanged):
-            self._bar.update(self._bar.task_ids[0], description=self._name(champion.configuration))
+            bar.update(task, description=self._names[champion.configuration])
         if of([event], Eliminated) or of([event], ConfigurationFailed):
-            self._bar.advance(self._bar.task_ids[0])
-
-    def _name(self, number: int) -> str:
-        return self._names[number]
+            bar.advance(task)
 
     def __enter__(self) -> Self:
         if self._bar is not None:

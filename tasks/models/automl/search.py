@@ -98,8 +98,8 @@ class SelectionSearch(BaseSearchCV):
         the address of a PostgreSQL.
     random_state : int, RandomState or None
         Of the order of the rows and of the draw.
-    verbose : int
-        1 shows a bar, 2 and more every decision.
+    verbose : bool
+        Whether a bar is shown.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class SelectionSearch(BaseSearchCV):
     n_jobs: int = 1
     store: str | Path | None = None
     random_state: Any = None
-    verbose: int = 0
+    verbose: bool = False
 
     predict = _delegated("predict")
     predict_proba = _delegated("predict_proba")
@@ -202,7 +202,7 @@ class SelectionSearch(BaseSearchCV):
         env = self._environment(algorithm, made, X, y, seed)
         log: list[Event] = []
         auditor = Auditor()
-        with ProgressView(self.verbose, made.names) as progress:
+        with ProgressView(made.names, shown=self.verbose) as progress:
             try:
                 for event in play(name, algorithm, env, seed):
                     auditor(event)

@@ -350,9 +350,7 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
 
 
 def test_progress_is_shown(data, capsys):
-    SelectionSearch(PIPELINES, verbose=2).fit(*data)
-    assert "champion: tree" in capsys.readouterr().out
-    SelectionSearch(PIPELINES, verbose=1).fit(*data)
+    SelectionSearch(PIPELINES, verbose=True).fit(*data)
     assert "1/2" in capsys.readouterr().out
 
 
