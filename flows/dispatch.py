@@ -26,8 +26,8 @@ from leaseboard.flows.executor import Executor, JobWaitsError, LocalExecutor, no
 from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
-from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.programs import learns_stream
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
@@ -181,8 +181,7 @@ def dispatch(
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(suite.workers(options.workers) or os.cpu_count() or 1, len(expected))
     given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
-    kinds = {describe(job.algorithm, job.settings).environment for job in expected}
-    help_ = helped(at_once=True) if "stream" in kinds else nullcontext()
+    help_ = helped(at_once=True) if any(map(learns_stream, expected)) else nullcontext()
     with WorkerPool(max(1, size), suite.limits, **given) as pool, help_:
         pool.warm(expected)
         yield pool

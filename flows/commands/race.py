@@ -342,8 +342,7 @@ def _run(
     Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
     """
     from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.described import describe
-    from leaseboard.tasks.jobs.programs import is_untrusted
+    from leaseboard.tasks.jobs.programs import is_untrusted, learns_stream
     from leaseboard.tasks.jobs.run import RUN_JOB, failed
     from leaseboard.tasks.models.kernels import helped
     from leaseboard.tasks.models.winner import RUN
@@ -355,8 +354,7 @@ def _run(
             made = Attempt(failed(job, "crash", fault))
         else:
             work = RUN if keep_model else RUN_JOB
-            kind = describe(job.algorithm, job.settings).environment
-            help_ = helped() if kind == "stream" else nullcontext()
+            help_ = helped() if learns_stream(job) else nullcontext()
             stop = terminable() if is_untrusted(job) else nullcontext()
             with Activity(f"{job.name} on {job.data}") as shown, stop, help_:
                 sinks = (partial(_show, shown),)
