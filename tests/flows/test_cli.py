@@ -513,4 +513,4 @@ def test_a_user_needs_no_home(leaseboard, tmp_path, monkeypatch):
     (tmp_path / "d.csv").write_text("a,y\n" + rows)
     for words in (["learn", str(tmp_path / "m")], ["race", "vanilla"]):
         assert leaseboard(*words, str(tmp_path / "d.csv")).code == 0
-    assert [*tmp_path.glob(f"leaseboard-{os.getuid()}/*")]
+    assert cache_dir() == tmp_path / f"leaseboard-{os.getuid()}"
