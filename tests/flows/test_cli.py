@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from leaseboard.algorithms.caches import cache_dir
 from leaseboard.flows.cli import app, main
 from leaseboard.flows.commands.options import Command, Commands
 
