@@ -29,7 +29,8 @@ def learns_stream(job: Job) -> bool:
     """Return whether `job` runs an algorithm of ours on a stream, which calls compiled kernels."""
     if is_untrusted(job):
         return False
-    return registry.algorithm_class(job.algorithm).environment == "stream"
+    kind = registry.algorithm_class(job.algorithm).environment
+    return kind == "stream"
 
 
 def plugins_of(job: Job) -> list[Plugin]:
