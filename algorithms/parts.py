@@ -9,9 +9,10 @@ from leaseboard.algorithms.errors import UsageError
 
 PARTS = {
     "tables": ("pandas", "pyarrow", "sklearn", "threadpoolctl", "vowpalwabbit", "lightgbm",
-               "hyperopt", "psutil", "arff", "openml", "sqlalchemy"),
+               "hyperopt", "psutil", "arff", "openml", "sqlalchemy", "joblib", "skops", "requests",
+               "packaging"),
     "flows": ("prefect", "fastapi", "starlette", "uvicorn", "httpx", "apprise",
-              "prometheus_client", "mlflow", "plotly", "jinja2", "cronsim"),
+              "prometheus_client", "mlflow", "plotly", "jinja2", "markupsafe", "cronsim"),
 }  # fmt: skip
 """The names by which the packages of each extra are imported; a part has those before it too."""
 

@@ -26,7 +26,6 @@ FLOWS = [
     "schedule",
     "live serve k.yaml",
     "ui",
-    "doctor",
 ]
 TABLES = ["race online-automl DATA", "check mine.py:Mine", "learn a.model a.csv",
           "predict a.model a.csv"]  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.trials import plans
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
@@ -250,7 +251,9 @@ def test_a_streams_winner(race, mixed, tmp_path, target, environment):
         numbers = fitted.dataset.target.to_numpy()
         shift = abs(numbers.min()) + 1
         logged = environment.get("log_target") is True
-        np.testing.assert_array_equal(model.predict(raw), np.exp(ours) - shift if logged else ours)
+        np.testing.assert_array_equal(
+            model.predict(raw), exp_all(ours) - shift if logged else ours
+        )
 
 
 SELECTIONS = [
