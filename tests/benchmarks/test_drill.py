@@ -72,8 +72,8 @@ def test_a_change_of_champion_is_judged_by_later_days_alone():
     def total(loss):
         return LossTotal(10, {"loss": 10 * loss})
 
-    reigns = [Tenure(1, "champion", "2026-01-01T04", "2026-01-03T04", ""),
-              Tenure(4, "champion", "2026-01-03T04", "2026-01-05T04", "")]  # fmt: skip
+    reigns = [Tenure(1, "champion", "2026-01-01T04", "2026-01-03T04"),
+              Tenure(4, "champion", "2026-01-03T04", "2026-01-05T04")]  # fmt: skip
     days = {"2026-01-03": {1: total(9), 4: total(1)}, "2026-01-04": {1: total(1), 4: total(2)},
             "2026-01-05": {1: total(1), 4: total(4)}, "2026-01-06": {4: total(1)}}  # fmt: skip
     record = SimpleNamespace(tenures=reigns, days=days)

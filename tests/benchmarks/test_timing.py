@@ -58,12 +58,11 @@ def small_stream(n=60):
 def test_every_way_runs_on_the_same_stream(tmp_path):
     timings = {t.name: t for t in chacha.run(small_stream(), tmp_path, repeats=1)}
 
-    assert timings["kernel b=5"].loss == timings["vw b=5"].loss
     assert timings["kernel b=5, one call at a time"].loss == pytest.approx(
         timings["kernel b=5"].loss
     )
     assert all(t.median_us > 0 for t in timings.values())
-    assert len(timings) == 11
+    assert len(timings) == 8
 
 
 def test_vws_text_is_as_the_authors_wrote_it():
