@@ -125,7 +125,7 @@ def run_job(
     model
         The champion's model, None if the algorithm has none.
     """
-    started = datetime.now(UTC).isoformat(timespec="seconds")
+    started = datetime.now(UTC).isoformat(timespec="milliseconds")
     setup = perf_counter()
     dataset = prepared.dataset(job) if prepared else loading.load(job.data, mirrors=mirrors)
     algorithm = registry.build(job.algorithm, job.settings)

@@ -135,7 +135,7 @@ class WorkerPool:
             reply = worker.wait_until_ready(self._stopping)
             cpu, _ = worker.usage()
             clock = time.monotonic()
-            started = datetime.now(UTC).isoformat(timespec="seconds")
+            started = datetime.now(UTC).isoformat(timespec="milliseconds")
             if reply is None:
                 worker.output.begin(folder / LOG, self.limits.output_mb)
                 worker.order(self._order(job, folder, data))
