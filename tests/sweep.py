@@ -161,7 +161,13 @@ def tracked(store: Path) -> dict[str, Any]:
         "metrics": query(
             store,
             "select key, count(*) from metrics m join runs r on m.run_uuid = r.run_uuid where"
-            " status != 'FAILED' and key not like '%seconds%' group by key",
+            " status != 'FAILED' and key not like '%seconds%' and key not like 'jobs.%'"
+            " group by key",
+        ),
+        "counts of jobs": query(  # zero: an earlier call had such jobs
+            store,
+            "select key, value from latest_metrics m join runs r on m.run_uuid = r.run_uuid where"
+            " status != 'FAILED' and key like 'jobs.%' and value > 0",
         ),
         "versions": query(
             store,

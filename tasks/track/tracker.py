@@ -174,7 +174,8 @@ class Tracker:
                 self.writer.analyze()
             # A call that was cut off after this point has logged them already.
             known = self._client.get_run(self.run_id).data.metrics
-            for name, count in counts.items():
+            gone = (key.removeprefix("jobs.") for key in known if key.startswith("jobs."))
+            for name, count in {**dict.fromkeys(gone, 0), **counts}.items():
                 if known.get(f"jobs.{name}") != count:
                     self._client.log_metric(self.run_id, f"jobs.{name}", count)
             self._client.set_terminated(self.run_id, status)
