@@ -185,7 +185,7 @@ LEAST_PART = 3
 """Letters of what was written, from which on names that contain it are proposed, too."""
 LISTS = {
     "algorithm": "leaseboard list algorithms",
-    "dataset": "leaseboard list data",
+    "dataset": "leaseboard data list",
     "framework": "leaseboard list frameworks",
     "metric": "leaseboard list metrics",
     "suite": "leaseboard list suites",

@@ -152,14 +152,23 @@ def _values(schema: Mapping[str, Any]) -> str:
     return " ".join([schema.get("type", "any"), " and ".join(limits)]).rstrip()
 
 
-data = typer.Typer(cls=Commands, help="Fetch and mirror datasets.", no_args_is_help=True)
+data = typer.Typer(cls=Commands, help="List, fetch and mirror datasets.", no_args_is_help=True)
+
+
+@data.command("list", cls=Command)
+def list_data(mirror: Mirrors = None, conf: Conf = None) -> None:
+    """List the datasets that have a name.
+
+    Example: leaseboard data list
+    """
+    list_all("data", mirror=mirror, conf=conf)
 
 
 @data.command("fetch", cls=Command)
 def fetch_data(datasets: list[str], mirror: Mirrors = None) -> None:
     """Fetch datasets into the cache and describe them.
 
-    - `datasets`: Names of `leaseboard list data`, or references such as openml:215.
+    - `datasets`: Names of `leaseboard data list`, or references such as openml:215.
 
     Example: leaseboard data fetch openml:215
     """

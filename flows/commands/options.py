@@ -60,7 +60,7 @@ Port = Annotated[int, typer.Option(min=1, max=65535)]
 SHARED = {
     "algorithm": "Algorithm: a name of `leaseboard list algorithms`, or FILE.py:CLASS.",
     "at": "Time to use as now, in UTC, such as 2026-11-23T04:00.",
-    "data": "Dataset: a file, a name of `leaseboard list data`, or a reference: openml:215.",
+    "data": "Dataset: a file, a name of `leaseboard data list`, or a reference: openml:215.",
     "as_json": "Print JSON on standard output, for programs.",
     "cluster": "Address of a Dask scheduler to run on, such as tcp://10.0.0.1:8786.",
     "conf": "Configuration folder (default: ./conf).",

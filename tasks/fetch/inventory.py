@@ -33,7 +33,7 @@ ONLY_A_MIRROR = "only a mirror has it, no public source is known"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Line of ``leaseboard list data``."""
+    """Line of ``leaseboard data list``."""
 
     reference: str
     summary: str

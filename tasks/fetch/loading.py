@@ -159,5 +159,5 @@ def _mirrored(name: str, mirrors: tuple[Path, ...], rows: int | None) -> RawTabl
         return table_of(known[name], rows)
     why = "no mirror is set, name one with --mirror FOLDER or LEASEBOARD_MIRROR"
     if mirrors:
-        why = str(unknown("dataset of the mirror", name, known, "leaseboard list data"))
+        why = str(unknown("dataset of the mirror", name, known, "leaseboard data list"))
     raise DataUnavailableError(f"mirror:{name} is not available: {why}")

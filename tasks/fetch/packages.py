@@ -56,7 +56,7 @@ def check(source: str, name: str) -> None:
         "river": ("River", RIVER),
     }[source]
     if name not in known:
-        raise unknown(f"dataset of {package}", name, known, "leaseboard list data")
+        raise unknown(f"dataset of {package}", name, known, "leaseboard data list")
 
 
 def river_is_here() -> bool:

@@ -16,7 +16,7 @@ def named(name: str) -> Plugin:
     if found := plugins.find("datasets", name):
         return found
     known = plugins.names("datasets")
-    raise unknown("dataset of plugins", name, known, "leaseboard list data")
+    raise unknown("dataset of plugins", name, known, "leaseboard data list")
 
 
 def read(name: str) -> RawTable:

@@ -41,6 +41,7 @@ STEPS = """
 64 live rollback l --run-dir live --tracking-uri STORE
 0 results merge run gated --run-dir merged --tracking-uri STORE
 0 results prune run --keep 0 --older-than 0 --yes --tracking-uri STORE
+0 data list --mirror mirror --conf c
 0 data fetch file:d.csv?target=y --mirror mirror
 3 data mirror made tiny --conf c
 64 ui --port PORT --tracking-uri STORE
