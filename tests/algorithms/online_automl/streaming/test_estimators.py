@@ -112,12 +112,12 @@ def test_importance_is_as_if_seen_more_often():
     [
         (np.ones((3, 2)), np.ones(2), None, "2 labels for 3 examples"),
         (np.ones(3), np.ones(3), None, "n_examples, n_features"),
-        (np.full((3, 2), np.inf), np.ones(3), None, "column 0 that is infinite"),
+        (np.full((3, 2), np.inf), np.ones(3), None, "column 0 that is not finite"),
         (
             np.array([[1.0, 2.0], [3.0, 1e39]]),
             np.ones(2),
             None,
-            "example 1 .* column 1 that is inf",
+            "example 1 .* column 1 that is not finite",
         ),
         (np.ones((3, 2)), np.full(3, np.inf), None, "label inf must be finite"),
         (np.ones((3, 2)), np.ones(3), -np.ones(3), "importance -1.0"),
