@@ -226,7 +226,8 @@ def asked(url, body=None, **headers):
         return error.code, error.read()
 
 
-ROW = {"order": "b-1", "day": "2026-03-01T00:00:00", "price": 0.5, "shop": "x"}
+TODAY = f"{datetime.now(UTC):%Y-%m-%dT00:00:00}"  # the day after those that were delivered
+ROW = {"order": "b-1", "day": TODAY, "price": 0.5, "shop": "x"}
 
 
 @pytest.mark.slow
