@@ -77,7 +77,7 @@ def _costs(found: list[tuple[Row, Interval]], across: dict[str, object]) -> Figu
     dots = scatter(
         "", (row.cpu_seconds for row, _ in found), (one.value for _, one in found), ACCENT,
         mode="markers+text", text=[text(row.name)[:LABEL] for row, _ in found],
-        textposition="top center", textfont={"size": 11, "color": MUTED},
+        textposition="top center", cliponaxis=False, textfont={"size": 11, "color": MUTED},
         hints=(f"{row.name}: {short(one.value)}, {short(row.cpu_seconds, 3)} CPU s a job"
                for row, one in found),
     )  # fmt: skip
