@@ -14,7 +14,7 @@ def derive_seed(*parts: str | int) -> int:
     Examples
     --------
     >>> derive_seed(0, "synthetic:fried", "online-automl", 1)
-    1313244590
+    1933022961
     """
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") >> 1

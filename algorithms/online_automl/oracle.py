@@ -51,7 +51,7 @@ def from_unit(place: float) -> float:
 
     Examples
     --------
-    >>> round(from_unit(to_unit(0.5) - 0.1), 4), from_unit(1.07)
+    >>> round(from_unit(to_unit(0.5) - 0.1), 4), round(from_unit(1.07), 4)
     (0.0536, 1.0)
     """
     clipped = min(max(place, 0.0), 1.0)

@@ -262,7 +262,7 @@ def test_a_writer_cut_off_anywhere_leaves_no_trace(
         with pytest.raises(KeyboardInterrupt):
             tracker.log(made, folder)
     # The process that wrote is gone now.
-    monkeypatch.setattr("leaseboard.tasks.track.tracker.is_alive", lambda _: False)
+    monkeypatch.setattr("leaseboard.tasks.track.client.is_alive", lambda *_: False)
     again = Tracker(uri, "s", ["k1"], through_client=True)
     again.log(made, folder)
     again.close("FINISHED", {"ok": 1})
