@@ -6,8 +6,6 @@ from collections import defaultdict
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[1]
 TOPS = ("algorithms", "tasks", "flows", "leaseboard", "benchmarks")
 MODULES = [path for top in TOPS for path in sorted((ROOT / top).rglob("*.py"))]
@@ -19,8 +17,8 @@ COMPUTED = {
 """Where the names may begin that a layer puts together and imports; the import-linter contracts of
 pyproject.toml see import statements alone."""
 
-NAMED = {ROOT / "algorithms" / "registry.py", ROOT / "algorithms" / "plugins.py"}
-"""The first imports what its own table names, which `test_registry` reads; the second plugins."""
+NAMED = {ROOT / "algorithms" / name for name in ("registry.py", "plugins.py", "compilation.py")}
+"""What its own table names, which `test_registry` reads; plugins; the modules of kept kernels."""
 
 
 @cache
@@ -41,7 +39,6 @@ def computed_imports(path: Path) -> set[str]:
     return {name for name in found if name == "any" or name.startswith("leaseboard")}
 
 
-@pytest.mark.slow
 def test_computed_imports_keep_to_their_layer():
     found = {
         str(path): computed_imports(path) - COMPUTED.get(path.relative_to(ROOT).parts[0], set())

@@ -163,7 +163,8 @@ def three(n):
 @pytest.mark.slow
 def test_a_search_predicts_numbers_from_rows_as_from_a_table():
     frame = with_gaps(100)
-    model = SEARCHED.train(frame, frame["real"].fillna(0).tolist())
+    noise = np.random.default_rng(6).normal(scale=0.3, size=100)
+    model = SEARCHED.train(frame, (frame["real"].fillna(0) + noise).tolist())
     model.dates = ["day"]
     values = values_in(frame)
     found = model.predict_rows(values)

@@ -106,7 +106,7 @@ PLANTS = {
     ),
     "beta's sign in ER-UCB": (
         ("ci-arms", ["first pulls"], ["er-ucb"]),
-        "leaseboard.algorithms.er_ucb", "reward - self.beta[:, 0]", "reward + self.beta[:, 0]",
+        "leaseboard.algorithms.er_ucb", "reward - self.beta", "reward + self.beta",
         ["index.arm3 of er-ucb", "index.arm4 of er-ucb"],
     ),
     "ABC's alpha times 50": (
