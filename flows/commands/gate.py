@@ -22,7 +22,6 @@ from leaseboard.flows.commands.options import (
     failing_codes,
 )
 from leaseboard.flows.console import check_file, resumable, say, say_progress
-from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import versions
 from leaseboard.tasks.machine.paths import conf_files, own_conf
 
@@ -227,7 +226,6 @@ def _run(opened: list[tuple[Suite, Path]], options: RunOptions) -> _Ran:
     from leaseboard.tasks.folder.results import EVENTS, job_folder
     from leaseboard.tasks.score.frame import as_frame
     from leaseboard.tasks.score.gate.requirements import Evidence, measure
-    from leaseboard.tasks.track.publish import Logged
 
     frames, quantities, problems = [], [], []
     for suite, home in opened:
@@ -236,7 +234,6 @@ def _run(opened: list[tuple[Suite, Path]], options: RunOptions) -> _Ran:
         run = Evidence(
             as_frame(outcome.results),
             lambda key, home=home: read_partial_log(job_folder(home, key) / EVENTS),  # type: ignore[misc]
-            Logged(paths.tracking_uri(options.tracking_uri), suite.name),
         )
         frames.append(run.frame)
         quantities += [measure(requirement, run) for requirement in suite.all_requirements()]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from leaseboard.tasks.jobs.job import Result
-from leaseboard.tasks.track.client import METRICS_PER_BATCH, search
+from leaseboard.tasks.track.client import METRICS_PER_BATCH
 from leaseboard.tasks.track.records import NIGHT, data_input, sound_key, suite_key
 from leaseboard.tasks.track.store import TrackingError, open_store, reported
 from leaseboard.tasks.track.tracker import find_suite
@@ -140,31 +140,3 @@ def _log_standings(
     for start in range(0, len(metrics), METRICS_PER_BATCH):
         client.log_batch(run_id, metrics[start : start + METRICS_PER_BATCH])
     client.set_tag(run_id, NIGHT, night)
-
-
-class Logged:
-    """Reader of the configuration runs of a suite's jobs.
-
-    `uri`: the store; it is opened when the first job is asked for.
-    """
-
-    def __init__(self, uri: str, suite: str) -> None:
-        self._uri, self._name = uri, f"{suite}/configurations"
-        self._read: dict[str, dict[int, Mapping[str, float]]] = {}
-
-    def __call__(self, key: str) -> dict[int, Mapping[str, float]]:
-        """Return the last metrics of each configuration of the job `key`, by number.
-
-        Raises TrackingError if the store cannot be used.
-        """
-        if key not in self._read:
-            client = open_store(self._uri)
-            with reported(self._uri):
-                place = client.get_experiment_by_name(self._name)
-                job = f"tags.leaseboard.job = '{key}'"
-                runs = search(client, place.experiment_id, job) if place else ()
-                self._read[key] = {
-                    int(run.data.tags["leaseboard.configuration"]): dict(run.data.metrics)
-                    for run in runs
-                }
-        return self._read[key]

@@ -1,14 +1,14 @@
 """Requirements: the quantity of each, measured in every repetition, and the verdict on it."""
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import BoundsUpdated, Event, LeaseGranted, Measured, of
+from leaseboard.algorithms.events import Event, Measured, of
 from leaseboard.tasks.jobs.job import FAILURES
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.score.selection import REFERENCE, Truth, compare
@@ -17,25 +17,17 @@ DERIVED = {
     "curve": "with over: the anytime score over the other's, at its worst moment",
     "loss": "accuracy lost against full-run on the same split (environment samples)",
     "missed_intervals": "intervals without the accuracy of full-run on the same split",
-    "recorded.lease": "share of leased configurations whose MLflow run has a lease of the log",
-    "recorded.value": "share of bounded ones whose run has a loss or reward of the log",
-    "recorded.bounds": "share of bounded ones whose run has a pair of bounds of the log",
 }
 """Metrics that are derived for requirements; they come before a job's own of the same name."""
-
-Logged = Mapping[int, Mapping[str, float]]
-"""The metrics of configurations' MLflow runs, by number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Results, event logs and MLflow's metrics of one suite's run."""
+    """Results and event logs of one suite's run."""
 
     frame: pd.DataFrame
     events: Callable[[str], Sequence[Event]]
     """The event log of a job, by key."""
-    logged: Callable[[str], Logged]
-    """What MLflow has of a job's configurations, by key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +77,6 @@ def _value(requirement: Requirement, row: Any, other: Any | None, run: Evidence)
 def _of_job(metric: str, row: Any, run: Evidence) -> float:
     if metric in ("loss", "missed_intervals"):
         return _selected(metric, row, run)
-    if metric in DERIVED:
-        return _recorded(metric, run.events(row.key), run.logged(row.key))
     if metric in ("score", "units"):
         return float(getattr(row, metric))
     if metric not in row.metrics:
@@ -128,32 +118,6 @@ def _selected(metric: str, row: Any, run: Evidence) -> float:
     if not found.calibration.intervals:
         raise LeaseboardError("its log holds no interval")
     return float(found.calibration.above + found.calibration.below)
-
-
-_Names = tuple[str, ...]
-_RECORDED: dict[str, tuple[type[LeaseGranted | BoundsUpdated], _Names, _Names]] = {
-    "recorded.lease": (LeaseGranted, ("amount",), ("lease",)),
-    "recorded.value": (BoundsUpdated, ("value",), ("value",)),
-    "recorded.bounds": (BoundsUpdated, ("lower", "upper"), ("bound.lower", "bound.upper")),
-}
-"""The event of each metric that compares MLflow with the log, its fields, and MLflow's metrics."""
-
-
-def _recorded(metric: str, events: Sequence[Event], logged: Logged) -> float:
-    """Return the share of configurations of which MLflow has what the log reports."""
-    kind, fields, names = _RECORDED[metric]
-    reported: dict[int, set[tuple[float | None, ...]]] = {}
-    for event in of(events, kind):
-        said = tuple(getattr(event, field) for field in fields)
-        reported.setdefault(event.configuration, set()).add(said)
-    if not reported:
-        raise LeaseboardError(f"its log says nothing of {metric.removeprefix('recorded.')}")
-    kept = 0
-    for number, values in reported.items():
-        run = logged.get(number, {})
-        known = {**run, "value": run.get("loss", run.get("reward"))}
-        kept += tuple(map(known.get, names)) in values
-    return kept / len(reported)
 
 
 FAILING = ("regressed", "broken", "missing", "changed", "failed")

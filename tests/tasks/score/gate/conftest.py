@@ -26,7 +26,6 @@ class Run:
 
     suite: object
     out: Path
-    logged: object = lambda _: {}
 
     def __post_init__(self):
         done = []
@@ -45,7 +44,6 @@ class Run:
         run = Evidence(
             self.frame,
             lambda key: read_partial_log(results.job_folder(self.out, key) / "events.jsonl.gz"),
-            self.logged,
         )
         return [measure(requirement, run) for requirement in self.suite.all_requirements()]
 
@@ -65,7 +63,7 @@ class Run:
 def part(tmp_path):
     """Run a part of a shipped suite: some data and algorithms, and what is required of them."""
 
-    def run(name, data=(), algorithms=(), metrics=(), folder="run", repetitions=None):
+    def run(name, data=(), algorithms=(), folder="run", repetitions=None):
         suite = load_suite(name, paths.shipped_conf())
         entries = [entry for entry in suite.data if not data or entry.name in data]
         contenders = [one for one in suite.algorithms if not algorithms or one.title in algorithms]
@@ -75,9 +73,6 @@ def part(tmp_path):
             for requirement in suite.requirements
             if (requirement.algorithm in titles and requirement.over in titles | {None})
             and (not requirement.data or requirement.data in {entry.name for entry in entries})
-            and (
-                requirement.metric in metrics if metrics else "recorded" not in requirement.metric
-            )
         ]
         (tmp_path / folder / "jobs").mkdir(parents=True)
         update = {"data": entries, "algorithms": contenders, "requirements": kept}

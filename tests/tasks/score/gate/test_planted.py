@@ -2,7 +2,6 @@
 
 import dataclasses
 import importlib
-import shutil
 
 import pytest
 
@@ -17,9 +16,6 @@ from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.score.frame import as_frame, to_frame
 from leaseboard.tasks.score.gate.baseline import accept
 from leaseboard.tasks.score.gate.verdict import gate
-from leaseboard.tasks.track import records
-from leaseboard.tasks.track.publish import Logged
-from leaseboard.tasks.track.tracker import Tracker
 
 pytestmark = pytest.mark.slow
 
@@ -183,36 +179,3 @@ def test_a_mixture_that_forgets_too_soon_is_a_regression(part, plant):
     assert [check.title for check in verdict.checks if check.fails] == [
         "online-automl on synthetic:fried?rows=3000&seed=0"
     ]
-
-
-@pytest.mark.parametrize(
-    ("lost", "metrics"),
-    [
-        ((), []),
-        (("bound.lower",), ["recorded.bounds"]),
-        (("bound.upper",), ["recorded.bounds"]),
-        (("lease",), ["recorded.lease"]),
-        (("loss", "reward"), ["recorded.value"]),
-    ],
-)
-def test_what_tracking_drops_is_missed(lost, metrics, part, tmp_path, empty_store, monkeypatch):
-    """The log says it, MLflow does not."""
-    metric = records.Metric
-
-    def drop(points):
-        return [
-            metric(key, value, round(at))
-            for key, value, at in points
-            if key not in lost and value is not None
-        ]
-
-    monkeypatch.setattr(records, "_metrics", drop)
-    names = [f"recorded.{name}" for name in ("lease", "value", "bounds")]
-    run = part("ci-streams", ["fried"], ["chacha-literal"], names)
-    uri = f"sqlite:///{shutil.copy(empty_store, tmp_path / 'mlflow.db')}"
-    tracker = Tracker(uri, "s", [result.key for result in run.results])
-    for result in run.results:
-        tracker.log(result, run.out / "jobs" / result.key)
-    tracker.close("FINISHED", {})
-    run.logged = Logged(uri, "s")
-    assert broken(run) == [f"{metric} of chacha-literal" for metric in metrics]

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.events import BoundsUpdated, LeaseGranted, Measured
+from leaseboard.algorithms.events import Measured
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.jobs.suites.suite import Suite
@@ -44,9 +44,8 @@ def both(chacha=1.0, vanilla=1.0, repetitions=2, **fields):
     )
 
 
-def measured(of, frame, events=None, logged=None):
-    run = Evidence(frame, lambda key: (events or {})[key], lambda key: (logged or {})[key])
-    return measure(of, run)
+def measured(of, frame, events=None):
+    return measure(of, Evidence(frame, lambda key: (events or {})[key]))
 
 
 def accepted(frame, *requirements):
@@ -157,7 +156,7 @@ class TestNeverGreenWithoutMeasuring:
 
     def test_what_cannot_be_measured_is_missing(self):
         def gone(_key):
-            raise LeaseboardError("no store")
+            raise LeaseboardError("no log")
 
         lonely = as_frame([result("chacha", 0), result("chacha", 1), result("vanilla", 0)])
         assert "no result of vanilla" in measured(GUARD, lonely).problem
@@ -165,9 +164,8 @@ class TestNeverGreenWithoutMeasuring:
         unknown = measured(requirement("scor", at_most=1), both()).problem
         assert unknown.startswith("no metric 'scor' in its results: there are score, units")
         assert "needs over" in measured(requirement("curve", at_most=1), both()).problem
-        lease = [LeaseGranted(at=0, configuration=0, amount=5)]
-        of = requirement("recorded.lease", equals=1)
-        assert measure(of, Evidence(both(), lambda _: lease, gone)).problem == "no store"
+        of = GUARD.model_copy(update={"metric": "curve"})
+        assert measure(of, Evidence(both(), gone)).problem == "no log"
 
     def test_another_algorithm_or_settings_under_an_accepted_label_are_changed(self):
         frame = both()
@@ -212,25 +210,6 @@ def test_the_curve_is_compared_at_every_moment_of_both():
     assert values(log(0.0, 3.0, 0.0)).values == (math.inf,)
     assert math.isnan(values(log(0.0, math.nan, 1.0)).values[0])
     assert "no moment in common" in values([]).problem
-
-
-def test_the_store_must_hold_what_the_log_reports():
-    events = [
-        LeaseGranted(at=0, configuration=0, amount=5),
-        LeaseGranted(at=0, configuration=1, amount=5),
-        BoundsUpdated(at=5, configuration=0, value=0.3, lower=0.2, upper=0.4, units=5),
-    ]
-    logged = {"chacha0": {0: {"lease": 5.0, "loss": 0.3, "bound.lower": 0.2, "bound.upper": 0.5}}}
-    found = {
-        name: measured(
-            requirement(f"recorded.{name}", equals=1),
-            both(repetitions=1),
-            {"chacha0": events},
-            logged,
-        ).values
-        for name in ("lease", "value", "bounds")
-    }
-    assert found == {"lease": (0.5,), "value": (1.0,), "bounds": (0.0,)}
 
 
 def test_a_derived_metric_comes_before_one_of_that_name():
