@@ -1,13 +1,16 @@
-"""Policies over arms: regret, how soon they matched a joint optimiser, and what each arm got."""
+"""Policies over arms: regret, and what each arm got."""
 
 import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.events import (
     Event,
+    TrialFinished,
+    of,
 )
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.report.charts import wording
@@ -16,14 +19,11 @@ from leaseboard.tasks.report.page import (
     Cell,
     Section,
     Table,
-    data_cell,
-    number,
     percent,
     rounded,
 )
 from leaseboard.tasks.score.inference import Interval
 from leaseboard.tasks.score.regret import SHARES, Where, regrets
-from leaseboard.tasks.score.speed_up import progress_of, reference_of, speed_ups
 from leaseboard.tasks.score.table import Floats
 
 PREFIX = "exploitation."
@@ -31,52 +31,25 @@ PREFIX = "exploitation."
 
 
 def job_progress(row: Any, events: Sequence[Event]) -> Floats | None:
-    """Return the progress of a finished job of trials."""
-    return (
-        progress_of(events) if row.status == "ok" and row.environment in choosing("arm") else None
-    )
+    """Return the best reward after each trial of a finished job of trials."""
+    trials = of(events, TrialFinished)
+    if row.status != "ok" or row.unit != "trials" or not trials:
+        return None
+    return np.maximum.accumulate([max(trial.reward, 0.0) for trial in trials])
 
 
 def policies(made: Material) -> Section | None:
-    """Return regret, speed-ups and shares of the arms; None where no arm was pulled."""
-    tables = (regret(made), speed_up(made), shares_of(made.frame, made.labels))
+    """Return regret and shares of the arms; None where no arm was pulled."""
+    tables = (regret(made), shares_of(made.frame, made.labels))
     found = [table for table in tables if table is not None]
     return Section("policies", **wording("policies"), tables=found) if found else None
-
-
-def speed_up(made: Material) -> Table | None:
-    """Return the speed-ups; None where no reference ran or nothing is compared with it."""
-    runs: dict[tuple[str, int], dict[str, Floats]] = {}
-    for row, progress in made.by(job_progress):
-        runs.setdefault((row.data, row.repetition), {})[row.name] = progress
-    reference = reference_of(label for by_label in runs.values() for label in by_label)
-    if reference is None or (found := speed_ups(runs, reference)).empty:
-        return None
-    never = Cell("never")
-    unit = " or ".join(sorted({row.unit for row, _ in made.by(job_progress)}))
-    rows = [
-        {
-            "Data": data_cell(one.data, made.names) if one.data else Cell("All datasets"),
-            "Algorithm": one.name,
-            "Runs": one.runs,
-            "Reached": one.reached,
-            unit.capitalize(): never if math.isinf(one.units) else number(one.units),
-            "CPU s": never if math.isinf(one.units) else number(one.cpu_seconds),
-            f"Times fewer {unit}": number(one.times_units, 3),
-            "Times less CPU": number(one.times_cpu, 3),
-        }
-        for one in found.itertuples()
-    ]
-    words = wording("speed-up-table", reference=reference)
-    return Table("speed-up-table", frame=pd.DataFrame(rows), **words)
 
 
 def regret(made: Material) -> Table | None:
     """Return the regret over time; None where no two algorithms have trials of one repetition."""
     runs: dict[Where, dict[str, Floats]] = {}
     for row, progress in made.by(job_progress):
-        if row.unit == "trials":
-            runs.setdefault((row.data, row.repetition), {})[row.name] = progress[2]
+        runs.setdefault((row.data, row.repetition), {})[row.name] = progress
     if (found := regrets(runs)).empty:
         return None
     rows = [
