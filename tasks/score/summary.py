@@ -25,11 +25,9 @@ from leaseboard.tasks.score.frame import (
 )
 from leaseboard.tasks.score.inference import (
     ALPHA,
-    FEWEST,
     Comparison,
     Interval,
     compare_all,
-    mean_interval,
 )
 from leaseboard.tasks.score.leaderboard import ONE_SET_RULE, Board, leaderboard
 from leaseboard.tasks.score.numbers import fixed, short
@@ -85,7 +83,6 @@ class Answer:
 
     metric: str = ""
     best: str = "No job finished, so there is nothing to rank."
-    on_test: str = ""
     baselines: str = ""
     relative: str = ""
     by_how_much: str = ""
@@ -137,7 +134,6 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     tested = on_test(frame, board, scale) if by_score else None
     sentences = {
         "metric": describe_scores(measured, names),
-        "on_test": tested.verdict if tested else "",
         "baselines": " ".join(filter(None, (verdict(board, names), on_selected(frame, names)))),
         "missing": " ".join(filter(None, missing)),
     }
@@ -375,8 +371,6 @@ class Tested:
     """By algorithm: the mean on the leaderboard's scale, of one dataset the test score itself."""
     ranks: Mapping[str, float]
     """By algorithm: the mean rank over datasets; empty for one dataset."""
-    verdict: str
-    """Sentence on the agreement of validation and test about the first."""
 
 
 def on_test(frame: pd.DataFrame, board: Board, scale: Scale) -> Tested | None:
@@ -397,60 +391,4 @@ def on_test(frame: pd.DataFrame, board: Board, scale: Scale) -> Tested | None:
         pd.Series(values, table.labels)[np.isfinite(values)].to_dict()
         for values in (means, standing)
     )
-    return Tested(scores, {} if board.one_set else places, _agreement(board, table, places))
-
-
-def _agreement(board: Board, table: ScoreTable, places: Mapping[str, float]) -> str:
-    """Describe whether validation and test agree; of `places` less is better."""
-    leaders = [row.name for row in board.rows if row.place == 1 and row.name in places]
-    if not leaders or len(places) < 2:
-        return ""
-    first = min(leaders, key=places.__getitem__)
-    ahead = sorted(
-        (label for label, place in places.items() if place < places[first] - 1e-9),
-        key=places.__getitem__,
-    )
-    level = [label for label, place in places.items() if abs(place - places[first]) <= 1e-9]
-    if not ahead and len(level) > 1:
-        return (
-            f"{listed(level)} share the best {'test score' if board.one_set else 'rank by test'}."
-        )
-    if not ahead:
-        return f"{first} {'has the best test score' if board.one_set else 'is 1st by test'} too."
-    others, n = len(ahead), len(places)
-    if board.one_set:
-        text = (
-            f"{first} has the best validation score, and {others} of {n - 1} others have a better"
-            f" test score, {ahead[0]} the best"
-        )
-    else:
-        text = (
-            f"{first} is 1st by validation and {ordinal(others + 1)} of {n} by test, where"
-            f" {ahead[0]} is 1st"
-        )
-    leads = [_lead_on_test(table, label, first) for label in ahead]
-    apart = [label for label, lead in zip(ahead, leads, strict=True) if lead.excludes_zero]
-    sure = "the 95 % intervals of the differences on test include zero"
-    if not np.isfinite([lead.lower for lead in leads]).any():
-        sure = f"fewer than {FEWEST} differences on test have no interval to judge by"
-    elif apart:
-        sure = f"the 95 % interval of the lead of {listed(apart)} excludes zero"
-    return f"Validation and test disagree: {text}; {sure}."
-
-
-def _lead_on_test(table: ScoreTable, one: str, other: str) -> Interval:
-    """Return by how much `one` is better than `other`, paired over datasets or repetitions."""
-    over = table.differences_from(other).scores[table.labels.index(one)] * table.signs[:, None]
-    return mean_interval(nanmean(over, axis=1) if table.only is None else over[table.only])
-
-
-def ordinal(n: int) -> str:
-    """Return a place in words.
-
-    Examples
-    --------
-    >>> [ordinal(n) for n in (1, 2, 3, 4, 11, 22)]
-    ['1st', '2nd', '3rd', '4th', '11th', '22nd']
-    """
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n}th" if n % 100 in (11, 12, 13) else f"{n}{ending}"
+    return Tested(scores, {} if board.one_set else places)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -109,10 +109,6 @@ class ScoreTable:
         cells = self.standings
         ranks = pd.DataFrame(-significant(cells)).rank().to_numpy()
         return np.where(np.isfinite(cells).any(axis=0), ranks, np.nan)
-
-    def differences_from(self, label: str) -> ScoreTable:
-        """Return the differences of all scores from those of one algorithm, pair by pair."""
-        return replace(self, scores=self.scores - self.scores[self.labels.index(label)])
 
 
 def score_table(frame: pd.DataFrame, metric: str = "score") -> ScoreTable:
