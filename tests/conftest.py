@@ -100,9 +100,11 @@ def private_environment(tmp_path_factory, once) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LEASEBOARD_CACHE", str(cache))
         patch.delenv("LEASEBOARD_MIRROR", raising=False)
+        patch.setenv("LEASEBOARD_CONF", "")
         # On a busy machine a command would say that it still works.
         patch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
         yield
+        assert not os.environ["LEASEBOARD_CONF"], "a test left its --conf to all later ones"
 
 
 def _copy_kernels(folder: Path) -> None:

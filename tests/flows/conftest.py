@@ -111,6 +111,7 @@ def call(tmp_path, monkeypatch, capsys, environment):
     """Run a command in an empty folder, and compare its exit code if one is given."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("LEASEBOARD_CONF", "")  # --conf sets it, for processes that it starts
     monkeypatch.setattr(progress, "PATIENCE", 1e6)  # however slow the machine is
 
     def run(*arguments, code=None):

@@ -33,7 +33,6 @@ class Broken(Algorithm):
 def leaseboard(tmp_path, monkeypatch, empty_store):
     """Run a command in an empty folder and returns its exit code."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{shutil.copy(empty_store, tmp_path)}")
 
     def call(*arguments):

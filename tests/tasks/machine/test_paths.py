@@ -16,7 +16,6 @@ SUITE = "title: mine\ndata: ['sklearn:wine']\nalgorithms: [vanilla]\n"
 def conf(tmp_path, monkeypatch):
     """Return a configuration folder of one's own, in the current folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     folder = tmp_path / "conf"
     (folder / "suites").mkdir(parents=True)
     (folder / "data").mkdir()
@@ -39,7 +38,6 @@ def test_data_of_ones_own_and_shipped_data_are_found(conf):
 
 def test_a_conf_folder_of_another_program_is_not_ours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     (tmp_path / "conf" / "nginx").mkdir(parents=True)
 
     assert paths.own_conf() is None
@@ -48,7 +46,6 @@ def test_a_conf_folder_of_another_program_is_not_ours(tmp_path, monkeypatch):
 
 def test_a_schedule_alone_makes_a_folder_ours(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LEASEBOARD_CONF", raising=False)
     (tmp_path / "conf").mkdir()
     (tmp_path / "conf" / "schedule.yaml").write_text("schedules: []\n")
 
