@@ -3,6 +3,7 @@
 import csv
 import importlib
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +63,34 @@ _BY_NAME = {entry.name: entry for entry in ENTRIES}
 def names() -> list[str]:
     """Return all registered names, in the order of the table."""
     return list(_BY_NAME)
+
+
+def owner_of(title: str, algorithm: str) -> str | None:
+    """Return another algorithm that readers know by a title of `algorithm`; None if it is free.
+
+    Case and punctuation do not matter, nor a note: what follows a bracket, comma or colon. A note
+    also tells variants apart, such as ``chacha-flaml`` from ``chacha``.
+    """
+    owner = _BY_TITLE.get(_letters(title))
+    if owner is None:
+        owner = _BY_TITLE.get(_letters(re.split(r"[(\[{,:;]", title)[0]))
+        if algorithm.startswith(f"{owner}-"):
+            return None
+    return None if owner == algorithm else owner
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+_BY_TITLE = {
+    _letters(title): entry.name
+    for entry in reversed(ENTRIES)
+    if not entry.source.startswith("after ")
+    for title in (entry.source.partition(", ")[2] or entry.name, entry.summary)
+}
+_BY_TITLE |= {_letters(name): name for name in _BY_NAME}
+"""Names by their letters, and by those of a paper's title, of which they are the first name."""
 
 
 def plugin(name: str) -> Plugin | None:

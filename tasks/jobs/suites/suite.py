@@ -138,10 +138,10 @@ class Suite(Strict):
         if title := duplicate(titles):
             raise ValueError(f"name {title!r} occurs twice: give each algorithm its own")
         for i, one in enumerate(self.algorithms):
-            if one.title in registry.names() and one.title != one.algorithm:
+            if owner := registry.owner_of(one.title, one.algorithm):
                 raise ValueError(
-                    f"name {one.title!r} of {one.algorithm} is that of another algorithm: choose"
-                    " one that `leaseboard list algorithms` does not have"
+                    f"name {one.title!r} of {one.algorithm} is that of another algorithm, {owner}:"
+                    " choose one that `leaseboard list algorithms` does not have"
                 )
             for other in self.algorithms[:i]:
                 if one.model_copy(update={"name": other.name}) == other:
