@@ -1,8 +1,6 @@
 """Microseconds of CPU an example of every way to run ChaCha, paired, in one process.
 
-``python -m benchmarks.chacha DATA [--mirror FOLDER] [--out FILE]`` prints the ratios. The suite
-``speed-chacha`` runs the same as jobs, without VW's own pass over a cache and with FLAML's AutoVW,
-which has a process of its own.
+``python -m benchmarks.chacha DATA [--mirror FOLDER] [--out FILE]`` prints the ratios.
 """
 
 from __future__ import annotations

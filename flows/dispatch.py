@@ -52,7 +52,7 @@ class RunOptions:
     """Options of a run: executor, workers, data and store."""
 
     workers: int | None = None
-    """Worker processes; what the suite says, or one a core, by default."""
+    """Worker processes; one a core by default."""
     local: bool = False
     cluster: str | None = None
     """The address of a Dask scheduler on whose workers the jobs run."""
@@ -179,7 +179,7 @@ def dispatch(
 
 @contextmanager
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
-    size = min(suite.workers(options.workers) or os.cpu_count() or 1, len(expected))
+    size = min(options.workers or os.cpu_count() or 1, len(expected))
     given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
     help_ = helped(at_once=True) if any(map(learns_stream, expected)) else nullcontext()
     with WorkerPool(max(1, size), suite.limits, **given) as pool, help_:

@@ -215,7 +215,7 @@ def benchmark(
     conf: str | None = Field(None, description="The configuration folder; ./conf by default."),
     out: str | None = Field(None, description="The run folder; runs/NAME by default."),
     workers: Annotated[int, Field(ge=1)] | None = Field(
-        None, description="Worker processes; what the suite says, or one a core, by default."
+        None, description="Worker processes; one a core by default."
     ),
     limits: Limits | None = Field(  # noqa: B008  (as the others, which its own model hides)
         None, description="Of each job; the suite's by default."

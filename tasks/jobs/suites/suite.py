@@ -10,7 +10,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
@@ -116,7 +116,6 @@ class Suite(Strict):
     published: list[Printed] = Field(default_factory=list)
     requirements: list[Requirement] = Field(default_factory=list)
     ignore: Codes = Field(default_factory=list)
-    kind: Literal["benchmark", "speed"] = "benchmark"
     name: str = ""
     file: str = ""
     _wanted: Mapping[tuple[str, str], int] = PrivateAttr(default_factory=dict)
@@ -185,10 +184,6 @@ class Suite(Strict):
     def data_names(self) -> dict[str, str]:
         """Names in tables of the datasets that have their own, by reference."""
         return {entry.data: entry.name for entry in self.data if entry.name}
-
-    def workers(self, asked: int | None) -> int | None:
-        """Return how many jobs may run at once: one of a speed suite, to disturb no other."""
-        return 1 if self.kind == "speed" else asked
 
     def jobs(self) -> list[Job]:
         """Return every job of the suite, in order: data, then repetition, then algorithm.

@@ -183,21 +183,3 @@ def test_every_shipped_suite_is_valid_and_names_known_algorithms():
         if member in PUBLISH_WHAT_THEY_RUN:
             assert {row.algorithm for row in suite.published} <= titles, member
             assert {row.data for row in suite.published} <= {each.data for each in suite.data}
-
-
-def test_a_speed_suite_runs_one_job_at_a_time():
-    common = {"title": "t", "data": ["a"], "algorithms": ["vanilla"]}
-
-    assert Suite.model_validate(common | {"kind": "speed"}).workers(8) == 1
-    assert Suite.model_validate(common).workers(8) == 8
-
-
-def test_a_job_of_the_suite_of_tables_is_one_of_the_larger_suite():
-    conf = Path(__file__).parents[4] / "conf"
-    of = {name: load_suite(name, conf) for name in ("tables", "frameworks-tables")}
-    keys = {
-        name: {job.key(job.data, "version") for job in suite.jobs()} for name, suite in of.items()
-    }
-
-    assert keys["tables"] < keys["frameworks-tables"]
-    assert of["tables"].limits == of["frameworks-tables"].limits
