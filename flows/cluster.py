@@ -38,12 +38,6 @@ from leaseboard.tasks.pool.workers import WorkerPool
 from leaseboard.tasks.store.recorded import Store
 
 CONNECT_SECONDS = 10
-CERTIFICATES = {
-    "tls_ca_file": "DASK_DISTRIBUTED__COMM__TLS__CA_FILE",
-    "tls_client_cert": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__CERT",
-    "tls_client_key": "DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY",
-}
-"""Settings that a connection by TLS needs, and Dask's variables for them."""
 IDLE_SECONDS = 10.0
 """Time after which a crew without work ends its processes: its run may have been killed."""
 _CREWS: dict[str, Crew] = {}
@@ -53,8 +47,7 @@ _CREWS: dict[str, Crew] = {}
 class Cluster:
     """Cluster for the time of one run.
 
-    Raises LeaseboardError if the scheduler does not answer or has no workers, or a certificate is
-    missing.
+    Raises LeaseboardError if the scheduler does not answer or has no workers.
 
     - `address`: of the scheduler, such as ``tcp://10.0.0.1:8786``; with ``tls://`` Dask's own
       settings name the certificates.
@@ -71,13 +64,15 @@ class Cluster:
         self._plugins: list[str] = []
 
     def __enter__(self) -> Self:
-        _check_certificates(self.address)
         try:
+            certified = Security().get_connection_args("client")["ssl_context"]
+            if self.address.startswith("tls:") and not certified:
+                raise ValueError("Dask's settings name no certificates")  # noqa: TRY301
             self._client = Client(self.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise LeaseboardError(
-                f"no Dask scheduler answers at {self.address!r}: start one with `dask scheduler`,"
-                f" and workers with `dask worker {self.address}`"
+                f"no Dask scheduler answers at {self.address!r} ({error}): start one with"
+                f" `dask scheduler`, and workers with `dask worker {self.address}`"
             ) from error
         if not self._client.nthreads():
             self._client.close()
@@ -143,22 +138,6 @@ def _shared() -> dict[str, str]:
     """Return the variables that the workers' jobs need: the store, unless it is a file here."""
     place = Store().place
     return {} if isinstance(place, Path) else {"LEASEBOARD_STORE": place}
-
-
-def _check_certificates(address: str) -> None:
-    """Raise LeaseboardError for a missing certificate, which Dask's own error does not name."""
-    if not address.startswith("tls:"):
-        return
-    settings = Security()
-    for setting, variable in CERTIFICATES.items():
-        value: str | None = getattr(settings, setting)
-        if value is None:
-            raise LeaseboardError(
-                f"the Dask scheduler at {address!r} wants certificates: set {variable}"
-                " to a PEM file"
-            )
-        if "\n" not in value and not Path(value).is_file():  # else the PEM text itself
-            raise LeaseboardError(f"{variable}={value!r}: no such file: name a PEM file")
 
 
 class DaskExecutor(PrefectExecutor):

@@ -337,18 +337,11 @@ class TestTls:
         assert secured.address.startswith("tls://")
         assert [(r.status, r.reason) for r in outcome.results] == [("ok", "")]
 
-    @pytest.mark.parametrize(
-        ("setting", "value", "message"),
-        [
-            ("client.key", None, r"wants certificates: set DASK_\w+CLIENT__KEY to a PEM file"),
-            ("ca-file", "no.pem", r"CA_FILE='no.pem': no such file"),
-        ],
-    )
-    def test_a_missing_certificate_is_named(self, secured, runner, setting, value, message):
+    def test_missing_certificates_are_named(self, secured, runner):
         runner.reference = "sklearn:diabetes"
         with (
-            dask_settings({f"distributed.comm.tls.{setting}": value}),
-            pytest.raises(LeaseboardError, match=message),
+            dask_settings({"distributed.comm.tls.ca-file": None}),
+            pytest.raises(LeaseboardError, match="name no certificates"),
         ):
             runner.run(local=False, workers=None, cluster=secured.address)
 
