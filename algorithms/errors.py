@@ -117,7 +117,7 @@ _BOUNDS = {
 }  # fmt: skip
 _FORMS = {
     r"^.+\.py:\w+$": "FILE.py:CLASS",
-    r"^(all|leased|none|top:[1-9]\d*)$": "all, leased, none or top:K",
+    r"^(all|none|top:[1-9]\d*)$": "all, none or top:K",
     r"^[\w.-]+$": "made of letters, digits, dots, - and _",
     r"^[a-z][a-z0-9_-]*$": "made of small letters, digits, - and _, with a letter first",
 }

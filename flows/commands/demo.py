@@ -1,12 +1,7 @@
 """``leaseboard demo``: a stream, a table and their leaderboards, without a file or a network."""
 
 import shutil
-import sys
-import webbrowser
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from leaseboard.flows.commands import learn
 from leaseboard.flows.commands.options import Output
@@ -25,7 +20,6 @@ Next, with data of your own:
 
 def demo(
     output: Output = Path("leaseboard-demo"),
-    no_open: Annotated[bool, typer.Option("--no-open")] = False,
 ) -> int:
     """Try it: a stream, a table and two leaderboards, on data that come with it.
 
@@ -33,7 +27,6 @@ def demo(
     compiled.
 
     - `output`: a folder for data, model and pages.
-    - `no_open`: Do not open the report page in a browser; without a terminal it never opens.
 
     Example: leaseboard demo
     """
@@ -53,15 +46,12 @@ def demo(
     learn.predict(str(model), folder / "next_days.csv", output=predictions)
     say("".join(predictions.open().readlines()[:4]))
 
-    codes, pages = [], []
+    codes = []
     for number, name, what in ((3, "stream", "the stream"), (4, "table", "a table")):
         say(f"{number}. A leaderboard of {what}: algorithms and naive baselines.\n")
         suite, home = open_suite(str(folder / f"{name}.yaml"), folder / name, None)
         options = RunOptions(local=True, tracking_uri=f"sqlite:///{folder / 'mlflow.db'}")
         codes.append(exit_code(execute(suite, home, options)))
-        pages.append(home / "report.html")
         say()
     say(_NEXT.format(stream=output / "stream.yaml"))
-    if not no_open and sys.stdout.isatty():
-        webbrowser.open(pages[0].as_uri())
     return max(codes)

@@ -79,7 +79,6 @@ SHARED = {
     "run_dir": "Folder for results and state (default: one below runs).",
     "seed": "Seed of everything random.",
     "settings": "Setting of the algorithm or its environment; repeatable.",
-    "signers": "File of allowed signers, as of ssh-keygen; other archives are refused.",
     "suite": "Suite: a name of `leaseboard list suites`, or a YAML file.",
     "target": "Target column (default: last).",
     "task": "regression or classification (default: guessed).",

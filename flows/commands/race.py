@@ -22,7 +22,6 @@ from leaseboard.flows.commands.options import (
     AsJson,
     Conf,
     Mirrors,
-    OptionalSeed,
     Seed,
     Settings,
     TrackingUri,
@@ -65,7 +64,6 @@ def race(
     target: str | None = None,
     task: str | None = None,
     seed: Seed = 0,
-    environment_seed: OptionalSeed = None,
     settings: Settings = None,
     budget: float | None = None,
     metric: str | None = None,
@@ -83,7 +81,6 @@ def race(
 
     With --json standard output is one JSON object, or a list of them for several algorithms.
 
-    - `environment_seed`: Seed of splits and draws (default: --seed).
     - `run_dir`: each job gets a folder in it.
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
     - `predictions`: Also write each label with its prediction, to predictions.parquet.
@@ -110,7 +107,7 @@ def race(
                 algorithm=each,
                 data=reference,
                 seed=seed,
-                environment_seed=seed if environment_seed is None else environment_seed,
+                environment_seed=seed,
                 name=each,
                 settings=parse_settings(settings or []),
                 budget=budget,

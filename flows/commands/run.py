@@ -121,7 +121,6 @@ def _show_plan(loaded: Suite, home: Path, mirror: list[Path] | None) -> int:
     say(
         f"{len(planned)} jobs: {sum(e.done for e in planned)} done,"
         f" {sum(e.waits for e in planned)} to run,{crash} {obstacles.total()} skipped."
-        f"{_estimate(planned)}"
     )
     for what, reasons in (("crash", faults), ("skipped", obstacles)):
         for reason, count in reasons.items():
@@ -198,18 +197,3 @@ def _state(entry: Planned, home: Path) -> str:
         return "done"
     before = read_result(home, entry.key)
     return "to run" if before is None else f"to run (was {before.status})"
-
-
-def _estimate(planned: list[Planned]) -> str:
-    """Return the cost of the waiting jobs, by the mean of the same algorithm's finished ones."""
-    waiting = [entry.job.name for entry in planned if entry.waits]
-    if not waiting:
-        return ""
-    known: dict[str, list[float]] = {}
-    for entry in planned:
-        if entry.earlier is not None:
-            known.setdefault(entry.job.name, []).append(entry.earlier.cpu_seconds)
-    costs = [sum(known[name]) / len(known[name]) for name in waiting if name in known]
-    unknown = len(waiting) - len(costs)
-    tail = f", and {unknown} jobs of algorithms without a finished one" if unknown else ""
-    return f" Estimated cost: {sum(costs):.1f} CPU s{tail}."

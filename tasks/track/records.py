@@ -193,7 +193,7 @@ def configuration_record(configuration: Configuration, result: Result) -> RunRec
 def select(
     configurations: list[Configuration], rule: str, environment: str
 ) -> list[Configuration]:
-    """Return those that get a run of their own: ``all``, ``leased``, ``top:K`` or ``none``.
+    """Return those that get a run of their own: ``all``, ``top:K`` or ``none``.
 
     ``top:K`` takes the champion, then the lowest losses or the highest rewards.
     """
@@ -201,8 +201,6 @@ def select(
         return configurations
     if rule == "none":
         return []
-    if rule == "leased":
-        return [c for c in configurations if c.leases or c.observations]
     count = int(rule.removeprefix("top:"))
     sign = -1.0 if environment in REWARDING else 1.0
     ranked = sorted(

@@ -58,7 +58,7 @@ class Tracker:
 
     - `suite`: the suite's name, which names both experiments.
     - `keys`: of all jobs of the suite.
-    - `rule`: which configurations get a run: ``all``, ``leased``, ``top:K`` or ``none``.
+    - `rule`: which configurations get a run: ``all``, ``top:K`` or ``none``.
     - `through_client`: do not use the bulk path even where it could be.
     - `table_of`: returns the dataset of a job that is logged, None if it is not at hand.
     """
@@ -95,7 +95,6 @@ class Tracker:
                     del self._known[key]
             end_suites(self._client, [jobs])
             self.run_id = self._open_suite(jobs, suite_key(suite, keys))
-            self._end_monitor = monitor(uri, self.run_id)
         self._ended = Event()
         Thread(target=self._beat, name="heartbeat", daemon=True).start()
 
@@ -167,7 +166,6 @@ class Tracker:
 
     def close(self, status: str, counts: Mapping[str, int]) -> None:
         """End the suite's run with its counts of jobs by status."""
-        self._end_monitor()
         self._ended.set()
         with reported(self.uri):
             if isinstance(self.writer, BulkWriter):
@@ -205,23 +203,6 @@ class Tracker:
             self._client.set_tag(last.info.run_id, name, tags[name])
         self._client.update_run(last.info.run_id, status="RUNNING")
         return str(last.info.run_id)
-
-
-def monitor(uri: str, run_id: str) -> Callable[[], None]:
-    """Log CPU, memory, disk and network of this machine to a run; return what ends that.
-
-    Only if ``MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING`` asks for it, as in all of MLflow. A sample
-    every 10 s takes 9 ms of CPU.
-    """
-    from mlflow.environment_variables import MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING
-
-    if not MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING.get():
-        return lambda: None
-    from mlflow.system_metrics.system_metrics_monitor import SystemMetricsMonitor
-
-    made = SystemMetricsMonitor(run_id, resume_logging=True, tracking_uri=uri)
-    made.start()
-    return made.finish
 
 
 def end_suites(client: MlflowClient, experiments: list[str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.mark.slow
 def test_the_demo_learns_predicts_and_builds_two_leaderboards(tmp_path):
-    command = [sys.executable, "-m", "leaseboard", "demo", "--no-open"]
+    command = [sys.executable, "-m", "leaseboard", "demo"]
     for more in ([], ["--output", "leaseboard-demo"]):
         done = subprocess.run(
             [*command, *more], cwd=tmp_path, capture_output=True, text=True, check=False

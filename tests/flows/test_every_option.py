@@ -25,7 +25,7 @@ STEPS = """
 0 predict m.model d.csv --output p.csv --tracking-uri STORE
 0 learn i.model d.csv --target y --set b=2 -q
 0 predict i.model d.csv --level 0.9 --debug
-0 race vanilla running-mean d.csv --target y --task regression --seed 1 --environment-seed 2 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
+0 race vanilla running-mean d.csv --target y --task regression --seed 1 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
 0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --track --tracking-uri STORE
 0 run tiny --dry-run --conf c --mirror mirror
 0 run tiny --run-dir run --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --metric mae --no-baselines --register ran --fail-on LB003 --json
@@ -51,7 +51,7 @@ STEPS = """
 """The exit code and the words of each call, in this order, in one folder."""
 
 ELSEWHERE = {
-    "test_demo.py": ["demo --output", "demo --no-open"],
+    "test_demo.py": ["demo --output"],
     "test_cluster.py": ["run --cluster"],
     "test_serve.py": [
         f"live serve --{name}" for name in ("host", "port", "run-dir", "tracking-uri")

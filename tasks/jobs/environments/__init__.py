@@ -21,7 +21,6 @@ import numpy as np
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid, rule, unknown
-from leaseboard.tasks.jobs.environments.kinds import KINDS
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.base import Environment
@@ -91,22 +90,6 @@ def measure(kind: str, given: Mapping[str, Any]) -> str:
     """
     module = _module(kind)
     return module.measure(module.Options(**given))
-
-
-def unit_of(kind: str, given: Mapping[str, Any]) -> str:
-    """Return what the budget of a job counts, by its environment alone, without its data.
-
-    Raises UsageError for options that the environment has not.
-
-    Examples
-    --------
-    >>> unit_of("stream", {}), unit_of("pulls", {}), unit_of("systems", {})
-    ('examples', 'trials', 'cpu_seconds')
-    >>> unit_of("samples", {"unit": "seconds"})
-    'seconds'
-    """
-    checked = check_options(kind, given)
-    return KINDS[kind].unit or _module(kind).Options(**checked).unit
 
 
 def shared_by(kind: str, given: Mapping[str, Any], seed: int) -> Any:

@@ -64,7 +64,7 @@ class Contender(Strict):
 class Tracking(Strict):
     """Part of a job that goes to MLflow as runs of their own."""
 
-    configurations: Annotated[str, Field(pattern=r"^(all|leased|none|top:[1-9]\d*)$")] = "all"
+    configurations: Annotated[str, Field(pattern=r"^(all|none|top:[1-9]\d*)$")] = "all"
 
 
 class Normalise(Strict):

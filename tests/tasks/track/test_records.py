@@ -110,7 +110,6 @@ def test_rules_select_the_configurations_that_get_a_run(race):
     made = configurations(race())
     for rule, environment, chosen in (
         ("all", "stream", [0, 1, 2, 3, 4]),
-        ("leased", "stream", [0, 1, 2, 3]),
         ("none", "stream", []),
         ("top:2", "stream", [0, 1]),  # the champion, then the lowest losses
         ("top:2", "pulls", [0, 2]),  # or the highest rewards

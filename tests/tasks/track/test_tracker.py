@@ -1,7 +1,6 @@
 import json
 import shutil
 import sqlite3
-import threading
 import time
 from contextlib import closing
 from pathlib import Path
@@ -309,7 +308,7 @@ def test_another_version_of_mlflow_is_written_through_the_client(uri, monkeypatc
 
 def test_a_suite_says_how_many_configurations_get_a_run(uri, finished, result, runs):
     made, folder = finished(result())
-    for rule, count in (("all", 5), ("leased", 4), ("top:1", 1), ("none", 0)):
+    for rule, count in (("all", 5), ("top:1", 1), ("none", 0)):
         name = f"s {count}"
         Tracker(uri, name, ["k1"], rule=rule).log(made, folder)
         (job,) = runs(uri, name, "tags.leaseboard.level = 'job'")
@@ -363,27 +362,6 @@ def test_rows_are_counted_while_a_suite_runs_and_open_connections_see_it(
     # Six runs a job: counted at 12 and at 24 of them, each time in a new table.
     assert versions[0] < versions[1] == versions[2] < versions[3] == versions[5]
     assert int(counted.split()[0]) > 12
-
-
-@pytest.mark.slow
-def test_the_machine_is_logged_if_mlflows_switch_asks_for_it(uri, monkeypatch):
-    monkeypatch.setenv("MLFLOW_ENABLE_SYSTEM_METRICS_LOGGING", "true")
-    monkeypatch.setenv("MLFLOW_SYSTEM_METRICS_SAMPLING_INTERVAL", "0.1")
-    tracker = Tracker(uri, "s", [])
-    client, name = open_store(uri), "system/system_memory_usage_megabytes"
-    while name not in client.get_run(tracker.run_id).data.metrics:
-        time.sleep(0.05)
-    tracker.close("FINISHED", {})
-    known = len(client.get_metric_history(tracker.run_id, name))
-
-    assert all(each.name != "SystemMetricsMonitor" for each in threading.enumerate())
-    again = Tracker(uri, "s", [])  # what was cut off goes on with the next step
-    assert again.run_id == tracker.run_id
-    while len(client.get_metric_history(tracker.run_id, name)) <= known:
-        time.sleep(0.05)
-    again.close("FINISHED", {})
-    steps = [each.step for each in client.get_metric_history(tracker.run_id, name)]
-    assert len(set(steps)) == len(steps)
 
 
 def test_the_configurations_of_a_job_lie_together(uri, finished, result, runs):

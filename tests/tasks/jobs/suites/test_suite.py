@@ -39,7 +39,7 @@ ADDITIONS = [
     ("seeds: []", "at least 1 item"),
     ("seeds: [-1]", "at least 0"),
     ("limits: {memory_mb: -5}", "above 0"),
-    ("tracking: {configurations: some}", "must be all, leased, none or top:K"),
+    ("tracking: {configurations: some}", "must be all, none or top:K"),
     ("normalise: {zero: vanilla, one: unknown}", "not an algorithm here"),
     ("title: again", "occurs twice"),
     ("budget: [", "suite.yaml:5"),
