@@ -1,6 +1,6 @@
 """YAML that people write, validated; errors name the file, the line and the key."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
@@ -45,19 +45,10 @@ def read_yaml(path: Path) -> tuple[yaml.Node | None, Mapping[str, Any]]:
         ) from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not UTF-8 text: byte {error.start} is invalid") from error
-    if len(text) > MOST_CHARACTERS:
-        raise UsageError(
-            f"{path}: {len(text)} characters: a configuration has at most {MOST_CHARACTERS}"
-        )
     try:
-        check_depth(yaml.parse(text, Loader=_Loader), path)
         loader = _Loader(text)
         tree = loader.get_single_node()
-        if tree is not None:
-            _count(tree, path, {}, 0)
         content = None if tree is None else loader.construct_document(tree)
-    except UsageError:
-        raise
     except (yaml.YAMLError, ValueError) as error:  # also of a number with thousands of digits
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
@@ -141,43 +132,3 @@ def _line(node: yaml.Node | None, location: list[Any]) -> int:
         else:
             break
     return line + 1
-
-
-DEEPEST = 50
-"""Levels of a configuration; ours have six."""
-MOST_CHARACTERS = 1_000_000
-"""Of a file; ours have 10,000. Python reads a few hundred thousand in a second."""
-MOST_VALUES = 1_000_000
-
-
-def check_depth(events: Iterable[yaml.Event], path: Path) -> None:
-    """Raise UsageError, with file and line, for nesting that would end the process."""
-    depth = 0
-    for event in events:
-        depth += isinstance(event, yaml.CollectionStartEvent)
-        depth -= isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST + 1:
-            raise _too_deep(path, event)
-
-
-def _count(node: yaml.Node, path: Path, known: dict[int, int], depth: int) -> int:
-    """Return the number of values in `node`; `known` has those of counted nodes."""
-    where = f"{path}:{node.start_mark.line + 1}"
-    if depth > DEEPEST:  # also of an alias within its own anchor, which goes on for ever
-        raise _too_deep(path, node)
-    if id(node) not in known:
-        inner = node.value if isinstance(node, yaml.CollectionNode) else []
-        if isinstance(node, yaml.MappingNode):
-            inner = [each for pair in node.value for each in pair]
-        known[id(node)] = 1 + sum(_count(each, path, known, depth + 1) for each in inner)
-        if known[id(node)] > MOST_VALUES:
-            raise UsageError(
-                f"{where}: more than {MOST_VALUES} values, with aliases written out:"
-                " a configuration needs a few hundred"
-            )
-    return known[id(node)]
-
-
-def _too_deep(path: Path, at: yaml.Node | yaml.Event) -> UsageError:
-    line = at.start_mark.line + 1
-    return UsageError(f"{path}:{line}: nested too deeply: {DEEPEST} levels are enough")
