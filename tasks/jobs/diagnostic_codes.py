@@ -1,8 +1,8 @@
-"""Diagnostics: numbered checks of results, event logs and live models.
+"""Diagnostics: numbered checks of results and event logs.
 
 ``diagnostics.yaml`` has the title, the advice and the sentences of each code. A pure function of
-`leaseboard.tasks.score.diagnostics` or `leaseboard.tasks.live.diagnostics` finds it. On an alarm a
-person should act before the result is used; a note is for information.
+`leaseboard.tasks.score.diagnostics` finds it. On an alarm a person should act before the result is
+used; a note is for information.
 """
 
 from __future__ import annotations

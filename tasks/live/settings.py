@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from leaseboard.tasks.jobs.diagnostic_codes import Codes
 from leaseboard.tasks.jobs.job import text_keys
 from leaseboard.tasks.machine.addresses import is_variable
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
@@ -198,7 +197,6 @@ class LiveSettings(Strict):
     """Settings of a live model: all that FILE.yaml says.
 
     `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
-    `ignore` names codes of the diagnostics that are not shown.
     `retention`: what is stored of rows of earlier days is deleted; None: what is not needed any
     more is.
     """
@@ -210,7 +208,6 @@ class LiveSettings(Strict):
     contract: Annotated[Path, Field(strict=False)]
     compare: CompareSettings = CompareSettings()
     alerts: AlertSettings = AlertSettings()
-    ignore: Codes = Field(default_factory=list)
     retention: Duration | None = None
     state: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
 

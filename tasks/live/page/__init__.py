@@ -7,14 +7,12 @@ import pandas as pd
 from markupsafe import Markup
 
 from leaseboard.tasks.folder.results import write_atomically
-from leaseboard.tasks.live.diagnostics import diagnostics_of
 from leaseboard.tasks.live.page import candidates, data, quality, summary
 from leaseboard.tasks.live.page.summary import status
 from leaseboard.tasks.live.record import ModelRecord
 from leaseboard.tasks.live.settings import FOLDER
 from leaseboard.tasks.machine.addresses import redacted
 from leaseboard.tasks.report.page import Section, Table, page_of
-from leaseboard.tasks.report.sections.board import diagnosed
 
 __all__ = ["PAGE", "build", "status"]
 
@@ -25,7 +23,6 @@ SECTIONS: Sequence[Callable[[ModelRecord], Section | None]] = (
     candidates.candidates,
     candidates.comparison,
     candidates.incidents,
-    lambda record: diagnosed(diagnostics_of(record)),
     data.quarantine,
     data.categories,
     data.drift,

@@ -2,8 +2,6 @@
 
 from datetime import date, datetime, timedelta
 
-from leaseboard.tasks.jobs.diagnostic_codes import lines_of
-from leaseboard.tasks.live.diagnostics import diagnostics_of
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page.candidates import running_tests
 from leaseboard.tasks.live.page.quality import best_baseline, is_regression, measure_of
@@ -133,7 +131,6 @@ def status(record: ModelRecord) -> str:
     }
     lines = [f"{record.settings.name}: {record.settings.data.target}"]
     lines += [f"  {name:<10} {text}" for name, text in parts.items() if text]
-    lines += [f"  {line}" for line in lines_of(diagnostics_of(record))]
     for case in record.open[:MOST_INCIDENTS]:
         incident = case.incident
         lines.append(f"    {incident.since:%Y-%m-%d %H:%M} {incident.kind}: {incident.what}")

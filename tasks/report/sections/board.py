@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
 
-from leaseboard.tasks.jobs.diagnostic_codes import ALARM, Diagnostic
+from leaseboard.tasks.jobs.diagnostic_codes import ALARM
 from leaseboard.tasks.report.charts import wording
 from leaseboard.tasks.report.material import Material
 from leaseboard.tasks.report.page import (
@@ -43,13 +43,8 @@ def leaderboard(made: Material) -> Section:
 
 
 def diagnostics(made: Material) -> Section | None:
-    """Return the findings of the diagnostics; None without any."""
-    return diagnosed(made.diagnostics)
-
-
-def diagnosed(found: Sequence[Diagnostic]) -> Section | None:
-    """Return a table of findings, alarms first; None without any."""
-    if not found:
+    """Return the findings of the diagnostics, alarms first; None without any."""
+    if not made.diagnostics:
         return None
     rows = [
         {
@@ -58,7 +53,7 @@ def diagnosed(found: Sequence[Diagnostic]) -> Section | None:
             "Found": str(each),
             "What to do": each.meaning["advice"],
         }
-        for each in found
+        for each in made.diagnostics
     ]
     words = wording("diagnostics-table")
     table = Table("diagnostics-table", frame=pd.DataFrame(rows), **words)
