@@ -110,7 +110,7 @@ data: {{source: "folder:inbox/*.csv", time: when, id: id, target: "{target}", la
 model: {{algorithm: online-automl}}
 retrain: {{every: 14d, when: drift, window: 3000}}
 contract: contract.yaml
-alerts: {{webhook: "{webhook}"}}
+alerts: ["{webhook}"]
 """
 
 

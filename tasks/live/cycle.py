@@ -34,7 +34,7 @@ from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, Mo
 from leaseboard.tasks.live.erasure import expire
 from leaseboard.tasks.live.lifecycle import EvidencePoint
 from leaseboard.tasks.live.losses import by_day, label_of, losses_of
-from leaseboard.tasks.live.notification import Receipt, addresses_of, send
+from leaseboard.tasks.live.notification import Receipt, send
 from leaseboard.tasks.live.record import ROLLED_BACK
 from leaseboard.tasks.live.rows import Batch
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
@@ -363,7 +363,7 @@ def publish(update: ModelUpdate, uri: str, flow_run: str = "") -> None:
 
 def notify(update: ModelUpdate) -> list[Receipt]:
     """Send what is in the outbox, and remove what was delivered."""
-    return send(update.state, addresses_of(update.settings))
+    return send(update.state, update.settings.alerts)
 
 
 def commit(update: ModelUpdate, work: Work) -> None:

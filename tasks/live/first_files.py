@@ -42,7 +42,7 @@ data:
 retrain: {{every: 7d, when: drift}}  # when a challenger is made, whichever comes first
 contract: {name}.contract.yaml
 compare: {{alpha: 0.05}}
-# alerts: {{webhook: "http://127.0.0.1:9000/"}}  # or {{to: ["mailto://me:$PASSWORD@example.org"]}}
+# alerts: ["http://127.0.0.1:9000/"]  # or "mailto://me:$PASSWORD@example.org"
 """
 FIRST = 100_000
 """A contract is inferred from so many rows, in whole batches."""

@@ -46,12 +46,6 @@ class _NotSentError(Exception):
         self.is_down = is_down
 
 
-def addresses_of(settings: LiveSettings) -> list[str]:
-    """Return the addresses that get the notifications of a live model."""
-    alerts = settings.alerts
-    return [*([alerts.webhook] if alerts.webhook else []), *alerts.to]
-
-
 def record(
     changes: Changes,
     lifecycle: LifecycleState,
@@ -110,7 +104,7 @@ def notify_failure(
         record(changes, lifecycle, [incident], None, settings, now, page)
         changes.lifecycle = {"cases": lifecycle.dump()["cases"]}
         state.commit(changes)
-        send(state, addresses_of(settings))
+        send(state, settings.alerts)
     except LeaseboardError:
         sent = outbox_of([Message("opened", incident)], settings, page)
         list(deliver(dict(enumerate(sent))))
@@ -139,7 +133,7 @@ def outbox_of(messages: Iterable[Message], settings: LiveSettings, page: str) ->
             "page": page,
             "text": text,
         }
-        found += [(address, body) for address in addresses_of(settings)]
+        found += [(address, body) for address in settings.alerts]
     return found
 
 

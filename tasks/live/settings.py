@@ -65,6 +65,7 @@ _FILE = "sqlite:///"
 """What is before the path of a SQLite file."""
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
+Address = Annotated[str, Field(min_length=1, max_length=4096)]
 
 
 class DataSettings(Strict):
@@ -84,7 +85,7 @@ class DataSettings(Strict):
     - `label_delay`: how long after its row a label usually comes.
     """
 
-    source: Annotated[str, Field(max_length=4096)]
+    source: Address
     query: Annotated[str, Field(max_length=100_000)] = ""
     watermark: Name | None = None
     overlap: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
@@ -177,26 +178,12 @@ class CompareSettings(Strict):
     alpha: Annotated[float, Field(gt=0, lt=1)] = 0.05
 
 
-class AlertSettings(Strict):
-    """``alerts:``, who is notified: a webhook, addresses of Apprise; ``$NAME``: a variable."""
-
-    webhook: Annotated[str, Field(max_length=4096)] | None = None
-    to: list[Annotated[str, Field(min_length=1, max_length=4096)]] = Field(default_factory=list)
-
-    @field_validator("webhook")
-    @classmethod
-    def _check_webhook(cls, address: str | None) -> str | None:
-        if address is not None and not (
-            is_variable(address) or address.startswith(("http://", "https://"))
-        ):
-            raise ValueError("a webhook begins with http:// or https://, or is a $NAME")
-        return address
-
-
 class LiveSettings(Strict):
     """Settings of a live model: all that FILE.yaml says.
 
     `state` is a file or the address of a PostgreSQL database; None: the run folder's own.
+    `alerts`: who is notified: http addresses, which get JSON, or others of Apprise; ``$NAME`` in
+    them is a variable.
     `retention`: what is stored of rows of earlier days is deleted; None: what is not needed any
     more is.
     """
@@ -207,9 +194,9 @@ class LiveSettings(Strict):
     retrain: RetrainSettings = RetrainSettings()
     contract: Annotated[Path, Field(strict=False)]
     compare: CompareSettings = CompareSettings()
-    alerts: AlertSettings = AlertSettings()
+    alerts: list[Address] = Field(default_factory=list)
     retention: Duration | None = None
-    state: Annotated[str, Field(min_length=1, max_length=4096)] | None = None
+    state: Address | None = None
 
     @model_validator(mode="after")
     def _check_retention(self) -> Self:

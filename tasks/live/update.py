@@ -23,7 +23,7 @@ from leaseboard.tasks.live.contract_check import AHEAD, first_kinds
 from leaseboard.tasks.live.incidents import Incident
 from leaseboard.tasks.live.lifecycle import LifecycleState, Purpose
 from leaseboard.tasks.live.losses import Sums
-from leaseboard.tasks.live.notification import LAST_UPDATE, addresses_of, check_addresses, record
+from leaseboard.tasks.live.notification import LAST_UPDATE, check_addresses, record
 from leaseboard.tasks.live.record import DECIDED
 from leaseboard.tasks.live.rows import Batch, BatchRows
 from leaseboard.tasks.live.settings import LiveSettings
@@ -215,7 +215,7 @@ def open_update(
     """
     live = LiveModel.read(settings, state, file)
     contract, recipe, data = live.contract, live.recipe, settings.data
-    check_addresses(addresses_of(settings))
+    check_addresses(settings.alerts)
     lifecycle, shadow = (
         LifecycleState.read(state.lifecycle()),
         Shadow(state, recipe, contract.dates),

@@ -13,7 +13,6 @@ from leaseboard.tasks.jobs.suites.requirement import Requirement
 from leaseboard.tasks.jobs.suites.suite import Contender, Data, Normalise, Printed, Suite, Tracking
 from leaseboard.tasks.jobs.suites.timetable import Scheduled
 from leaseboard.tasks.live.settings import (
-    AlertSettings,
     CompareSettings,
     DataSettings,
     LiveSettings,
@@ -55,7 +54,6 @@ SECTIONS = {
     "Model of a live model": (ModelSettings, {}),
     "Retrain": (RetrainSettings, {}),
     "Compare": (CompareSettings, {}),
-    "Alerts": (AlertSettings, {}),
 }  # fmt: skip
 """What each section is of, and the least that such a mapping says."""
 

@@ -8,7 +8,7 @@ from tests.sweep import in_fork, query, tracked
 from tests.tasks.live.test_kills import trouble
 from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
 
-ALERTS = "alerts: {{webhook: '{}'}}\n"
+ALERTS = "alerts: ['{}']\n"
 IMPORTS = (
     "leaseboard.flows.live_update", "leaseboard.flows.live_flow", "prefect.events",
     "mlflow.store.tracking.sqlalchemy_store",

@@ -41,7 +41,7 @@ data: {source: "folder:inbox/*.csv", time: when, id: order, target: revenue, lab
 model: {algorithm: online-automl, settings: {b: 2}}
 retrain: {rows: 20, window: 100}
 contract: contract.yaml
-alerts: {webhook: 'http://127.0.0.1:9/'}
+alerts: ['http://127.0.0.1:9/']
 """
 KILLS = sorted(each for each in POINTS if each.startswith(("store.", "live.")))
 SERVING = ["", "serve.before-log=disk-full", "serve.after-log=raise"]

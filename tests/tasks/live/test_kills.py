@@ -102,7 +102,7 @@ def trouble(world):
 
 def swept(folder, places):
     """Check that a kill at any of the places of an update changes nothing."""
-    first = World(folder / "first", KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
+    first = World(folder / "first", KEEP + "alerts: ['http://127.0.0.1:9/']\n")
     update_of(first, 0)
     trouble(first)
 

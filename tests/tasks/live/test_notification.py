@@ -19,7 +19,6 @@ from leaseboard.tasks.live.notification import (
     shown,
     undelivered,
 )
-from leaseboard.tasks.live.settings import AlertSettings
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 
@@ -63,7 +62,7 @@ def full_outbox(*addresses, n=2):
         Incident("alarm", f"x{i}", "was 9", NOON, "leaseboard live update a.yaml")
         for i in range(n)
     ]
-    settings = SimpleNamespace(name="sales", alerts=AlertSettings(to=list(addresses)))
+    settings = SimpleNamespace(name="sales", alerts=list(addresses))
     _, messages = reconcile([], found, NOON)
     return dict(enumerate(outbox_of(messages, settings, "report.html")))
 

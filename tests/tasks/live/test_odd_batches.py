@@ -218,7 +218,7 @@ def test_values_that_break_the_contract_are_not_quoted(world):
     ],
 )
 def test_an_error_of_a_model_is_not_quoted(world, monkeypatch, kind, said):
-    (world.home / "sales.yaml").write_text(KEEP + "alerts: {webhook: 'http://127.0.0.1:9/'}\n")
+    (world.home / "sales.yaml").write_text(KEEP + "alerts: ['http://127.0.0.1:9/']\n")
     monkeypatch.setattr(cycle, "train", _raising(kind(f"cannot read {MARK!r}")))
     world.deliver(3, world.day(3))
     with pytest.raises(kind):

@@ -117,7 +117,7 @@ def test_a_time_is_a_date(tmp_path, values):
 
 
 def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
-    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     sent = []
     monkeypatch.setattr(
         notification, "deliver",
@@ -136,7 +136,7 @@ def test_an_update_that_fails_is_reported_once_and_raised(world, monkeypatch):
 
 
 def test_what_waits_for_an_address_that_was_fixed_goes_to_the_new_one(world, monkeypatch):
-    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     asked = []
 
     def deliver(outbox):
@@ -154,7 +154,7 @@ def test_what_waits_for_an_address_that_was_fixed_goes_to_the_new_one(world, mon
 
 
 def test_a_failure_that_cannot_be_written_down_is_reported_at_once(world, monkeypatch):
-    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: {webhook: http://x/}")
+    edit(world, "contract: contract.yaml", "contract: contract.yaml\nalerts: [http://x/]")
     sent = []
     monkeypatch.setattr(notification, "deliver", lambda outbox: sent.extend(outbox.values()) or [])
 
