@@ -52,8 +52,6 @@ def announce(name: str, news: Sequence[HistoryEntry], uri: str) -> None:
         if each.kind in titles:
             title = f"candidate {each.subject} {titles[each.kind]}"
         payload = {"subject": each.subject, "what": each.what, "at": each.at, "title": title}
-        if each.e_value is not None:
-            payload["e_value"] = float(f"{each.e_value:.4g}")
         once = f"{each.at} {each.kind} {each.subject}: {each.what}"
         emit(EVENTS[each.kind], MODEL, name, payload | {"links": {"mlflow": page}}, once)
 

@@ -32,7 +32,6 @@ from leaseboard.tasks.live.contract import UNDECIDED
 from leaseboard.tasks.live.contract_check import AHEAD, check, with_absent
 from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, DayFinding, MonitoredDays
 from leaseboard.tasks.live.erasure import expire
-from leaseboard.tasks.live.lifecycle import EvidencePoint
 from leaseboard.tasks.live.losses import by_day, label_of, losses_of
 from leaseboard.tasks.live.notification import Receipt, send
 from leaseboard.tasks.live.record import ROLLED_BACK
@@ -59,8 +58,6 @@ UNCLAIMED = timedelta(days=7)
 """How long a label that was posted waits for its row to come: it may be in tomorrow's file."""
 REMEMBERED = timedelta(days=90)
 """How long the identity of a row is known after its day; without days, without an end."""
-MOST_EVIDENCE = 400
-"""Batches whose evidence is remembered: the last."""
 LEAST_ROWS = 10
 """Rows of a day that is monitored, at least."""
 GROWN = 0.25
@@ -301,7 +298,7 @@ def train(update: ModelUpdate, work: Work) -> None:
 
 def evaluate(update: ModelUpdate, work: Work) -> None:
     """Compare the champion with its rivals on the rows whose label has come."""
-    champion, lifecycle = update.shadow.in_role(CHAMPION), update.lifecycle
+    champion = update.shadow.in_role(CHAMPION)
     if champion is None:
         return
     for role in (CHALLENGER, PREVIOUS):
@@ -314,11 +311,8 @@ def evaluate(update: ModelUpdate, work: Work) -> None:
             if champion.number in each and rival.number in each
         ]
         test = promotion.sequential_test(update, role)
-        after = test.update_many([ours for ours, _ in both], [theirs for _, theirs in both])
-        lifecycle.tests[role] = after
-        if role == CHALLENGER and both:
-            point = EvidencePoint(update.at, after.log_e("challenger"), after.log_e("champion"))
-            lifecycle.evidence = [*lifecycle.evidence, point][-MOST_EVIDENCE:]
+        ours, theirs = [each for each, _ in both], [each for _, each in both]
+        update.lifecycle.tests[role] = test.update_many(ours, theirs)
 
 
 def promote(update: ModelUpdate, work: Work) -> None:
@@ -331,9 +325,8 @@ def promote(update: ModelUpdate, work: Work) -> None:
     back = promotion.sequential_test(update, PREVIOUS)
     if previous is not None and back.decision(alpha) == "challenger":
         what = f"{promotion.evidence_of(back, PREVIOUS)}: {previous.number} is champion again"
-        evidence = back.e_value("challenger")
-        shadow.change_role(champion, RETIRED, update.at, ROLLED_BACK, what, evidence)
-        shadow.change_role(previous, CHAMPION, update.at, CHAMPION, what, evidence)
+        shadow.change_role(champion, RETIRED, update.at, ROLLED_BACK, what)
+        shadow.change_role(previous, CHAMPION, update.at, CHAMPION, what)
         update.incident(ROLLED_BACK, f"champion {champion.number}", what)
         update.lifecycle.tests, update.lifecycle.by_hand = {}, None
         return
@@ -346,8 +339,7 @@ def promote(update: ModelUpdate, work: Work) -> None:
         if previous is not None:
             shadow.change_role(previous, RETIRED, update.at, RETIRED, "two champions ago")
         shadow.change_role(champion, PREVIOUS, update.at, PREVIOUS, what)
-        evidence = test.e_value("challenger")
-        shadow.change_role(challenger, CHAMPION, update.at, CHAMPION, what, evidence)
+        shadow.change_role(challenger, CHAMPION, update.at, CHAMPION, what)
         update.lifecycle.tests, update.lifecycle.by_hand = {}, None
     elif decision == "champion":
         what = promotion.evidence_of(test, CHALLENGER, side="champion")

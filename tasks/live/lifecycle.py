@@ -37,15 +37,6 @@ class Purpose:
     columns: dict[str, ValueKind]
 
 
-@dataclass(frozen=True, slots=True)
-class EvidencePoint:
-    """Logarithms of the evidence for challenger and champion at a moment."""
-
-    at: str
-    challenger: float
-    champion: float
-
-
 @dataclass
 class DoubtfulDay:
     """Day whose labels are unlike those of other days: its rows wait for the next day's."""
@@ -95,8 +86,6 @@ class LifecycleState:
         Labels that have come since.
     tests : dict of str to SequentialTest
         By role: the sequential test of the champion against it.
-    evidence : list of EvidencePoint
-        Of the challenger's test, after each of the last batches.
     announced : int
         How many entries of the history were reported to Prefect, or came without Prefect.
     by_hand : tuple, optional
@@ -121,7 +110,6 @@ class LifecycleState:
     challenger_since: datetime | None = None
     rows_since_challenger: int = 0
     tests: dict[str, SequentialTest] = field(default_factory=dict)
-    evidence: list[EvidencePoint] = field(default_factory=list)
     announced: int = 0
     by_hand: tuple[str, int, str] | None = None
 

@@ -8,7 +8,6 @@ that labels came.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 from leaseboard.algorithms.errors import UsageError
@@ -43,18 +42,15 @@ def evidence_of(test: SequentialTest, role: str, side: Side = "challenger") -> s
 
 
 def evidence_so_far(test: SequentialTest | None, alpha: float) -> str:
-    """Return the evidence between champion and challenger in one line for a person."""
+    """Return the evidence between the champion and a rival in one line for a person."""
     if test is None or not test.rows:
         return "no label of a row that both have predicted has come"
     labels = "1 label" if test.rows == 1 else f"{test.rows:,} labels"
-    text = (
+    return (
         f"evidence {short(test.e_value('challenger'), 3)} for it and"
         f" {short(test.e_value('champion'), 3)} against it after {labels},"
         f" {1 / alpha:g} decides; it loses {short(test.mean, 3)} less a row"
     )
-    low, high = test.interval(alpha)
-    ends = f" ({short(low, 3)} to {short(high, 3)})" if math.isfinite(low + high) else ""
-    return f"{text}{ends}"
 
 
 def promote_by_hand(
@@ -82,9 +78,6 @@ def promote_by_hand(
     how = "by hand" if suffices else "by hand in spite of the evidence"
     what = f"{challenger.number} is champion now, {how}: {evidence}"
     changes = _succession(champion, challenger, at, what, (CHAMPION, evidence))
-    if suffices and test is not None:
-        entry = changes.history[-1]
-        changes.history[-1] = replace(entry, e_value=test.e_value("challenger"))
     if before is not None:
         changes.candidates.insert(0, replace(before, role=RETIRED, model=None))
         retired = HistoryEntry(at, RETIRED, str(before.number), "two champions ago")

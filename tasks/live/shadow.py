@@ -133,12 +133,11 @@ class Shadow:
         at: str,
         kind: str,
         what: str,
-        e_value: float | None = None,
     ) -> None:
         """Give a candidate another role: the rest is its entry in the history."""
         self.candidates[candidate.number] = replace(candidate, role=role)
         self._changed.add(candidate.number)
-        self._happened.append(HistoryEntry(at, kind, str(candidate.number), what, e_value))
+        self._happened.append(HistoryEntry(at, kind, str(candidate.number), what))
 
     def write_to(self, changes: Changes) -> None:
         """Add candidates, models and history that changed since the last call to `changes`."""

@@ -215,7 +215,7 @@ class State:
     def history(self) -> list[HistoryEntry]:
         """Return what happened, the oldest first."""
         table = self._tables.history.c
-        columns = table.at, table.kind, table.subject, table.what, table.e_value
+        columns = table.at, table.kind, table.subject, table.what
         query = sa.select(*columns).order_by(table.number)
         return [HistoryEntry(**row) for row in self._all(query)]
 

@@ -116,7 +116,7 @@ def tables_of(name: str) -> Tables:
         ),
         history=counted(
             "history", given("at", MOMENT), given("kind", sa.String(32)), given("subject"),
-            given("what"), sa.Column("e_value", sa.Float),
+            given("what"),
         ),
         outbox=counted("outbox", given("address"), given("body")),
         lifecycle=table("lifecycle", key("name", sa.String(64)), given("value")),
@@ -209,8 +209,6 @@ class HistoryEntry:
     kind: str
     subject: str
     what: str
-    e_value: float | None = None
-    """The evidence for it, if a sequential test has decided."""
 
 
 @dataclass

@@ -56,7 +56,8 @@ def worse_is_champion(patch):
         for each, role in ((previous, "retired"), (champion, "previous")):
             if each is not None:
                 given.shadow.change_role(each, role, given.at, role, "planted")
-        given.shadow.change_role(challenger, "champion", given.at, "champion", "planted", value)
+        what = f"evidence {value:.3g} after 1 label"
+        given.shadow.change_role(challenger, "champion", given.at, "champion", what)
         given.lifecycle.tests = {}
 
     patch.setattr(cycle, "promote", promote)

@@ -1,22 +1,15 @@
 """Champions and challengers, the evidence between them, and incidents."""
 
 import math
-from collections.abc import Iterator
 
 import pandas as pd
 
-from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.page.data import moment
-from leaseboard.tasks.live.page.day_charts import day_chart, day_section, level
 from leaseboard.tasks.live.record import DECIDED, ERASED, EXPIRED, ModelRecord, moves, name_of
-from leaseboard.tasks.report.charts import INK, Figure, colour, scatter
 from leaseboard.tasks.report.page import Cell, Section, Table, number
 from leaseboard.tasks.score.numbers import short
-from leaseboard.tasks.store.live_tables import ModelCandidate
 
 MOST_ROWS = 200
-MOST_SHOWN = 1e6
-"""Evidence beyond is as good."""
 
 EMPHASIS = {"opened": "bad", "resolved": "good"}
 INCIDENTS = ("opened", "resolved", "drift", DECIDED, "left out", ERASED, EXPIRED)
@@ -49,17 +42,12 @@ def candidates(record: ModelRecord) -> Section:
     return Section("candidates", title, nav="Champion", tables=[table])
 
 
-def running_tests(record: ModelRecord) -> Iterator[tuple[ModelCandidate, SequentialTest]]:
-    """Yield the rivals of the champion and the tests against them, the challenger's first."""
-    for role, test in sorted(record.lifecycle.tests.items()):
-        if (rival := record.in_role(role)) is not None:
-            yield rival, test
-
-
 def comparison(record: ModelRecord) -> Section | None:
-    """Return the evidence so far, and by day; None while nothing has been compared."""
+    """Return the evidence so far; None while nothing is compared."""
     alpha, rows = record.settings.compare.alpha, []
-    for rival, test in running_tests(record):
+    for role, test in sorted(record.lifecycle.tests.items()):
+        if (rival := record.in_role(role)) is None:
+            continue
         low, high = test.interval(alpha)
         ends = f"[{short(low, 3)}, {short(high, 3)}]" if math.isfinite(high) else "–"
         rows.append(
@@ -72,8 +60,7 @@ def comparison(record: ModelRecord) -> Section | None:
                 f"{100 * (1 - alpha):g} % interval of the gain": Cell(ends),
             }
         )
-    figure = _evidence(record)
-    if not rows and figure is None:
+    if not rows:
         return None
     text = (
         f"A challenger is promoted when the evidence for it reaches {1 / alpha:g}, and retired"
@@ -87,32 +74,7 @@ def comparison(record: ModelRecord) -> Section | None:
         " classes in Brier scores. The interval is of differences that are clipped where they are"
         " far larger than those before.",
     )
-    return day_section(
-        "comparison",
-        "Comparison",
-        figure,
-        nav="Comparison",
-        text=[text],
-        tables=[table] if rows else [],
-    )
-
-
-def _evidence(record: ModelRecord) -> Figure | None:
-    """Return the evidence by day, of all challengers one after the other."""
-    found: dict[str, dict[str, float]] = {"challenger": {}, "champion": {}}
-    for each in record.lifecycle.evidence:
-        for side, points in found.items():
-            points[each.at[:10]] = math.exp(min(getattr(each, side), math.log(MOST_SHOWN)))
-    if not found["challenger"]:
-        return None
-    lines = [
-        scatter(f"for the {side}", points, points.values(), paint, mode="lines+markers")
-        for (side, points), paint in zip(found.items(), (colour(1), INK), strict=True)
-    ]
-    lines.append(level(1 / record.settings.compare.alpha, found["challenger"], "decides"))
-    note = "The evidence after the last update of a day; it begins again with each challenger."
-    title = "Evidence by day"
-    return day_chart(title, note, lines, "evidence (e-value)", type="log")
+    return Section("comparison", "Comparison", nav="Comparison", text=[text], tables=[table])
 
 
 def incidents(record: ModelRecord) -> Section:

@@ -3,10 +3,10 @@
 from datetime import date, datetime, timedelta
 
 from leaseboard.tasks.live.losses import LossTotal
-from leaseboard.tasks.live.page.candidates import running_tests
 from leaseboard.tasks.live.page.quality import best_baseline, is_regression, measure_of
+from leaseboard.tasks.live.promotion import evidence_so_far
 from leaseboard.tasks.live.record import DECIDED, ModelRecord, name_of
-from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION
+from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS
 from leaseboard.tasks.score.numbers import short
 
 MOST_INCIDENTS = 5
@@ -63,22 +63,12 @@ def quality(record: ModelRecord) -> str:
 
 def challenge(record: ModelRecord) -> str:
     """Return who challenges, and the evidence so far."""
-    parts, tested = [], set[str]()
-    for rival, test in running_tests(record):
-        ahead = test.log_e("champion") > test.log_e("challenger")
-        evidence = test.e_value("champion" if ahead else "challenger")
-        whose = "champion" if ahead else rival.role
-        labels = "1 label" if test.rows == 1 else f"{test.rows:,} labels"
-        parts.append(
-            f"{name_of(rival)}, {rival.role}: evidence {short(evidence, 3)} for the {whose} after"
-            f" {labels}; {1 / record.settings.compare.alpha:g} decides."
-        )
-        tested.add(rival.role)
-    challenger = record.in_role(CHALLENGER)
-    if challenger is not None and CHALLENGER not in tested:
-        parts.append(
-            f"{name_of(challenger)}, {CHALLENGER}: no label both have predicted has come."
-        )
+    alpha, tests = record.settings.compare.alpha, record.lifecycle.tests
+    parts = [
+        f"{name_of(rival)}, {role}: {evidence_so_far(tests.get(role), alpha)}."
+        for role in (CHALLENGER, PREVIOUS)
+        if (rival := record.in_role(role)) and (role in tests or role == CHALLENGER)
+    ]
     return " ".join(parts) or "The champion has no challenger."
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shutil
 import signal
 import tempfile
@@ -164,7 +165,8 @@ class LiveModelMachine(RuleBasedStateMachine):
         kinds = "champion", "rolled back"
         history = self.world.state.history()
         changes = [each for each in history if each.kind in kinds and "by hand" not in each.what]
-        assert all(each.e_value is not None and each.e_value >= enough for each in changes)
+        found = [re.search(r"evidence (\S+) after", each.what) for each in changes]
+        assert all(each and float(each[1]) >= enough for each in found)
 
     @rule(point=st.sampled_from(KILLS), number=st.integers(1, 9))
     def killed_update(self, point, number):

@@ -12,7 +12,7 @@ import pytest
 
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.live.incidents import Case, Incident
-from leaseboard.tasks.live.lifecycle import EvidencePoint, LifecycleState
+from leaseboard.tasks.live.lifecycle import LifecycleState
 from leaseboard.tasks.live.losses import added, loss_of_row
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.store.live_model import State
@@ -113,10 +113,6 @@ class Life:
                     ("champion", "challenger")]  # fmt: skip
             self.test = self.test.update_many(*pair)
             self.lifecycle.tests = {"challenger": self.test}
-            point = EvidencePoint(
-                at(day), self.test.log_e("challenger"), self.test.log_e("champion")
-            )
-            self.lifecycle.evidence = [*self.lifecycle.evidence, point][-400:]
 
     def _losses(self, candidate: ModelCandidate, day: int) -> list[dict[str, float]]:
         size = self.errors.get(candidate.number, 2.0 / (1 + 0.1 * candidate.number))

@@ -10,7 +10,7 @@ from leaseboard.tasks.store.live_model import State
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, ModelCandidate
 from tests.page_reader import read_page
 
-ALL = {"losses", "candidates", "comparison", "incidents", "quarantine", "drift",
+ALL = {"losses", "candidates", "incidents", "quarantine", "drift",
        "calibration", "batches"}  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_names_are_text_not_markup(built):
 
 def test_each_part_is_drawn(built):
     assert list(read_page(built).figures) == [
-        "Loss by day", "Evidence by day", "Inputs", "Labels inside their interval, by week",
+        "Loss by day", "Inputs", "Labels inside their interval, by week",
         "Rows and labels by day",
     ]  # fmt: skip
 
