@@ -87,19 +87,17 @@ class RecordTable:
 
         return self._transact(write)
 
-    def counted(self) -> tuple[int, int, int]:
-        """Return how many keys there are, how many records, and how many damaged ones."""
-        is_damaged = _RECORDS.c.name.contains(disk.DAMAGED)
+    def counted(self) -> tuple[int, int]:
+        """Return how many keys there are, and how many records."""
 
-        def count(connection: sa.Connection) -> tuple[int, int, int]:
-            rows = sa.select(sa.func.count()).select_from(_RECORDS)
-            keys = connection.scalar(sa.select(sa.func.count()).select_from(_KEYS))
-            whole, damaged = (
-                connection.scalar(rows.where(which)) for which in (~is_damaged, is_damaged)
+        def count(connection: sa.Connection) -> tuple[int, int]:
+            keys, records = (
+                connection.scalar(sa.select(sa.func.count()).select_from(table))
+                for table in (_KEYS, _RECORDS)
             )
-            return keys or 0, whole or 0, damaged or 0
+            return keys or 0, records or 0
 
-        return self._transact(count) if self.database.exists else (0, 0, 0)
+        return self._transact(count) if self.database.exists else (0, 0)
 
     def _transact(self, action: Callable[[sa.Connection], Value]) -> Value:
         """Return what `action` does in a transaction, on a new file if this one is damaged."""
