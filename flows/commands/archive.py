@@ -114,17 +114,13 @@ def prune(
     uri = paths.tracking_uri(tracking_uri)
     given = folders or [place for place in [Path("runs")] if place.is_dir()]
     total = sum(_prune_folder(folder, rule, remove=yes) for folder in core.run_folders(given))
-    races = core.surplus_races(given, rule)
-    say(f"races: {len(races.items)} of {races.of}, {disk.shown(races.size)}")
-    if yes and races.items:
-        core.remove_races(races.items)
     old = core.surplus_runs(uri, rule)
     say(
         f"MLflow: {len(old.jobs)} jobs with {len(old.configurations)} configurations,"
         f" {len(old.suites)} suite runs, {len(old.deleted)} runs deleted earlier,"
         f" {disk.shown(old.size)} of artifacts"
     )
-    total += len(races.items) + len(old.runs)
+    total += len(old.runs)
     if not (total and yes):
         say("nothing was removed: add --yes" if total else "nothing to remove")
         return

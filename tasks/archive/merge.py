@@ -56,7 +56,7 @@ def merge(folders: list[Path], out: Path) -> Merged:
     is written.
     """
     results.put_back(out)
-    shown = results.rows(out)[0] if (out / results.TABLE).is_file() else []
+    shown = results.rows(out) if (out / results.TABLE).is_file() else []
     undone = [row for row in shown if row.status == UNDONE]
     here = {result.key: result for result in (*results.current(out), *undone)}
     suite = _one_suite([*folders, out])

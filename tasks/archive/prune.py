@@ -1,4 +1,4 @@
-"""Old results that newer ones have replaced: in run folders, of races, and in MLflow stores."""
+"""Old results that newer ones have replaced: in run folders, and in MLflow stores."""
 
 from __future__ import annotations
 
@@ -123,32 +123,6 @@ def remove_jobs(out: Path, jobs: Iterable[Result]) -> None:
     reach("prune.after-rows")
     for key in counted(gone, "removing results", "jobs"):
         shutil.rmtree(results.job_folder(out, key))
-
-
-def surplus_races(places: Iterable[Path], rule: Rule) -> Surplus[Path]:
-    """Return the folders of races in `places` and below to remove by `rule`.
-
-    Races with other settings, seeds or budgets do not replace each other; those of other code do.
-    """
-    found = []
-    files = {file for place in places for file in place.rglob(results.RESULT)}
-    for folder in sorted(file.parent for file in files):
-        race = results.look(folder)
-        above = folder.parent.name
-        of_a_run = above == "jobs" or above.startswith(results.SCRATCH)
-        if isinstance(race, Result) and not of_a_run:
-            seeds = race.seed, race.environment_seed
-            asked = repr((race.settings, race.environment_options, race.units))
-            scenario = (race.name, race.data, seeds, asked)
-            found.append(Aged(folder, scenario, _started(folder, race)))
-    gone = rule.surplus(found)
-    return Surplus(gone, len(found), sum(map(disk.used, gone)))
-
-
-def remove_races(folders: Iterable[Path]) -> None:
-    """Remove the folders of races."""
-    for folder in counted(folders, "removing races", "folders"):
-        shutil.rmtree(folder)
 
 
 def _started(folder: Path, result: Result) -> datetime:

@@ -12,23 +12,17 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import fcntl
 import glob
-import inspect
 import json
-import math
 import os
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import LeaseboardError, UsageError, naming
 from leaseboard.tasks.folder.checksums import (
@@ -38,7 +32,7 @@ from leaseboard.tasks.folder.checksums import (
     load_result,
     log_at,
 )
-from leaseboard.tasks.jobs.job import UNDONE, Result, first_fault, plain
+from leaseboard.tasks.jobs.job import UNDONE, Result, plain
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.owners import is_alive, owner
 
@@ -137,15 +131,17 @@ def read_results(out: Path) -> list[Result]:
 
 
 def damaged(out: Path) -> list[Damage]:
-    """Return all damage in the folder: of results, logs to the last byte, and the table.
+    """Return all damage in the folder: of results, and of logs to the last byte.
 
     With a table only jobs count that it names: those of earlier code may have another form.
     """
     found = [found for found in _looks(out, whole_log=True) if isinstance(found, Damage)]
     if not (out / TABLE).is_file():
         return found
-    folders = {job_folder(out, str(key)) for key in read_table(out / TABLE)["key"]}
-    return [each for each in found if each.path.parent in folders] + rows(out)[1]
+    files = [job_folder(out, str(key)) / RESULT for key in read_table(out / TABLE)["key"]]
+    folders = {file.parent for file in files}
+    missing = [Damage(file, "is missing") for file in files if not file.is_file()]
+    return [each for each in found if each.path.parent in folders] + missing
 
 
 def _looks(out: Path, *, whole_log: bool = False) -> Iterator[Result | Damage | None]:
@@ -244,36 +240,23 @@ def read_table(path: Path) -> pd.DataFrame:
     return table
 
 
-def rows(out: Path) -> tuple[list[Result], list[Damage]]:
-    """Return what a leaderboard of the folder shows, and where its table contradicts the results.
+def rows(out: Path) -> list[Result]:
+    """Return what a leaderboard of the folder shows.
 
     The table chooses the results, and may name them apart; their content is that of the
     results alone. A job whose result is damaged or missing is shown as not done.
     """
-    shown: list[Result] = []
-    wrong: list[Damage] = []
+    shown = []
     for row in read_table(out / TABLE).itertuples():
-        try:
-            places = {"name": row.name, "data": row.data, "repetition": row.repetition}
-            folder = job_folder(out, str(row.key))
-            found = look(folder, folder.name, whole_log=True)
-            if isinstance(found, Result):
-                shown.append(dataclasses.replace(found, **places))
-                score = None if math.isnan(row.score) else row.score
-                if (row.status, score) != (found.status, found.score):
-                    what = f"has another status or score for the job {found.key} than its result"
-                    wrong.append(Damage(out / TABLE, what, "the result counts; " + _RUN_AGAIN))
-            else:
-                reason = str(found or Damage(folder / RESULT, "is missing"))
-                same = {name: getattr(row, name) for name in _IDENTITY}
-                shown.append(Result(**same, **places, status=UNDONE, reason=reason))
-                if found is None:
-                    wrong.append(Damage(folder / RESULT, "is missing"))
-        except (AttributeError, ValidationError) as error:
-            # A table of another version has other columns.
-            why = first_fault(error) if isinstance(error, ValueError) else f"no {error.name!r}"
-            raise LeaseboardError(f"{out / TABLE} is not ours ({why}): {_RUN_AGAIN}") from error
-    return shown, wrong
+        places = {"name": row.name, "data": row.data, "repetition": row.repetition}
+        folder = job_folder(out, str(row.key))
+        found = look(folder, folder.name, whole_log=True) or Damage(folder / RESULT, "is missing")
+        if isinstance(found, Result):
+            shown.append(dataclasses.replace(found, **places))
+        else:
+            same = {name: getattr(row, name) for name in _IDENTITY}
+            shown.append(Result(**same, **places, status=UNDONE, reason=str(found)))
+    return shown
 
 
 def shown_at(path: Path) -> list[Result] | pd.DataFrame:
@@ -282,7 +265,7 @@ def shown_at(path: Path) -> list[Result] | pd.DataFrame:
     if not path.is_file():
         raise UsageError(f"no results at {str(path)!r}: name the output folder of a finished run")
     whole = path.name == TABLE and (path.parent / "jobs").is_dir()
-    return rows(path.parent)[0] if whole else read_table(path)
+    return rows(path.parent) if whole else read_table(path)
 
 
 def keep_rows(out: Path, keys: set[str]) -> None:
@@ -292,27 +275,14 @@ def keep_rows(out: Path, keys: set[str]) -> None:
         _write_table(out, frame[frame["key"].isin(keys)])
 
 
-def meanings() -> dict[str, str]:
-    """Return what each column of the table means, which its schema has: the texts of `Result`."""
-    parsed = ast.parse(inspect.getsource(Result)).body[0]
-    assert isinstance(parsed, ast.ClassDef)
-    return {
-        ast.unparse(column.target): " ".join(ast.literal_eval(text.value).split())
-        for column, text in pairwise(parsed.body)
-        if isinstance(column, ast.AnnAssign) and isinstance(text, ast.Expr)
-    }
-
-
 def _write_table(out: Path, frame: pd.DataFrame) -> Path:
     import pyarrow as pa
     from pyarrow import parquet
 
     frame.attrs["format"] = FORMAT
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    meaning = meanings()
-    meant = [each.with_metadata({"description": meaning[each.name]}) for each in table.schema]
     with replacing(out / TABLE) as part:
-        parquet.write_table(table.cast(pa.schema(meant, table.schema.metadata)), part)
+        parquet.write_table(table, part)
     return out / TABLE
 
 

@@ -163,9 +163,6 @@ def test_a_score_that_was_edited_in_the_table_alone_is_not_believed(put_job, tmp
 
     assert list(as_frame(shown_at(tmp_path))["score"]) == [0.5]
     assert list(as_frame(shown_at(tmp_path / results.TABLE))["score"]) == [0.5]
-    (damage,) = results.damaged(tmp_path)
-    assert damage.path == tmp_path / results.TABLE
-    assert "another status or score for the job k1" in str(damage)
 
 
 def test_the_names_of_the_table_stay(put_job, tmp_path):
