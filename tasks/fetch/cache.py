@@ -126,21 +126,15 @@ def scratch(kind: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def publish(folder: Path, kind: str, name: str, *, replace: bool = False) -> Catalogued:
+def publish(folder: Path, kind: str, name: str) -> Catalogued:
     """Move a written `folder`, which `scratch` holds, to its place.
 
-    An entry that is there already stays. With `replace` it goes to the scratch folder first, which
-    removes it in the end; no reader finds half of one and half of the other.
+    An entry that is there already stays.
     """
-    place, earlier = section(kind) / name, folder.with_name("earlier")
-    if replace and place.exists():
-        place.replace(earlier)
+    place = section(kind) / name
     try:
         os.replace(folder, place)  # noqa: PTH105 (Path.replace says the same less plainly)
     except OSError:
-        if earlier.exists():
-            earlier.replace(place)
-            raise
         if not (place / ENTRY).is_file():  # no other process was first
             raise
     return read_entry(place)

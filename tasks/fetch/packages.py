@@ -1,24 +1,18 @@
 """Datasets of packages: scikit-learn's, and those of River in River's own environment."""
 
-import hashlib
 import json
 import subprocess
-from contextlib import suppress
-from importlib import metadata
-from pathlib import Path
 
 import pandas as pd
 
 from leaseboard.algorithms.errors import (
-    DataError,
     DataUnavailableError,
     LeaseboardError,
     SkipError,
-    UsageError,
     unknown,
 )
 from leaseboard.tasks.evaluate.frameworks import venv
-from leaseboard.tasks.fetch import cache, river_program
+from leaseboard.tasks.fetch import river_program
 from leaseboard.tasks.fetch.dataset import RawTable
 
 BUNDLED = {
@@ -67,29 +61,9 @@ def river_is_here() -> bool:
 def read_sklearn(name: str) -> RawTable:
     """Return the dataset of ``load_<name>`` or ``fetch_<name>`` of `sklearn.datasets`.
 
-    One that comes with scikit-learn is read from the cache, which takes no import of it.
-
     Raises DataUnavailableError if scikit-learn would have to download it, which a benchmark does
     not do unasked.
     """
-    if name not in BUNDLED:
-        return _of_sklearn(name)
-    code = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:8]  # which makes the table
-    key = f"{name}-{metadata.version('scikit-learn')}-{code}"
-    with suppress(DataError):  # it is damaged: made again
-        if entry := cache.find("sklearn", key):
-            return cache.table_of(entry)
-    made = _of_sklearn(name)
-    with suppress(UsageError), cache.scratch("sklearn") as scratch:  # a user may have no cache
-        (folder := scratch / "new").mkdir()
-        cache.write(folder, made.frame, id=key, **{
-            each: getattr(made, each) for each in ("name", "target", "task", "source", "licence")
-        })  # fmt: skip
-        cache.publish(folder, "sklearn", key, replace=True)
-    return made
-
-
-def _of_sklearn(name: str) -> RawTable:
     from sklearn import datasets
 
     if name in BUNDLED:

@@ -87,10 +87,13 @@ def test_the_first_of_two_processes_publishes():
 
 
 def test_a_damaged_entry_or_file_of_the_cache_is_named():
-    load("sklearn:wine")
-    (place,) = cache.section("sklearn").glob("wine-*")
-    entry = cache.read_entry(place)
-    pd.DataFrame({"a": [1, 2], "b": [3, 4]}).to_parquet(entry.path)
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    with cache.scratch("openml") as folder:
+        (folder / "new").mkdir()
+        cache.write(folder / "new", frame, id="7", name="seven")
+        entry = cache.publish(folder / "new", "openml", "7")
+    place = entry.path.parent
+    (2 * frame).to_parquet(entry.path)
     with pytest.raises(DataError, match="is not the catalogue's"):
         cache.table_of(entry)
     (place / "entry.json").write_text("{}")
