@@ -165,7 +165,7 @@ def check(
         try:
             broken = sandbox.ask(
                 CHECK, registry.file_of(algorithm), algorithm, name,
-                limits=Limits(**LIMITS), follow=False,
+                limits=Limits(**LIMITS),
             )  # fmt: skip
         except UserFileError as error:  # its process ended
             broken = str(error)

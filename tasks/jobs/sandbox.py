@@ -2,7 +2,7 @@
 
 The subprocess has imported what such a file needs and never runs one itself, so an answer takes
 milliseconds. If a file raises, ends its process, hangs, crashes or uses up the memory when it is
-imported, one line of error names it, with the line of it that ran last.
+imported, one line of error names it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ from __future__ import annotations
 import atexit
 import importlib
 import json
-import mmap
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageError, UserFileError
@@ -49,7 +46,6 @@ def ask(
     file: Path | None,
     *arguments: Any,
     limits: Limits | None = None,
-    follow: bool = True,
 ) -> Any:
     """Return the value of ``module:function`` in the sandbox, in JSON's types.
 
@@ -59,14 +55,12 @@ def ask(
     - `file`: the user's file that it imports; None if it imports none.
     - `*arguments`: in JSON's types.
     - `limits`: `IMPORT` by default.
-    - `follow`: trace the line of the file that runs, to name it in errors; it runs slower.
     """
     order = {
         "function": function,
         "arguments": arguments,
         "file": None if file is None else str(file),
         "limits": (limits or IMPORT).model_dump(),
-        "follow": follow,
         "cwd": str(Path.cwd()),
     }
     with _lock:
@@ -83,8 +77,7 @@ def ask(
             raise UserFileError(f"{file or arguments[0]}: {why}")
     ended = json.loads(said)
     if "said" not in ended:
-        place = f"{file}:{ended['line']}" if ended["line"] else str(file or arguments[0])
-        raise UserFileError(f"{place}: {ended['why']}")
+        raise UserFileError(f"{file or arguments[0]}: {ended['why']}")
     try:
         found = json.loads(ended["said"])
         if "error" not in found:
@@ -97,20 +90,16 @@ def ask(
 
 
 def forked(order: dict[str, Any], channel: Channel, parent: int) -> dict[str, Any]:
-    """Carry out an order in a fork; return what it ``said``, or ``why`` not and the last line."""
+    """Carry out an order in a fork; return what it ``said``, or ``why`` not."""
     module, _, name = order["function"].partition(":")
     function = getattr(importlib.import_module(module), name)  # ours, for all forks to come
     limits = order["limits"]
-    with (
-        mmap.mmap(-1, 8) as last,
-        Fork(partial(_answer, function, order, last), [channel.fileno()]) as child,
-    ):
+    with Fork(partial(_answer, function, order), [channel.fileno()]) as child:
         said = child.answer(limits["wall_seconds"], given_up=lambda: os.getppid() != parent)
         if isinstance(said, Silence):
-            line = int.from_bytes(last[:], "little")
             cpu, wall = limits["cpu_seconds"], limits["wall_seconds"]
             why = no_answer(said, child.code, _WHO, cpu_seconds=cpu, wall_seconds=wall).reason
-            ended: dict[str, Any] = {"line": line, "why": why}
+            ended = {"why": why}
         else:
             ended = {"said": said.decode(errors="replace")}
     kill_below(os.getpid())
@@ -120,7 +109,7 @@ def forked(order: dict[str, Any], channel: Channel, parent: int) -> dict[str, An
     return ended
 
 
-def _answer(function: Callable[..., Any], order: dict[str, Any], last: mmap.mmap) -> bytes:
+def _answer(function: Callable[..., Any], order: dict[str, Any]) -> bytes:
     """Call the function in the fork, and return its value or its error in JSON."""
     with open(os.devnull, "r+b") as nothing:  # noqa: PTH123  (an open descriptor is wanted)
         for descriptor in range(3):  # its output is not read
@@ -128,15 +117,11 @@ def _answer(function: Callable[..., Any], order: dict[str, Any], last: mmap.mmap
     os.chdir(order["cwd"])
     confine(order["limits"]["cpu_seconds"], order["limits"]["memory_mb"])
     file = None if order["file"] is None else Path(order["file"])
-    if file is not None and order["follow"]:
-        _follow(file, last)
     found: dict[str, Any]
     try:
         found = {"value": function(*order["arguments"])}
     except BaseException as error:  # noqa: BLE001  (any error of a user's file is reported)
         found = {"error": _description(error, file)}
-    finally:
-        sys.settrace(None)
     return json.dumps(found, default=str).encode()
 
 
@@ -150,20 +135,6 @@ def _description(error: BaseException, file: Path | None) -> list[str]:
     if file is None:
         return ["LeaseboardError", f"{type(error).__name__}: {error}", ""]
     return ["UserFileError", blamed(error, file), ""]
-
-
-def _follow(file: Path, last: mmap.mmap) -> None:
-    """Write the number of the line of `file` that runs to shared memory."""
-    names = {str(file), str(file.absolute()), str(file.resolve())}
-
-    def line(frame: FrameType, _event: str, _argument: Any) -> Any:
-        last[:] = frame.f_lineno.to_bytes(8, "little")
-        return line
-
-    def call(frame: FrameType, _event: str, _argument: Any) -> Any:
-        return line if frame.f_code.co_filename in names else None
-
-    sys.settrace(call)
 
 
 def main() -> None:
