@@ -55,7 +55,6 @@ from leaseboard.flows.flow_runs import (
 )
 from leaseboard.flows.live_flow import update_live_model
 from leaseboard.flows.server import Service
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import is_group, suite_names, suite_path
 from leaseboard.tasks.jobs.suites.timetable import Schedule, Scheduled
 from leaseboard.tasks.steps.prefect_tasks import artifact_key, publish
@@ -217,9 +216,6 @@ def benchmark(
     workers: Annotated[int, Field(ge=1)] | None = Field(
         None, description="Worker processes; one a core by default."
     ),
-    limits: Limits | None = Field(  # noqa: B008  (as the others, which its own model hides)
-        None, description="Of each job; the suite's by default."
-    ),
 ) -> State[Any]:
     """Fetch, prepare, run, score, report and record a suite, as `leaseboard run` does.
 
@@ -231,8 +227,6 @@ def benchmark(
     def work() -> State[Any]:
         check_kept(out)
         loaded, home = open_suite(suite, out and Path(out), conf and Path(conf))
-        if limits is not None:
-            loaded = loaded.model_copy(update={"limits": limits})
         return perform(loaded, home, RunOptions(workers))
 
     return as_deployed(work)
@@ -362,6 +356,4 @@ def _asked(entry: Scheduled, conf: Path) -> tuple[Flow[Any, Any], dict[str, Any]
     if entry.live is not None:
         return update_live_model, {"file": entry.live, "out": entry.out}
     given = {"suite": entry.suite, "conf": str(conf), "out": entry.out, "workers": entry.workers}
-    if entry.gate:
-        return gate_suite, given
-    return benchmark, given | {"limits": entry.limits.model_dump() if entry.limits else None}
+    return (gate_suite if entry.gate else benchmark), given

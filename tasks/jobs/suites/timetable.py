@@ -8,7 +8,6 @@ from zoneinfo import available_timezones
 from pydantic import Field, field_validator, model_validator
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.jobs.suites.suite import duplicate, load_suite, members
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
 
@@ -33,8 +32,6 @@ class Scheduled(Strict):
     not run again, so a run with unchanged code and data has nothing to do."""
     workers: Annotated[int, Field(ge=1)] | None = None
     """Of a suite."""
-    limits: Limits | None = None
-    """In place of the suite's own."""
 
     @property
     def what(self) -> str:
@@ -73,15 +70,14 @@ class Scheduled(Strict):
                 f"schedule {self.name!r} has suite {self.suite!r} and live {self.live!r}: each"
                 " schedule runs one of them: make two schedules of it"
             )
-        if self.gate and (self.live is not None or self.limits is not None):
+        if self.gate and self.live is not None:
             raise ValueError(
-                f"schedule {self.name!r} has gate: true, which is of a suite without limits:"
-                " remove it, or live and limits"
+                f"schedule {self.name!r} has gate: true, which is of a suite: remove it, or live"
             )
-        if self.live is not None and (self.workers is not None or self.limits is not None):
+        if self.live is not None and self.workers is not None:
             raise ValueError(
-                f"schedule {self.name!r} of live {self.live!r} has workers or limits, which are of"
-                " a suite: remove them"
+                f"schedule {self.name!r} of live {self.live!r} has workers, which are of a suite:"
+                " remove them"
             )
         return self
 

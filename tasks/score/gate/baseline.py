@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import pandas as pd
 import pydantic.dataclasses
@@ -95,11 +95,8 @@ class Baseline:
     versions: dict[Name, Name]
     scenarios: Annotated[tuple[Scenario, ...], Field(min_length=1)]
     requirements: tuple[Requirement, ...] = field(default=())
-    format: Literal["", "leaseboard-baseline-2"] = ""
 
     def __post_init__(self) -> None:
-        if not self.format:
-            raise ValueError("it is of an earlier version, whose names mean other algorithms")
         scenarios = [((one.name, one.data), one.title) for one in self.scenarios]
         requirements = [(one.identity, one.name) for one in self.requirements]
         for found in (scenarios, requirements):
@@ -201,20 +198,7 @@ def accept(
             )
         )
     requirements = tuple(one.requirement for one in quantities)
-    made = dict(versions), tuple(scenarios), requirements
-    return Baseline(suite, date, *made, "leaseboard-baseline-2")
-
-
-def dropped(before: Baseline | None, after: Baseline) -> list[str]:
-    """Return what was accepted `before` and no longer is: scenarios, then requirements."""
-    if before is None:
-        return []
-    scores = {scenario.title for scenario in after.scenarios}
-    requirements = {each.identity for each in after.requirements}
-    return [
-        *(scenario.title for scenario in before.scenarios if scenario.title not in scores),
-        *(one.name for one in before.requirements if one.identity not in requirements),
-    ]
+    return Baseline(suite, date, dict(versions), tuple(scenarios), requirements)
 
 
 def read_baseline(path: Path) -> Baseline | None:

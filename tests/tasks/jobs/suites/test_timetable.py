@@ -33,11 +33,10 @@ def test_the_shipped_schedule_is_valid():
 
 
 def test_everything_that_can_be_said(conf):
-    text = entry(timezone="Europe/Berlin", workers=2, out="x", limits="{wall_seconds: 5}")
+    text = entry(timezone="Europe/Berlin", workers=2, out="x")
     (only,) = load_schedule(conf(f"schedules:\n{text}")).schedules
 
     assert (only.timezone, only.workers, only.out) == ("Europe/Berlin", 2, "x")
-    assert only.limits.wall_seconds == 5
 
 
 def test_a_live_model_has_the_place_of_a_suite(conf):
@@ -51,8 +50,7 @@ def test_a_live_model_has_the_place_of_a_suite(conf):
 MISTAKES = [
     (entry(suite=None), "schedule 'nightly' has nothing to run: add suite or live"),
     (entry(live="sales.yaml"), "suite 'tiny' and live 'sales.yaml': each schedule runs one"),
-    (entry(suite=None, live="s.yaml", workers=2), "has workers or limits, which are of a"),
-    (entry(suite=None, live="s.yaml", limits="{wall_seconds: 5}"), "remove them"),
+    (entry(suite=None, live="s.yaml", workers=2), "has workers, which are of a suite"),
     (entry(suite=None, live='""'), "live"),
     (entry(cron='"every day"'), "'every day' is not a cron expression"),
     (entry(cron='"61 * * * *"'), "is not a cron expression"),
