@@ -71,7 +71,7 @@ class Trial:
 
 
 class Trials(ABC):
-    """Source of trials: the trial store, a table, another framework, or a synthetic problem.
+    """Source of trials: the trial store, a table, or a synthetic problem.
 
     Trial `n` of an arm is one fixed value: it does not depend on the policy that pulls it.
 
@@ -110,10 +110,6 @@ class Trials(ABC):
 
     def prefetch(self, wanted: Sequence[tuple[int, int]], seconds: float = math.inf) -> None:
         """Run the trials (arm, n) in parallel, each within `seconds`, if that is possible."""
-
-    def n_trials(self, arm: int) -> float:
-        """Return how many trials `arm` has in all: where a framework stops by itself, some."""
-        return math.inf
 
 
 class NoTrialError(LeaseboardError):
@@ -208,10 +204,6 @@ class PullsEnvironment(Environment):
                 reserved = self._reserve() if self.shares else 0.0
                 most = min(most, max(0.0, left - reserved) / len(arms))
             self._trials.prefetch([(arm, self._next[arm]) for arm in some], self._limit(most))
-
-    def exhausted(self, arm: int) -> bool:
-        """Return whether `arm` has no trial left."""
-        return self._pulls[arm] >= self._trials.n_trials(arm)
 
     def pull(self, arm: int) -> Trial:
         """Return the next trial of `arm`; the budget is charged its recorded cost."""

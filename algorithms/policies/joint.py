@@ -1,9 +1,6 @@
-"""Joint-space optimisers: the choice of the arm is one more hyperparameter.
+"""Joint-space optimisers: the choice of the arm is one more hyperparameter."""
 
-FLAML searches by itself, and its trials are replayed.
-"""
-
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic.dataclasses import dataclass
 
@@ -44,26 +41,3 @@ class JointSpace(PullsAlgorithm):
             yield from record.trial(trial)
             if trial.reason == UNAFFORDABLE:
                 return  # nor is it the next time
-
-
-@dataclass(frozen=True, kw_only=True)
-class Framework(PullsAlgorithm):
-    """FLAML's AutoML with its own learners and optimiser, on the split and budget of all others.
-
-    It runs in an environment of its own: ``leaseboard frameworks install flaml``.
-
-    Notes
-    -----
-    The environment shows it as one arm. It may stop before the budget is spent.
-    """
-
-    may_stop: ClassVar[bool] = True
-
-    def run(self, env: PullsEnvironment, seed: int) -> Run:
-        """Take its trials in its own order."""
-        del seed  # the environment has given it its own
-        record = Record(env)
-        yield from record.arms()
-        while env.at < env.budget and not env.exhausted(0):
-            yield record.lease(0, env.at, env.pulls[0])
-            yield from record.trial(env.pull(0))

@@ -65,7 +65,7 @@ DATA = {
 }
 """What the algorithms act on in addition to the tiny environments, by the kind of environment."""
 
-OTHERS = ("reference.frameworks:", "policies.joint:Framework")
+OTHERS = "reference.frameworks:"
 """Where the systems of other libraries are in the registry: no decision of theirs is ours."""
 
 MOST = 1000

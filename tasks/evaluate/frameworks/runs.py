@@ -1,6 +1,5 @@
 """Runs of whole frameworks: each is run once by itself, stored, and replayed from then on."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -10,12 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.base import Cost
-from leaseboard.algorithms.environments.pulls import Trial, Trials, Unit
 from leaseboard.algorithms.environments.systems import SystemFit
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks import inside, table_program, venv
 from leaseboard.tasks.evaluate.frameworks.process import run_once
-from leaseboard.tasks.evaluate.trials.replay import TrialData
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, digest, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -85,7 +82,6 @@ class SystemFits:
 
     def _run(self, python: Path, system: str, seed: int, seconds: float) -> Record:
         order = {
-            "mode": "fit",
             "seed": seed % 2**31,
             "task": self.dataset.task,
             "seconds": seconds,
@@ -140,96 +136,3 @@ def _categories(dataset: Dataset) -> list[list[Any] | None]:
         list(column.cat.categories) if columns.is_nominal(column) else None
         for _, column in dataset.features.items()
     ]
-
-
-_SEARCHING = "flaml"
-"""The system that searches by itself; SkipError where it is not installed."""
-
-
-@dataclass(eq=False)
-class FrameworkTrials(Trials):
-    """Trials of one run of FLAML, as of a single arm that is named after it.
-
-    It knows only wall time. The CPU time of its process is divided among its trials by
-    their wall time, and that is their cost; on a busy machine it gets less CPU time than a
-    budget in CPU seconds would allow.
-
-    - `data`: what it searches on.
-    - `budget`: in `unit`, and of FLAML too.
-    - `patience`: wall seconds after which it is ended, and the job fails.
-    """
-
-    data: TrialData
-    _: KW_ONLY
-    budget: float
-    unit: Unit
-    seed: int
-    store: Store
-    patience: float
-
-    def __post_init__(self) -> None:
-        self._python = venv.python(_SEARCHING)
-        self.arms = (_SEARCHING,)
-        self.tunable = (True,)
-        self._order = {
-            "mode": "search",
-            "task": "classification",
-            "seed": self.seed % 2**31,
-            "trials": int(self.budget) if self.unit == "trials" else None,
-            "seconds": self.budget if self.unit == "cpu_seconds" else None,
-        }
-        self._key = recorded_key(
-            code=(__name__, *self.data.code),
-            system=_SEARCHING,
-            environment=venv.digest(_SEARCHING),
-            data=self.data.identity,
-            request=self._order,
-        )
-        self._trials: list[Trial] = []
-
-    def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        """Return trial number `n`."""
-        self.n_trials(arm)
-        return self._trials[n]
-
-    def n_trials(self, arm: int) -> int:
-        """Return how many trials it made before it ended."""
-        if not self._trials:
-            self._trials = as_trials(_once(self.store, self._key, self._run)[0])
-        return len(self._trials)
-
-    def _run(self) -> Record:
-        arrays = self.data.arrays()
-        if arrays.task != "classification" or len(arrays.folds) != 1:
-            raise UsageError(f"{_SEARCHING} needs a classification and protocol=holdout")
-        (fold,) = arrays.folds
-        parts = ("train_x", "train_y", "validation_x", "validation_y", "test_x", "test_y")
-        given = {part: getattr(fold, part) for part in parts}
-        answer = run_once(self._python, _SEARCHING, self._order, given, self.patience)
-        self.spent_cpu_seconds += answer["cpu_seconds"]
-        return answer
-
-
-def as_trials(answer: Mapping[str, Any]) -> list[Trial]:
-    """Return its trials; only the best, which was tested, has a test score."""
-    tried = answer["tried"]
-    rewards = [-1.0 if each["reward"] is None else each["reward"] for each in tried]
-    best = int(np.argmax(rewards)) if rewards else -1
-    ends = np.maximum.accumulate([0.0, *(each["end"] for each in tried)])
-    share = answer["cpu_seconds"] / max(answer["wall_seconds"], 1e-9)
-    trials = []
-    for n, (each, wall) in enumerate(zip(tried, np.diff(ends).tolist(), strict=True)):
-        failed = each["reward"] is None
-        trials.append(
-            Trial(
-                arm=0,
-                parameters=each["parameters"],
-                reward=0.0 if failed else each["reward"],
-                test=answer["test"] if n == best else None,
-                cpu_seconds=wall * share,
-                wall_seconds=wall,
-                status="crash" if failed else "ok",
-                reason=(each.get("reason") or "it has no score") if failed else "",
-            )
-        )
-    return trials

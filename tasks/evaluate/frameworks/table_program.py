@@ -1,25 +1,19 @@
 """System for tables inside its framework's environment: ``table_program SYSTEM``.
 
-It imports nothing of Leaseboard. It reads one order in JSON (seed, task, seconds and what else
-its mode needs) and ``data.npz`` from its folder, and answers in JSON.
+It imports nothing of Leaseboard. It reads one order in JSON and ``data.npz`` from its folder, and
+answers in JSON.
 
-``fit``: the system learns a frame and predicts the test rows. Every system gets the same frame:
+The system learns a frame and predicts the test rows. Every system gets the same frame:
 numbers with their gaps, booleans, and nominal columns as pandas has them. What it makes of them
 is what its own documentation advises. It answers the predictions, the CPU and wall seconds that
 are not the fit's, and the memory of its largest process. The labels of the test rows are not here.
-
-``search``: FLAML searches on encoded training rows with the validation rows as its score. It
-answers what it tried, in order, and the test score of the best, fitted on the training rows alone
-as those of all others are.
 """
 
-import json
 import os
 import sys
 import time
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -27,13 +21,6 @@ Order = dict[str, Any]
 Data = dict[str, Any]
 Made = tuple[Any, dict[str, Any]]
 """Estimator, and more options of its `fit` than the frame and the labels."""
-
-Tried = list[dict[str, Any]]
-"""Of each trial ``reward`` (None if it failed), ``end`` (seconds since the start), ``parameters``
-and ``reason``."""
-
-_PATIENCE = 1_000_000
-"""Trials of a budget without any; Leaseboard has a limit."""
 
 
 def lightgbm(order: Order) -> Made:
@@ -112,40 +99,12 @@ def flaml(order: Order) -> Made:
     return AutoML(), {
         "task": order["task"],
         "metric": "accuracy" if _classifies(order) else "r2",
-        "time_budget": -1 if order["seconds"] is None else order["seconds"],
+        "time_budget": order["seconds"],
         "n_jobs": 1,
         "seed": order["seed"],
         "mlflow_logging": False,
         "verbose": 0,
     }
-
-
-def search_flaml(order: Order, data: Data) -> tuple[Tried, Any]:
-    """Search by FLAML's AutoML with the validation rows as its hold-out."""
-    search, options = flaml(order)
-    search.fit(
-        data["train_x"],
-        data["train_y"],
-        X_val=data["validation_x"],
-        y_val=data["validation_y"],
-        eval_method="holdout",
-        max_iter=order["trials"] or _PATIENCE,
-        retrain_full=False,
-        log_file_name="flaml.log",
-        log_type="all",
-        **options,
-    )
-    lines = Path("flaml.log").read_text(encoding="utf-8").splitlines()
-    tried = [
-        {
-            "reward": 1 - record["validation_loss"],
-            "end": record["wall_clock_time"],
-            "parameters": {"learner": record["learner"], **record["config"]},
-        }
-        for record in map(json.loads, lines)
-        if "config" in record  # the last line names the best record instead
-    ]
-    return tried, search
 
 
 SYSTEMS: dict[str, Callable[[Order], Made]] = {
@@ -164,11 +123,6 @@ def main(inside: ModuleType, wire: Any, system: str) -> None:
     order = wire.read()
     with np.load("data.npz") as stored:
         data = dict(stored)
-    if order["mode"] == "search":
-        tried, model = search_flaml(order, data)
-        right = model.predict(data["test_x"]) == data["test_y"]
-        wire.write({"tried": tried, "test": np.mean(right)})
-        return
     if system in COUNTING_WALL_SECONDS:
         _count_cpu_time()
     clock = inside.spent_seconds

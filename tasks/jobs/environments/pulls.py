@@ -11,9 +11,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
-from leaseboard.algorithms.policies.joint import Framework, JointSpace
+from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.seeds import derive_seed, generator
-from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.outcomes import TableTrials
 from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
@@ -29,8 +28,6 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = {"trials": 200.0, "cpu_seconds": 60.0}
 RECORDED = ("table", "curves")
 """Protocols whose data are the feedbacks: nothing is trained."""
-FRAMEWORK_GRACE = 300.0
-"""Wall seconds beyond its budget in which a framework must have started, ended and been tested."""
 
 
 class Options(BaseModel):
@@ -94,19 +91,13 @@ def make(dataset: Dataset, job: Job, parts: None = None) -> PullsEnvironment:
     options = Options(**job.environment)
     budget = DEFAULT_BUDGET[options.unit] if job.budget is None else job.budget
     trials: Trials
-    searches = issubclass(registry.algorithm_class(job.algorithm), Framework)
-    if searches and (options.protocol != "holdout" or dataset.task != "classification"):
-        raise UsageError(f"{job.algorithm} runs on a classification with protocol=holdout only")
     if options.protocol in RECORDED:
         if options.unit != "trials":
             raise UsageError(f"a table's feedbacks cost no {options.unit}: use unit=trials")
         seed = job.environment_seed if options.protocol == "table" else None
         trials, metric = TableTrials(dataset.features, seed), "best_feedback"
     else:
-        if searches:
-            trials = framework_trials(dataset, options, budget, job.environment_seed)
-        else:
-            trials = stored_trials(dataset, options, job.environment_seed)
+        trials = stored_trials(dataset, options, job.environment_seed)
         regression = dataset.task == "regression"
         metric = "validation_reward" if regression else "validation_accuracy"
     joint = issubclass(registry.algorithm_class(job.algorithm), JointSpace)
@@ -126,21 +117,6 @@ def identity(options: Options) -> str:
     if options.protocol in RECORDED:
         return ""
     return "".join(map(spaces.digest, spaces.searched(options.space, options.arms)))
-
-
-def framework_trials(
-    dataset: Dataset, options: Options, budget: float, seed: int
-) -> FrameworkTrials:
-    """Return FLAML's search on the same split, with the same budget."""
-    patience = options.trial_cpu_seconds * budget
-    return FrameworkTrials(
-        _data(dataset, options, seed),
-        budget=budget,
-        unit=options.unit,
-        seed=derive_seed(seed, "peer"),
-        store=Store(),
-        patience=FRAMEWORK_GRACE + (patience if options.unit == "trials" else 2 * budget),
-    )
 
 
 def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials:

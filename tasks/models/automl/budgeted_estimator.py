@@ -31,7 +31,7 @@ from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironm
 from leaseboard.algorithms.errors import UsageError, short, unknown
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
 from leaseboard.algorithms.log_format import from_json, to_json
-from leaseboard.algorithms.policies.joint import Framework, JointSpace
+from leaseboard.algorithms.policies.joint import JointSpace
 from leaseboard.algorithms.policies.policy import RETIRE_AFTER
 from leaseboard.algorithms.tables.column_types import complete_labels, standard_types
 from leaseboard.tasks.evaluate.trials import optimisers
@@ -359,7 +359,7 @@ class AutoMLEstimator(BaseEstimator):
             algorithm = registry.build(self.policy, settings)
         except UsageError as error:
             raise UsageError(f"policy={self.policy!r}: {error}") from error
-        if algorithm.environment != PullsEnvironment.kind or isinstance(algorithm, Framework):
+        if algorithm.environment != PullsEnvironment.kind:
             raise UsageError(
                 f"policy={self.policy!r} chooses no arms: name one that does, such as"
                 " 'rising-bandits-cost'"

@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from leaseboard.algorithms.caches import cache_dir
-from leaseboard.tasks.evaluate.frameworks import inside, venv
-from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFits
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials, StoredTrials
@@ -20,18 +18,15 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.keys import closure, versions
 from leaseboard.tasks.keys.closure import module_file
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
-from leaseboard.tasks.models.automl.select import select
+from leaseboard.tasks.models.automl.search import SelectionSearch
 from leaseboard.tasks.processes.forks import Called, Ending
-from tests.played import STAND_IN
 
 ROOT = Path(versions.__file__).resolve().parents[2]
-ANSWER = "wire.read(); wire.write({'tried': [], 'test': 0.5})"
 load = functools.cache(load_again)
 MAKING = (
     (StoredTrials, "_compute"),
     (BudgetedTrials, "_within"),
     (RecordedFits, "_run"),
-    (FrameworkTrials, "_run"),
 )
 READS_DATA = {"tasks/fetch/dataset.py"}
 
@@ -66,17 +61,12 @@ def a_choice():
     data = load("sklearn:wine")
     store = cache_dir() / "own.sqlite"
     kept = {"algorithm": "abc", "store": store, "random_state": 0}
-    select(own, data.features, data.target, **kept)
+    SelectionSearch(own, **kept).fit(data.features, data.target)
 
 
 def a_fold():
     job = Job("early-stopped-cv", "sklearn:wine", 0, 0, environment={"configurations": 2})
     folds.make(load("sklearn:wine"), job)._probes.measure(0, 1)
-
-
-def a_peer():
-    options = pulls.Options()
-    pulls.framework_trials(load("sklearn:wine"), options, 4.0, 0).n_trials(0)
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +99,6 @@ def made(tmp_path, monkeypatch):
     """Return the files of this project whose functions ran, for each value that was made."""
     monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(pulls, "TrialLimits", lambda *_: None)
-    script = tmp_path / "answers.py"
-    script.write_text(STAND_IN + ANSWER)
-    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
-    monkeypatch.setattr(inside, "__file__", str(script))
     monkeypatch.setattr(recorded, "call", lambda f, _: Called(Ending("ok"), f()))
     values = []
 
@@ -157,7 +143,6 @@ def forget():
     [
         (a_trial, "leaseboard.tasks.evaluate.trials.recipes"),
         (a_search, "leaseboard.tasks.preprocess.encoding"),
-        (a_peer, "leaseboard.tasks.evaluate.frameworks.table_program"),
         (a_probe, "leaseboard.tasks.evaluate.learners.candidates"),
         (a_choice, "leaseboard.tasks.models.automl.search"),
         (a_fold, "leaseboard.tasks.evaluate.probes.recorded"),
@@ -183,14 +168,12 @@ def test_an_edit_makes_the_value_again_and_a_comment_does_not(ask, module, edit,
         a_trial,
         lambda: a_trial("gaussian_nb", protocol="cv", folds=2, optimiser="random"),
         a_search,
-        a_peer,
         a_probe,
-        lambda: a_probe("LightGBM", shared_bins=True),
         lambda: a_probe("NeuralNetwork"),
         a_choice,
         a_fold,
     ],
-    ids=["tpe", "folds", "search", "framework", "probe", "bins", "network", "choice", "fold"],
+    ids=["tpe", "folds", "search", "probe", "network", "choice", "fold"],
 )
 def test_the_key_covers_all_code_that_runs_while_the_value_is_made(ask, made, monkeypatch):
     covered = set()

@@ -1,5 +1,3 @@
-import sys
-from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -7,20 +5,14 @@ import pandas as pd
 import pytest
 import yaml
 
-from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.environments.pulls import PullsEnvironment
 from leaseboard.algorithms.errors import SkipError, UsageError
-from leaseboard.algorithms.events import Finished, TrialFinished
-from leaseboard.tasks.evaluate.frameworks import inside, runs, venv
-from leaseboard.tasks.evaluate.frameworks.runs import FrameworkTrials, SystemFits, as_trials, truth
-from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold, TrialData
+from leaseboard.tasks.evaluate.frameworks import runs, venv
+from leaseboard.tasks.evaluate.frameworks.runs import SystemFits, truth
 from leaseboard.tasks.evaluate.trials.spaces import SUITED, load_space
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.splits import split
 from leaseboard.tasks.store.recorded import Store
-from tests.played import STAND_IN
 
 
 @pytest.fixture
@@ -116,11 +108,6 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatc
 
     with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
         fits(mixed())[0].fit("flaml", 0, 30.0)
-    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
-        FrameworkTrials(
-            DATA, budget=1, unit="trials", seed=0, store=Store(tmp_path / "store.sqlite"),
-            patience=1.0,
-        )  # fmt: skip
 
 
 def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
@@ -129,95 +116,3 @@ def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
 
     with pytest.raises(UsageError, match="column 'day' holds dates"):
         fits(data)
-
-
-SYSTEM = """
-assert {{pathlib.Path(each).stem for each in os.listdir()}} == {{"data", "printed"}}
-order = wire.read()
-counter = pathlib.Path({counter!r})
-counter.write_text(counter.read_text() + "x" if counter.exists() else "x")
-{misbehave}
-tried = [
-    {{"reward": 0.5, "end": 1.0, "parameters": {{"learner": "a"}}}},
-    {{"reward": None, "end": 2.0, "parameters": {{"learner": "b"}}, "reason": "INVALID"}},
-    {{"reward": 0.75, "end": 4.0, "parameters": {{"learner": "c"}}}},
-]
-wire.write({{"tried": tried, "test": 0.7}})
-"""
-
-
-def arrays():
-    X, y = np.zeros((4, 2), dtype=np.float32), np.array([0, 1, 0, 1])
-    return Arrays("classification", (Fold(X, y, X, y, X, y),))
-
-
-DATA = TrialData(identity={}, code=(), arrays=arrays)
-
-
-@pytest.fixture
-def framework(tmp_path, monkeypatch):
-    """Make the trials of a fake of FLAML, and count its runs."""
-    monkeypatch.setattr(venv, "python", lambda _: Path(sys.executable))
-
-    def make(misbehave="", *, budget=10.0, unit="trials", seed=1, patience=60.0):
-        script = tmp_path / "system.py"
-        script.write_text(
-            STAND_IN + SYSTEM.format(counter=str(tmp_path / "runs"), misbehave=misbehave)
-        )
-        monkeypatch.setattr(inside, "__file__", str(script))
-        return FrameworkTrials(
-            DATA, budget=budget, unit=unit, seed=seed,
-            store=Store(tmp_path / "store.sqlite"),
-            patience=patience,
-        )  # fmt: skip
-
-    make.runs = lambda: len((tmp_path / "runs").read_text())
-    return make
-
-
-def play_on(trials, budget=10.0, unit="trials"):
-    environment = PullsEnvironment(trials, budget, unit, 0)
-    return list(play("flaml", registry.build("flaml"), environment, 0))
-
-
-def test_a_framework_runs_once_and_is_replayed(framework):
-    first = play_on(framework())
-    again = play_on(framework())
-
-    assert again == first
-    assert framework.runs() == 1
-    play_on(framework(seed=2))
-    assert framework.runs() == 2
-
-
-def test_a_framework_ends_by_itself_and_its_best_trial_is_the_score(framework):
-    *_, finished = play_on(framework())
-
-    assert isinstance(finished, Finished)
-    assert finished.reason == "algorithm stopped"
-    assert (finished.score, finished.metrics["test"]) == (0.75, 0.7)
-    assert finished.metrics["failed_trials"] == 1
-    nothing = {"tried": [], "test": 0.5, "wall_seconds": 0.0, "cpu_seconds": 0.0}
-    assert as_trials(nothing) == []
-
-
-def test_the_cpu_time_is_shared_by_wall_time(framework):
-    fits = [e for e in play_on(framework()) if isinstance(e, TrialFinished)]
-    assert [t.wall_seconds for t in fits] == [1.0, 1.0, 2.0]
-    assert [(t.status, t.reason) for t in fits] == [("ok", ""), ("crash", "INVALID"), ("ok", "")]
-    assert [t.test for t in fits] == [None, None, 0.7]
-
-    tried = [{"reward": 0.5, "end": end, "parameters": {}} for end in (1.0, 3.0)]
-    trials = as_trials({"tried": tried, "test": 0.7, "wall_seconds": 8.0, "cpu_seconds": 2.0})
-    assert [t.cpu_seconds for t in trials] == [0.25, 0.5]
-
-
-def test_a_budget_in_seconds_cuts_what_came_too_late(framework):
-    trials = framework(budget=0.4, unit="cpu_seconds")
-    found = [{"reward": 0.5, "end": 1.0}, {"reward": 0.75, "end": 4.0}]
-    tried = [{**each, "parameters": {}} for each in found]
-    cost = {"wall_seconds": 8.0, "cpu_seconds": 2.0}
-    trials._trials = as_trials({"tried": tried, "test": 0.7, **cost})
-    *_, finished = play_on(trials, 0.4, "cpu_seconds")
-
-    assert finished.score == 0.5

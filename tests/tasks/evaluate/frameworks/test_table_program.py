@@ -39,7 +39,7 @@ def test_a_fit_predicts_and_says_what_is_not_the_fits(tmp_path, monkeypatch):
     made = {"ours": lambda order: (Mean(), {"wanted": order["seed"]})}
     monkeypatch.setattr(table_program, "SYSTEMS", made)
     monkeypatch.chdir(tmp_path)
-    wire = WireAlone(mode="fit", seed=7, columns=[None, ["x", "y"]])
+    wire = WireAlone(seed=7, columns=[None, ["x", "y"]])
 
     table_program.main(inside, wire, "ours")
 
@@ -47,27 +47,6 @@ def test_a_fit_predicts_and_says_what_is_not_the_fits(tmp_path, monkeypatch):
     assert wire.answer.pop("peak_memory_mb") > 10
     assert min(wire.answer.pop(name) for name in ("other_cpu_seconds", "other_wall_seconds")) >= 0
     assert wire.answer == {}
-
-
-def test_a_search_answers_what_was_tried_and_the_test_score_of_the_best(tmp_path, monkeypatch):
-    class Ones:
-        def predict(self, rows):
-            return np.ones(len(rows), dtype=int)
-
-    def search(order, data):
-        assert {name.partition("_")[0] for name in data} == {"train", "validation", "test"}
-        return [{"reward": np.float64(0.5)}], Ones()
-
-    X, y = np.zeros((4, 2)), np.array([0, 1, 1, 1])
-    np.savez(tmp_path / "data.npz", train_x=X, train_y=y, validation_x=X, validation_y=y,
-             test_x=X, test_y=y)  # fmt: skip
-    monkeypatch.setattr(table_program, "search_flaml", search)
-    monkeypatch.chdir(tmp_path)
-    wire = WireAlone(mode="search", seed=7)
-
-    table_program.main(inside, wire, "flaml")
-
-    assert wire.answer == {"tried": [{"reward": 0.5}], "test": 0.75}
 
 
 def test_autogluon_gets_the_kind_of_labels_and_one_cpu(monkeypatch):

@@ -239,26 +239,6 @@ def test_where_all_arms_fail_the_job_fails_with_the_commonest_reason(tmp_path):
         played(job(data=data, environment=space_of(tmp_path / "s.yaml", BROKEN)))
 
 
-@pytest.mark.parametrize(
-    ("data", "options"),
-    [
-        ("sklearn:wine", {"protocol": "cv"}),
-        ("sklearn:diabetes", {}),
-        (GAUSSIANS, {"protocol": "table"}),
-    ],
-    ids=["folds", "regression", "table"],
-)
-def test_a_framework_needs_a_classification_with_a_holdout(data, options):
-    with pytest.raises(UsageError, match="flaml runs on a classification with protocol=holdout"):
-        environments.make("pulls", load(data), job("flaml", data, environment=options))
-
-
-def test_a_framework_that_is_not_installed_is_skipped_with_the_command(monkeypatch, tmp_path):
-    monkeypatch.setenv("LEASEBOARD_CACHE", str(tmp_path))
-    with pytest.raises(SkipError, match="leaseboard frameworks install flaml"):
-        environments.make("pulls", load("sklearn:wine"), job("flaml"))
-
-
 def test_a_split_column_must_exist():
     options = {**WINE, "protocol": "cv", "split_column": "spilt"}
     with pytest.raises(UsageError, match="unknown split column 'spilt'"):

@@ -233,7 +233,6 @@ def test_a_class_that_no_row_validates_is_not_an_obstacle_to_a_scorer(scoring):
         ({"policy": "rising-bandit"}, "did you mean 'rising-bandits'"),
         ({"cv": 1.5}, "must lie between 0 and 1"),
         ({"policy_settings": {"D": 3}}, "unknown setting"),
-        ({"policy": "flaml"}, "policy='flaml' chooses no arms"),
         ({"policy": "max_ucb"}, "policy='max_ucb': unknown algorithm 'max_ucb': did you mean"),
         ({"time_budget": 3}, "time_budget=3 and max_trials=9 are two budgets: give one"),
         *[

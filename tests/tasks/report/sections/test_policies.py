@@ -51,14 +51,7 @@ def test_shares_are_means_and_the_best_arm_is_that_of_the_winning_trial():
     assert [line[2] for line in tied] == ["70.0 %", "80.0 %"]
 
 
-def test_a_framework_has_one_arm_and_names_no_winner_and_other_jobs_have_no_shares():
-    _, *lines = texts(
-        ["flaml", "ucb"],
-        pulls("flaml", 0.95, "flaml", flaml=1.0),
-        pulls("ucb", 0.9, "tree", tree=0.75, line=0.25),
-    )
-    assert lines[0] == ["flaml", "1", "–", "100.0 %", "–", "–"]
-    assert lines[1] == ["ucb", "1", "75.0 %", "–", "75.0 %", "25.0 %"]
+def test_other_jobs_have_no_shares():
     others = [pulls("chacha", 0.1, "x", environment="stream"),
               pulls("ucb", 0.9, "a", status="crash", a=1.0)]  # fmt: skip
     assert shares_of(pd.DataFrame(others), ["chacha", "ucb"]) is None
