@@ -13,7 +13,7 @@ from pydantic import Field
 from leaseboard.flows import prefect_events as events
 from leaseboard.flows.flow_runs import as_deployed, check_kept, named_after
 from leaseboard.flows.live_update import UpdateBody, UpdateResult, locked_update
-from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, emit, report_asset
+from leaseboard.flows.prefect_events import MODEL, PROMOTED, RUN_ENDED, emit
 from leaseboard.flows.prefect_executor import FlowWork, PrefectExecutor, in_one_run
 from leaseboard.tasks.live.record import ROLLED_BACK
 from leaseboard.tasks.live.settings import read_settings
@@ -22,7 +22,6 @@ from leaseboard.tasks.live.update import home_of
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.addresses import model_link
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.steps.prefect_tasks import asset, champion
 from leaseboard.tasks.store.live_tables import HistoryEntry
 
 EVENTS = {
@@ -79,10 +78,6 @@ def _work(name: str, body: UpdateBody, file: Path | None, uri: str) -> FlowWork[
 
     def ended(result: UpdateResult) -> State[Any]:
         summary = result.summary(file)
-        if result.batches:
-            data = asset("datasets", f"live/{name}")
-            report_asset(data)
-            report_asset(champion(uri, name), [data])
         about = {"what": summary, "open_incidents": result.open_incidents}
         links = {"mlflow": model_link(uri, name)}
         emit(RUN_ENDED, MODEL, name, {**about, **result.counts, "links": links})

@@ -1,4 +1,4 @@
-"""Events and assets in Prefect: what happened to a suite or a model, for automations to react to.
+"""Events in Prefect: what happened to a suite or a model, for automations to react to.
 
 They go to a server that lasts, the one of ``PREFECT_API_URL``, and are sent by a thread of their
 own. They are news and not the record: a server that does not answer costs one line.
@@ -11,13 +11,10 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from leaseboard.flows.console import report_outage, say
-
-if TYPE_CHECKING:
-    from prefect.assets import Asset
 
 SUITE, MODEL = "leaseboard.suite", "leaseboard.model"
 """Resources: ``leaseboard.suite.NAME`` and ``leaseboard.model.NAME``."""
@@ -53,17 +50,6 @@ def emit(
     sent = threading.Thread(target=EventsWorker.instance().wait_until_empty, daemon=True)
     sent.start()
     sent.join(10)  # a server may go
-
-
-def report_asset(made: Asset, upstream: Iterable[Asset] = ()) -> None:
-    """Report that an asset was made of others, outside of the tasks that make it."""
-    if not _answers(f"no asset {made.key}"):
-        return
-    from prefect.context import AssetContext
-    from prefect.states import Completed
-
-    known = {"downstream_assets": {made}, "direct_asset_dependencies": set(upstream)}
-    AssetContext(**known).emit_events(Completed())
 
 
 def current_run() -> str:

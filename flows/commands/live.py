@@ -397,19 +397,14 @@ def _finish(live: LiveModel, uri: str, now: datetime, run_dir: Path | None, what
 
 def _announce_winner(uri: str, name: str, event: str, version: str, why: str, change: str) -> None:
     """Report to Prefect that another version of a model of a run is champion."""
-    from leaseboard.flows.prefect_events import MODEL, emit, report_asset
+    from leaseboard.flows.prefect_events import MODEL, emit
     from leaseboard.tasks.machine.addresses import model_link
-    from leaseboard.tasks.models import registry
 
     if not os.environ.get("PREFECT_API_URL"):
         return
-    from leaseboard.tasks.steps.prefect_tasks import asset, champion
-
     links = {"mlflow": model_link(uri, name)}
     about = {"version": version, "what": why, "title": f"version {version} is champion"}
     emit(event, MODEL, name, {**about, "links": links}, change)
-    suite = registry.suite_of(uri, name, version)
-    report_asset(champion(uri, name), [asset("leaderboards", suite)])
 
 
 def live_of(file: Path, run_dir: Path | None) -> LiveModel:

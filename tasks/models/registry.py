@@ -149,13 +149,6 @@ def live_file(uri: str, name: str) -> str:
         return str(_model(client, uri, name).tags.get(LIVE, ""))
 
 
-def suite_of(uri: str, name: str, version: str) -> str:
-    """Return the suite whose winner a version is."""
-    client = open_store(uri)
-    with reported(uri):
-        return _baseline(client, name, version).suite
-
-
 def roll_back(uri: str, name: str) -> str:
     """Exchange champion and previous champion; return the version that is champion then.
 

@@ -22,10 +22,9 @@ from typing import Any
 import httpx
 from prefect import task
 from prefect.artifacts import create_link_artifact, create_table_artifact
-from prefect.assets import Asset, AssetProperties
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
-from prefect.context import AssetContext, TaskRunContext
+from prefect.context import TaskRunContext
 from prefect.exceptions import PrefectException
 from prefect.futures import PrefectFuture
 from prefect.logging.handlers import APILogHandler
@@ -40,7 +39,7 @@ from leaseboard.tasks.jobs.diagnostic_codes import counts_of, lines_of
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.jobs.prepared import Prepared, environment_of
 from leaseboard.tasks.machine import paths
-from leaseboard.tasks.machine.addresses import mlflow_ui, model_link
+from leaseboard.tasks.machine.addresses import mlflow_ui
 from leaseboard.tasks.machine.terminal import harmless
 from leaseboard.tasks.pool.attempts import Attempt
 from leaseboard.tasks.pool.process import StoppedError
@@ -56,8 +55,6 @@ Given = Mapping[str, Any]
 HINT = "MLFLOW_UI_URL names another address; `leaseboard ui` shows a store without a server."
 MOST_LOGGED = 1 << 16
 """Characters of a job's own output on its page; the whole is in the run folder."""
-NOT_IN_KEYS, MOST_KEY = r"[^\w:/.,=@+~-]+", 512
-"""What the key of an asset does not hold, and its greatest length."""
 _ADDED = [
     inspect.Parameter("called", inspect.Parameter.KEYWORD_ONLY, default="", annotation=str),
     inspect.Parameter("tagged", inspect.Parameter.KEYWORD_ONLY, default=(), annotation=Any),
@@ -77,31 +74,6 @@ def artifact_key(name: str, what: str) -> str:
     if re.search("[^a-z0-9_-]", name.lower()):
         name = f"{name}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
     return re.sub("[^a-z0-9]+", "-", f"{name}-{what}".lower()).strip("-")
-
-
-def asset(kind: str, name: str, link: str = "") -> Asset:
-    """Return the asset of a dataset or leaderboard by its stable key."""
-    key = f"leaseboard://{kind}/{re.sub(NOT_IN_KEYS, ',', name)}"[:MOST_KEY]
-    return Asset(key=key, properties=AssetProperties(name=name, **({"url": link} if link else {})))
-
-
-def champion(uri: str, name: str) -> Asset:
-    """Return the asset of the champion of a registered model, ``models:/NAME@champion``."""
-    about = {"name": f"models:/{name}@champion", "url": model_link(uri, name)}
-    return Asset(key=f"models://{name}@champion", properties=AssetProperties(**about))
-
-
-def materialise(made: Asset, upstream: Iterable[Asset] = (), **about: Any) -> None:
-    """Report that the current task makes an asset of others, if it is a task.
-
-    Like `prefect.materialize`, whose assets are known before the task runs.
-    """
-    context = AssetContext.get()
-    if context is not None:
-        context.downstream_assets.add(made)
-        context.direct_asset_dependencies.update(upstream)
-        context.update_tracked_assets()
-        context.add_asset_metadata(made.key, about)
 
 
 def as_task(step: Callable[..., Any], name: str, **options: Any) -> Any:
@@ -164,8 +136,6 @@ def _step(
 
 
 def _show_data(data: CachedDataset, _given: Given) -> None:
-    dataset = asset("datasets", data.reference)
-    materialise(dataset, digest=data.digest, rows=data.rows, task=data.task)
     about = f"{data.rows} rows, {data.features} features, {data.task}"
     _say(f"{about}, digest {data.digest[:12]}")
 
@@ -217,9 +187,6 @@ def _suite_of(given: Given) -> str:
 
 def _show_record(place: Place, given: Given) -> None:
     name, ui = given["name"], mlflow_ui(paths.tracking_uri(given.get("uri")))
-    datasets = {each.data for each in given["results"]}
-    made = asset("leaderboards", name, f"{ui}/{place.report}")
-    materialise(made, [asset("datasets", each) for each in datasets], jobs=f"{ui}/{place.jobs}")
     for what, address in (("mlflow", place.jobs), ("report", place.report)):
         if what == "mlflow" or given.get("report"):
             text = f"{what} of {name}"
