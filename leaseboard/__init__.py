@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.sequential_test import SequentialTest
     from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
     from leaseboard.tasks.models.automl.search import SelectionSearch
-    from leaseboard.tasks.models.automl.select import Selected, select
     from leaseboard.tasks.steps.interactive import Leaderboard, race
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "PolynomialExpansionRegressor",
     "Problem",
     "Run",
-    "Selected",
     "SelectionSearch",
     "SequentialTest",
     "StreamClassifier",
@@ -51,7 +49,6 @@ __all__ = [
     "StreamRegressor",
     "UsageError",
     "race",
-    "select",
 ]
 
 _PLACES = {
@@ -69,7 +66,6 @@ _PLACES = {
     "PolynomialExpansionRegressor": "leaseboard.algorithms.apple.estimator",
     "Problem": "leaseboard.algorithms.policies.policy",
     "Run": "leaseboard.algorithms.base",
-    "Selected": "leaseboard.tasks.models.automl.select",
     "SelectionSearch": "leaseboard.tasks.models.automl.search",
     "SequentialTest": "leaseboard.algorithms.sequential_test",
     "StreamClassifier": "leaseboard.algorithms.online_automl.scikit",
@@ -77,7 +73,6 @@ _PLACES = {
     "StreamRegressor": "leaseboard.algorithms.online_automl.scikit",
     "UsageError": "leaseboard.algorithms.errors",
     "race": "leaseboard.tasks.steps.interactive",
-    "select": "leaseboard.tasks.models.automl.select",
 }
 
 

@@ -11,7 +11,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from leaseboard import AutoMLClassifier, AutoMLRegressor, SelectionSearch, select
+from leaseboard import AutoMLClassifier, AutoMLRegressor, SelectionSearch
 from leaseboard.algorithms import registry
 from tests.golden.recording import Run, recorded
 
@@ -49,9 +49,10 @@ def selection_search() -> dict[str, Run]:
 def selected() -> dict[str, Run]:
     X, y = load_wine(return_X_y=True)
     several = OWN | {"logistic": LogisticRegression(max_iter=5000)}
-    chosen = select(several, X, y, algorithm="successive-halving", initial_rows=20, random_state=0)
-    fitted = chosen.estimator.fit(X, y)
-    return {"wine": recorded(chosen.events, [fitted.predict_proba(X)])}
+    chosen = SelectionSearch(
+        several, algorithm="successive-halving", initial_rows=20, random_state=0
+    ).fit(X, y)
+    return {"wine": recorded(chosen.events_, [chosen.predict_proba(X)])}
 
 
 ESTIMATORS = {

@@ -16,7 +16,6 @@ from leaseboard import race
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.models.automl.estimators import AutoMLClassifier
 from leaseboard.tasks.models.automl.search import SelectionSearch
-from leaseboard.tasks.models.automl.select import select
 
 X = np.random.default_rng(0).normal(size=(60, 3))
 Y = np.where(X[:, 0] > 0, "yes", "no")
@@ -74,7 +73,6 @@ def a_row_has_a_negative_weight():
     [
         by_abc,
         on_folds,
-        lambda: select(OWN, X, Y),
         choose_and_tune,
         lambda: race("abc", "sklearn:iris"),
         no_configuration_can_be_fitted,

@@ -21,13 +21,14 @@ from mine import Imported
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import make_pipeline
-from leaseboard.tasks.models.automl.select import select
+from leaseboard import SelectionSearch
 
 X, y = load_iris(return_X_y=True)
 for mine in (Written(), Imported()):
     pipelines = [DummyClassifier(strategy="constant", constant=1), make_pipeline(mine)]
     store = Path(f"{type(mine).__name__}.sqlite")
-    print(select(pipelines, X, (y > 0) * 1, initial_rows=50, store=store).name, flush=True)
+    search = SelectionSearch(pipelines, initial_rows=50, store=store).fit(X, (y > 0) * 1)
+    print(search.best_name_, flush=True)
 """
 
 
