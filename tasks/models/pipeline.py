@@ -22,7 +22,6 @@ TRUSTED = frozenset(
         "lightgbm.sklearn.LGBMRegressor",
         "numpy.dtype",
         "leaseboard.tasks.evaluate.learners.classifiers.FixedStepNetwork",
-        "leaseboard.tasks.evaluate.learners.classifiers.SharedBinsClassifier",
         "leaseboard.tasks.models.automl.ensemble.EnsembleModel",
         "leaseboard.tasks.models.automl.ensemble.EnsembleMember",
         "leaseboard.tasks.models.automl.estimators.AutoMLClassifier",

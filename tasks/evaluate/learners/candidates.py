@@ -26,7 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -37,9 +37,6 @@ from leaseboard.tasks.evaluate.probes.recorded import Build, Classifier
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
-
-if TYPE_CHECKING:
-    from leaseboard.tasks.evaluate.learners.classifiers import SharedBins
 
 
 class CandidateOptions(BaseModel):
@@ -61,7 +58,7 @@ class CandidateOptions(BaseModel):
 
     @model_validator(mode="after")
     def _check_pipelines(self) -> Self:
-        drawn = self.model_fields_set & {"configurations", "profile", "shared_bins"}
+        drawn = self.model_fields_set & {"configurations", "profile"}
         if self.pipelines is not None and self.pipelines.suffix != ".py":
             raise ValueError(
                 f"{str(self.pipelines)!r} is not a Python file: name a .py of pipelines"
@@ -69,11 +66,6 @@ class CandidateOptions(BaseModel):
         if self.pipelines is not None and drawn:
             raise ValueError(f"pipelines are taken unchanged: remove {', '.join(sorted(drawn))}")
         return self
-
-    @property
-    def on_shared_bins(self) -> bool:
-        """LightGBM bins all training rows once; only the samples environment does so."""
-        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,27 +92,16 @@ def on_split(
         own = pipelines.read(options.pipelines)
         return rows, GivenConfigurations(own.configurations(), own.build, classes=own.classes())
 
-    learner_seed, shared_bins = derive_seed(seed, "learner"), options.on_shared_bins
-
-    @cache
-    def bins() -> SharedBins:
-        from leaseboard.tasks.evaluate.learners.classifiers import SharedBins
-
-        return SharedBins(*rows.samples.train(rows.train_rows))
+    learner_seed = derive_seed(seed, "learner")
 
     def build(parameters: Parameters) -> Classifier:
         from leaseboard.tasks.evaluate.learners import classifiers
 
-        if shared_bins and parameters["learner"] == "LightGBM":
-            return bins().classifier(parameters, learner_seed)
         return classifiers.build(parameters, learner_seed)
 
     def prepare() -> None:
         """Load libraries before a probe's process is forked; a replay needs none."""
         import leaseboard.tasks.evaluate.learners.classifiers  # noqa: F401
-
-        if shared_bins:
-            bins()
 
     drawn = draw_configurations(options.profile, options.configurations, seed)
     return rows, GivenConfigurations(drawn, build, prepare)

@@ -32,8 +32,6 @@ from leaseboard.algorithms.events import Parameters
 _BATCHES_A_CALL = 100
 """A call of `partial_fit` costs several gradient steps by itself, so it gets many of them."""
 
-_BINNING = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False, "max_bin": 255}
-
 ORDINARY: tuple[Parameters, ...] = (
     {"learner": "LogisticRegression", "C": 0.01, "max_iter": 200},
     {"learner": "LogisticRegression", "C": 1.0, "max_iter": 200},
@@ -174,71 +172,3 @@ _LEARNERS: dict[str, Callable[..., Any]] = {
     "RandomForest": partial(RandomForestClassifier, n_jobs=1),
     "SigmoidSVM": _sigmoid_svm,
 }
-
-
-class SharedBins:
-    """Bins of all training rows; labels are given with each fit.
-
-    Bins come from the features of all training rows, so a model on a small sample differs from
-    one that bins its sample alone. The bounds of ABC stay valid, because no label is used; the
-    comparison stays fair, because every algorithm in the environment gets the same models.
-
-    - `features`, shape (train_rows, n_features)
-    - `labels`, shape (train_rows,)
-    """
-
-    def __init__(self, features: NDArray[np.float32], labels: NDArray[np.int32]) -> None:
-        self._classes, codes = np.unique(labels, return_inverse=True)
-        self._data = lightgbm.Dataset(features, codes, params=_BINNING, free_raw_data=False)
-        self._data.construct()
-
-    def classifier(self, parameters: Parameters, seed: int) -> SharedBinsClassifier:
-        """Return an untrained model with the hyperparameters of `lightgbm.LGBMClassifier`."""
-        own = {name: value for name, value in parameters.items() if name != "learner"}
-        return SharedBinsClassifier(self._data, self._classes, own, seed)
-
-
-@dataclass(eq=False, repr=False)
-class SharedBinsClassifier(ClassifierMixin, BaseEstimator):
-    """LightGBM classifier whose training rows are a prefix of the shared dataset."""
-
-    data: lightgbm.Dataset | None
-    classes: NDArray[np.int32]
-    hyperparameters: dict[str, Any]
-    seed: int
-
-    def fit(self, X: NDArray[np.float32], y: NDArray[np.int32]) -> Self:
-        """Train on the first ``len(y)`` rows of the shared dataset, which `X` is a view of."""
-        rows = len(y)
-        if len(X) != rows:
-            raise ValueError(f"{len(X)} rows of features, {rows} labels")
-        assert self.data is not None  # only a saved copy has none
-        own = dict(self.hyperparameters)
-        trees = own.pop("n_estimators")
-        binary = len(self.classes) == 2
-        parameters = {
-            **_BINNING,
-            **own,
-            "objective": "binary" if binary else "multiclass",
-            "subsample_freq": 1,
-            "seed": self.seed,
-            "deterministic": True,
-            "force_row_wise": True,
-        }
-        if not binary:
-            parameters["num_class"] = len(self.classes)
-        data = self.data
-        if rows < data.num_data():
-            data = data.subset(range(rows), params=parameters)
-        self.booster_ = lightgbm.train(parameters, data, num_boost_round=trees)
-        return self
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Return what predicts: the shared rows, which only training needs, are not copied."""
-        return {**self.__dict__, "data": None}
-
-    def predict(self, X: NDArray[np.float32]) -> NDArray[np.int32]:
-        """Return the class of each row."""
-        raw = np.asarray(self.booster_.predict(X, num_threads=1))
-        codes = raw.argmax(axis=1) if raw.ndim == 2 else (raw > 0.5).astype(int)
-        return np.asarray(self.classes[codes])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from leaseboard.algorithms.environments.folds import FoldProbe, Folds
 from leaseboard.algorithms.environments.samples import Probes
 from leaseboard.algorithms.environments.selecting import Probe
-from leaseboard.algorithms.errors import SkipError, UsageError
+from leaseboard.algorithms.errors import SkipError
 from leaseboard.algorithms.events import Parameters
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, between
 from leaseboard.tasks.keys.versions import recorded_key
@@ -71,7 +71,6 @@ class RecordedFits:
     - `classes`: learners from anywhere, as ``package.module:Class``.
     - `probe_seconds`: CPU seconds after which a probe is given up; None runs probes in this
       process, without a limit.
-    - `variant`: what else the probes depend on, such as shared bins.
     - `prepare`: called before a probe is run, to make what its subprocess needs.
 
     Notes
@@ -91,7 +90,6 @@ class RecordedFits:
     code: str
     classes: Sequence[str] = ()
     probe_seconds: float | None = 3600.0
-    variant: str = ""
     prepare: Callable[[], object] = lambda: None
 
     def __post_init__(self) -> None:
@@ -107,7 +105,6 @@ class RecordedFits:
             libraries=("lightgbm",),
             classes=self.classes,
             configuration=dict(self.configurations[configuration]),
-            variant=self.variant,
             samples=self.split.identity,
             **asdict(asked),
         )
@@ -178,8 +175,7 @@ class RecordedFits:
         def run() -> dict[str, Any]:
             model = self.build(parameters)
             if isinstance(asked, OnPrefix):
-                every = not self.variant  # shared bins know samples of the first rows alone
-                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows, every))
+                return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
             features, labels = samples.train(asked.rows)
             return asdict(fit_and_test_fold(model, features, labels, tested, asked.verdicts))
 
@@ -219,15 +215,7 @@ class RecordedProbes(RecordedFits, Probes):
         return self._known(configuration, OnPrefix(rows, test_rows))
 
     def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> FoldProbe:
-        """Return that of one fold of the first `rows` training rows, without any test row.
-
-        Raises UsageError for a `variant`, whose models may take a sample for the first rows.
-        """
-        if self.variant:
-            raise UsageError(
-                f"{self.variant} know samples of the first rows alone: set folds=1, or leave"
-                " them out"
-            )
+        """Return that of one fold of the first `rows` training rows, without any test row."""
         # Counts alone: a large sample has many rows.
         return self._known(configuration, OnFolds(rows, folds, fold, verdicts=False))
 
@@ -275,16 +263,13 @@ class RecordedFolds(RecordedFits, Folds):
         return OnFolds(self.train_rows, self.folds, fold, verdicts=True)
 
 
-def fit_and_test(
-    model: Classifier, samples: Samples, rows: int, test_rows: int, every_class: bool = True
-) -> Probe:
+def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int) -> Probe:
     """Return the probe of a model trained on a prefix and tested, with the cost of each part.
 
-    `every_class`: fit it on a row of each class that the prefix does not have, too.
+    It is fitted on a row of each class that the prefix does not have, too.
     """
     features, labels = samples.train(rows)
-    fitted_on = samples.fitted_on(rows) if every_class else (features, labels)
-    model, tested, costs = _tested(model, *fitted_on, *samples.test(test_rows))
+    model, tested, costs = _tested(model, *samples.fitted_on(rows), *samples.test(test_rows))
     found = Probe(
         rows=rows,
         test_rows=test_rows,

@@ -26,22 +26,13 @@ class Options(CandidateOptions):
     """Training rows of a first probe."""
     unit: Literal["rows", "seconds"] = "rows"
     """What the job's budget counts."""
-    shared_bins: bool = False
-    """LightGBM bins the features of all training rows once, as set-up without charge;
-    then for Full-run too."""
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:
-        trained = self.model_fields_set & {*CandidateOptions.model_fields, "shared_bins"}
-        trained -= {"test_fraction"}
+        trained = self.model_fields_set & {*CandidateOptions.model_fields} - {"test_fraction"}
         if self.protocol == "verdicts" and trained:
             raise ValueError(f"verdicts are taken unchanged: remove {', '.join(sorted(trained))}")
         return self
-
-    @property
-    def on_shared_bins(self) -> bool:
-        """See `CandidateOptions`."""
-        return self.shared_bins
 
 
 def measure(options: Options) -> str:
@@ -88,7 +79,6 @@ def make(dataset: Dataset, job: Job, parts: Samples | None = None) -> SamplesEnv
             code=candidates.__name__,
             classes=drawn.classes,
             probe_seconds=options.probe_seconds,
-            variant="shared bins" if options.shared_bins else "",
             prepare=drawn.prepare,
         )
     return SamplesEnvironment(

@@ -12,7 +12,6 @@ from sklearn.preprocessing import FunctionTransformer
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp_all
-from leaseboard.tasks.evaluate.learners.classifiers import SharedBins
 from leaseboard.tasks.evaluate.probes.sample_rows import split
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.ended_stream import EndedStreamModel
@@ -153,15 +152,6 @@ class Forged:
 
     def __reduce__(self):
         return Forged, (str(self.path), "uint8", "w+", 0, (1,))
-
-
-def test_a_model_on_shared_bins_is_saved_without_the_data(iris):
-    x, y = iris.features.to_numpy(np.float32), iris.target.cat.codes.to_numpy(np.int32)
-    classifier = SharedBins(x, y).classifier({"n_estimators": 5}, seed=0).fit(x, y)
-    names = iris.target.cat.categories
-    model = again(PipelineModel(columns.describe(iris.features), classifier, names))
-
-    assert model.predict(iris.features).tolist() == names[classifier.predict(x)].tolist()
 
 
 def test_free_text_is_refused():

@@ -259,7 +259,7 @@ def test_a_streams_winner(race, mixed, tmp_path, target, environment):
 SELECTIONS = [
     ("full-run", {"initial_rows": 50}),
     ("full-run", {"initial_rows": 50, "test_fraction": 0.4}),
-    ("full-run", {"configurations": 3, "shared_bins": True}),
+    ("full-run", {"configurations": 3}),
     ("early-stopped-cv", {"folds": 3}),
 ]
 

@@ -82,9 +82,8 @@ def test_a_probe_is_replayed_exactly_without_making_the_array(samples, tmp_path)
 
 def test_probes_of_other_data_or_options_are_their_own(samples, tmp_path):
     plain = probes(samples, tmp_path)
-    other = probes(samples, tmp_path, variant="shared bins")
     keys = [
-        plain.key(0, OnPrefix(100, 200)), other.key(0, OnPrefix(100, 200)),
+        plain.key(0, OnPrefix(100, 200)),
         plain.key(0, OnPrefix(200, 200)), plain.key(1, OnPrefix(100, 200)),
     ]  # fmt: skip
     assert all(one != another for one, another in itertools.combinations(keys, 2))

@@ -54,11 +54,10 @@ def run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize("shared_bins", [False, True])
-def test_everyone_meets_the_same_drawn_configurations(run, shared_bins):
+def test_everyone_meets_the_same_drawn_configurations(run):
     drawn = []
     for name in ("full-run", "random-configuration"):
-        result, events = run(name, pipelines=None, configurations=3, shared_bins=shared_bins)
+        result, events = run(name, pipelines=None, configurations=3)
         assert 0.7 < result.score <= 1
         drawn.append([e.parameters for e in events if isinstance(e, ConfigurationAdmitted)])
     assert drawn[0] == drawn[1]
@@ -223,12 +222,3 @@ def test_an_accuracy_on_folds_is_not_one_on_test_rows(run):
 
     assert {event.rows + event.test_rows for event in found} <= {300, 900}
     assert all(event.test_rows in (60, 180) for event in found)
-
-
-def test_folds_and_shared_bins_are_refused(tmp_path):
-    """A model on shared bins takes the rows of its sample by number: a fold's would be others."""
-    env = {"configurations": 3, "initial_rows": 300, "shared_bins": True}
-    settings = {"min_resources": 300}
-
-    with pytest.raises(UsageError, match="shared bins know samples of the first rows alone"):
-        run_job(Job("sklearn-halving", DATA, 1, 7, settings=settings, environment=env), tmp_path)
