@@ -134,9 +134,8 @@ def _holdout(tiny: Tiny) -> Environment:
     task, called = "regression", tuple("ABCDEFGH"[: tiny.classes])
     if called:
         labels, task = _classes(labels, tiny), "classification"
-    texts = tuple(np.argsort(row).astype(np.int32) for row in features)
-    train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS], texts[:TRAIN_ROWS])
-    test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:], texts[TRAIN_ROWS:])
+    train = Part(features[:TRAIN_ROWS], labels[:TRAIN_ROWS])
+    test = Part(features[TRAIN_ROWS:], labels[TRAIN_ROWS:])
     holdout = Holdout(train, test, _names(tiny), task, called)
     return HoldoutEnvironment(holdout, passes=2, budget=tiny.budget)
 

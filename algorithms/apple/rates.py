@@ -18,7 +18,7 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.learner import Learning, Monomial, MonomialLearner, readable
-from leaseboard.algorithms.apple.rows import Base, Targets, targets_of, with_bigrams
+from leaseboard.algorithms.apple.rows import Targets, targets_of
 from leaseboard.algorithms.apple.update import DROPPED
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.arrays import squared_losses
@@ -159,9 +159,6 @@ class OnlineLearner(HoldoutAlgorithm):
     bits : int
         The hashed kernel keeps monomials in a table of 2^bits. Dense rows have a plan of products
         instead, if their monomials cannot outgrow the table.
-    base : {"unigram", "bigram"}
-        The base variables: the features, or for text the words and all pairs of
-        neighbouring words of the training texts.
     """
 
     many_classes: ClassVar[bool] = True
@@ -169,7 +166,6 @@ class OnlineLearner(HoldoutAlgorithm):
     learning_rate: RateOrAuto = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
     bits: Annotated[int, Field(ge=1, le=28)] = 18
-    base: Literal["unigram", "bigram"] = "unigram"
 
     @property
     def tried(self) -> tuple[float, ...]:
@@ -191,13 +187,6 @@ class OnlineLearner(HoldoutAlgorithm):
     ) -> Iterator[Chunk]:
         """Learn some examples, whose first pass has `n_first_pass`."""
 
-    def features(self, env: HoldoutEnvironment) -> Base:
-        """Return the base features; bigrams are made once an environment."""
-        holdout = env.holdout
-        if self.base == "unigram":
-            return Base(holdout.train.rows, holdout.test.rows, holdout.names)
-        return env.once(with_bigrams, holdout)
-
     @abstractmethod
     def learner(self, rows: Rows, rate: float) -> MonomialLearner:
         """Return a learner that has seen nothing, of the kernel that suits `rows`."""
@@ -211,8 +200,8 @@ class OnlineLearner(HoldoutAlgorithm):
         return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
 
     def prepare(self, env: HoldoutEnvironment) -> None:
-        """Compile the kernels on a few rows and make the base features."""
-        rows = self.features(env).train
+        """Compile the kernels on a few rows."""
+        rows = env.holdout.train.rows
         learner = self.learner(rows, self.tried[0])
         few = min(4, rows.shape[0])
         for _ in self.chunks(learner, rows[:few], env.holdout.train.labels[:few], few):
@@ -227,7 +216,8 @@ class OnlineLearner(HoldoutAlgorithm):
         one on all, with epochs of their full length; what they say of the examples that chose them
         is not asked, since their labels did so.
         """
-        base, holdout = self.features(env), env.holdout
+        holdout = env.holdout
+        rows = holdout.train.rows
         targets = targets_of(holdout.train.labels, len(holdout.classes))
         budget, first_pass = env.budget, min(env.n_train, env.budget)
         chooses = len(self.tried) > 1 and not self.rates
@@ -240,9 +230,9 @@ class OnlineLearner(HoldoutAlgorithm):
                 entrants.clear()  # of many classes they take gigabytes
                 n, counted_from = until if until < first_pass else budget, until - PREFIX
                 for i, rate in rates:
-                    learners = tuple(self.learner(base.train, rate) for _ in targets)
+                    learners = tuple(self.learner(rows, rate) for _ in targets)
                     chunks = tuple(
-                        self._passes(learner, base.train, target, n)
+                        self._passes(learner, rows, target, n)
                         for learner, target in zip(learners, targets, strict=True)
                     )
                     start = counted_from if at else 0
@@ -258,7 +248,7 @@ class OnlineLearner(HoldoutAlgorithm):
                 )
             if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            champion = yield from _race(env, entrants, targets, base.names, until)
+            champion = yield from _race(env, entrants, targets, holdout.names, until)
             if until in ends:
                 n_best = FINALISTS if until == PREFIX < first_pass else 1
                 entrants = yield from _best(entrants, champion, until, n_best)
@@ -266,7 +256,7 @@ class OnlineLearner(HoldoutAlgorithm):
             at = until
         model = model_of(champion.learners)
         if env.scores_test:
-            env.submit(model.predict(base.test))
+            env.submit(model.predict(holdout.test.rows))
         env.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
         return model
 

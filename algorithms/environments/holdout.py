@@ -44,22 +44,17 @@ class Part:
     rows : ndarray of float32 or csr_array, shape (n_examples, n_features)
     labels : ndarray of float32, shape (n_examples,)
         A regression's target, -1 and 1 for two classes, or the number of one of more.
-    tokens : tuple of ndarray of int32, optional
-        For text: the column of each word of each example, in the order of the text; -1 for a
-        word unknown to training and between two text columns.
     """
 
     rows: Rows
     labels: Floats
-    tokens: tuple[NDArray[np.int32], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unlabelled:
-    """Rows and tokens of a `Part`: what an algorithm is shown of the test rows."""
+    """Rows of a `Part`: what an algorithm is shown of the test rows."""
 
     rows: Rows
-    tokens: tuple[NDArray[np.int32], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,15 +120,11 @@ class HoldoutEnvironment(Environment):
         available = self.n_train * passes
         self.budget: int = available if budget is None else min(budget, available)
         train, test = (
-            Part(
-                read_only(part.rows),
-                read_only(part.labels),
-                None if part.tokens is None else tuple(map(read_only, part.tokens)),
-            )
+            Part(read_only(part.rows), read_only(part.labels))
             for part in (holdout.train, holdout.test)
         )
         self.holdout = replace(holdout, train=train, test=test)
-        questions: Any = Unlabelled(test.rows, test.tokens)
+        questions: Any = Unlabelled(test.rows)
         self.shown = {"holdout": replace(holdout, train=train, test=questions)}
         self.seed = seed
         self.passes = passes

@@ -21,8 +21,6 @@ from leaseboard.tasks.preprocess.encoding import (
 )
 
 Tokens = NDArray[np.int32]
-APART: Tokens = np.array([-1], dtype=np.int32)
-"""An unknown word, between the texts of two columns."""
 
 
 @dataclass(eq=False)
@@ -41,8 +39,6 @@ class SparseEncoder(Transformer):
         For each column the labels of its categories or its words; None for numbers.
     scales_ : list of tuple of float or None
         For each column of numbers the values of its `ColumnScale`.
-    starts_ : list of int
-        For each column its first feature, and at last the number of features.
     names_ : tuple of str
         The features' names: an indicator is ``column=value``, a count is the word.
 
@@ -76,8 +72,6 @@ class SparseEncoder(Transformer):
             )
             for column, known in zip(every, self.known_, strict=True)
         ]
-        sizes = [1 if known is None else len(known) for known in self.known_]
-        self.starts_ = [0, *np.cumsum(sizes).tolist()]
         self.names_ = tuple(
             chain.from_iterable(
                 [str(name)] if known is None else known if text else [f"{name}={k}" for k in known]
@@ -104,25 +98,6 @@ class SparseEncoder(Transformer):
                 ones, shape = np.ones(len(rows)), (len(found), len(known))
                 blocks.append(sparse.csr_array((ones, (rows, found[rows])), shape=shape))
         return sparse.hstack(blocks, format="csr")
-
-    def tokens(self, frame: pd.DataFrame) -> list[Tokens] | None:
-        """Return the feature of each word of each row in its place, -1 if it is unknown.
-
-        Text columns follow one another with one unknown word between them, so that a column's
-        first and last word have one neighbour. None without text.
-        """
-        texts = []
-        for place, (_, column) in enumerate(spread_dates(frame, self.dates_).items()):
-            if self.is_text_[place]:
-                first = np.int32(self.starts_[place])
-                words = _words(column, self.known_[place] or [])
-                texts.append([np.where(word < 0, word, word + first) for word in words])
-        if not texts:
-            return None
-        return [
-            np.concatenate([row[0], *(part for text in row[1:] for part in (APART, text))])
-            for row in zip(*texts, strict=True)
-        ]
 
     def _numbers(self, column: pd.Series, scale: ColumnScale) -> sparse.csr_array:
         if self.missing == "refuse":
@@ -170,7 +145,7 @@ def _words(column: pd.Series, known: list[str]) -> list[Tokens]:
 def _counts(words: list[Tokens], n_words: int) -> sparse.csr_array:
     known = [word[word >= 0] for word in words]
     indptr = np.cumsum([0, *map(len, known)])
-    indices = np.concatenate(known) if known else APART[:0]
+    indices = np.concatenate([*known, np.empty(0, dtype=np.int32)])
     counts = sparse.csr_array(
         (np.ones(len(indices)), indices, indptr), shape=(len(words), n_words)
     )

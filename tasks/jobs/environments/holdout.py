@@ -98,22 +98,18 @@ def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnv
 def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
 
-    See `SparseEncoder` for the encoding of a column. A text's words stay in order, for algorithms
-    that look at neighbours.
+    See `SparseEncoder` for the encoding of a column.
     """
     features, (train, test) = _columns(dataset, options), divided(dataset, options, seed)
     with naming(dataset.reference):
         if options.missing == "refuse":
             refuse_gaps(features)
         encode = encoder(dataset, options, seed)
-        rows, tokens = as_rows(encode.transform(features)), encode.tokens(features)
+        rows = as_rows(encode.transform(features))
         target, classes = _labels(dataset, options, seed)
         check_labels(target)
         labels = in_float32(target)
-    train_part, test_part = (
-        Part(rows[part], labels[part], None if tokens is None else tuple(tokens[i] for i in part))
-        for part in (train, test)
-    )
+    train_part, test_part = (Part(rows[part], labels[part]) for part in (train, test))
     low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
     return Holdout(train_part, test_part, encode.names_, dataset.task, classes, high - low)
 

@@ -32,8 +32,7 @@ def arrays(value, seen):
 
 def sparse_holdout():
     rows = sparse.csr_array(np.eye(4, dtype=np.float32))
-    words = tuple(np.arange(2, dtype=np.int32) for _ in range(4))
-    part = Part(rows, np.ones(4, dtype=np.float32), words)
+    part = Part(rows, np.ones(4, dtype=np.float32))
     return HoldoutEnvironment(Holdout(part, part, tuple("abcd")))
 
 

@@ -36,14 +36,6 @@ def test_columns_follow_one_another(encoder):
     ]
 
 
-def test_words_have_their_columns_and_unknown_words_are_ignored(encoder):
-    tokens = [row.tolist() for row in encoder.tokens(FRAME)]
-
-    assert tokens == [[4, 5, 4, -1, 8, 8], [6, -1, 9, 10], [-1, -1]]
-    assert {row.dtype for row in encoder.tokens(FRAME)} == {np.dtype("int32")}
-    assert SparseEncoder().fit(FRAME[["x"]]).tokens(FRAME[["x"]]) is None
-
-
 def test_a_saved_encoder_encodes_alike(encoder, tmp_path):
     skops.io.dump(encoder, tmp_path / "saved")
     (trusted,) = skops.io.get_untrusted_types(file=tmp_path / "saved")
@@ -52,8 +44,6 @@ def test_a_saved_encoder_encodes_alike(encoder, tmp_path):
     np.testing.assert_array_equal(
         again.transform(FRAME).toarray(), encoder.transform(FRAME).toarray()
     )
-    for mine, other in zip(encoder.tokens(FRAME), again.tokens(FRAME), strict=True):
-        assert mine.tolist() == other.tolist()
 
 
 def test_values_are_known_by_their_label(encoder):
