@@ -65,8 +65,6 @@ class ABC(SamplesAlgorithm):
         ``best`` and a `delta` of .1.
     time_limit : float, optional
         CPU seconds after which the best guess is returned.
-    scenario : {"selection", "training"}
-        (i) choose, or (ii) choose and train the choice in full, at its cost.
 
     Notes
     -----
@@ -97,8 +95,6 @@ class ABC(SamplesAlgorithm):
     - Crossed bounds prove that an assumption is broken: the newest interval alone is kept, and
       counted in ``metrics.crossed_intervals``.
     - A configuration that fails at some size leaves with its reason.
-    - Scenario (ii) reports in ``metrics.final_accuracy`` what the better of the fully trained and
-      the last sampled model reaches on the whole test set (the paper's post-processing step).
 
     References
     ----------
@@ -125,7 +121,6 @@ class ABC(SamplesAlgorithm):
     scheduler: Literal["gradient-ci", "ucb", "round-robin"] = "gradient-ci"
     bounds: Kind = "paper"
     time_limit: Annotated[float, Field(gt=0)] | None = None
-    scenario: Literal["selection", "training"] = "selection"
 
     def run(self, env: SamplesEnvironment, seed: int) -> Run:
         """Run algorithm 1."""
@@ -197,8 +192,6 @@ class ABC(SamplesAlgorithm):
         yield from env.crown(leader.index)
         for c in dropped:
             yield self._eliminated(env, c, leader)
-        if self.scenario == "training":
-            yield from self._train(env, leader)
 
     def _next(
         self,
@@ -336,15 +329,3 @@ class ABC(SamplesAlgorithm):
     def _next_size(self, chosen: Prospect, sizes: Sequence[int]) -> int:
         """Return twice the last size, on the grid of sizes (algorithm 3, line 6)."""
         return sizes[sizes.index(chosen.rows) + 1] if chosen.probes else sizes[0]
-
-    def _train(self, env: SamplesEnvironment, chosen: Prospect) -> Run:
-        """Train in full, as in scenario (ii), and keep the sampled model when it is better."""
-        full = yield from env.train(chosen.index)
-        if full is None or full.status != "ok":
-            return
-        kept = full
-        sample = chosen.rows if chosen.rows < env.train_rows else chosen.rows_before
-        if sample:
-            sampled = env.retest(chosen.index, sample)
-            kept = max(full, sampled, key=lambda probe: probe.test_accuracy)
-        env.note({"final_accuracy": kept.test_accuracy, "final_rows": kept.rows})

@@ -147,9 +147,7 @@ class SamplesEnvironment(SelectionEnvironment):
 
     kind: ClassVar[str] = "samples"
     to_be_spent: ClassVar[bool] = False
-    paid: ClassVar[frozenset[str]] = frozenset(
-        ("probe", "probe_fold", "train", "retest", "confirm")
-    )
+    paid: ClassVar[frozenset[str]] = frozenset(("probe", "probe_fold", "confirm"))
     actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
 
     def __init__(
@@ -172,7 +170,6 @@ class SamplesEnvironment(SelectionEnvironment):
         most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
         self.budget = most if budget is None else float(budget)
         self._sizes: list[tuple[int, int]] = []
-        self._selection: Cost | None = None
         self._deciders = deciders
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
@@ -276,16 +273,6 @@ class SamplesEnvironment(SelectionEnvironment):
         yield self._finished(configuration, rows, probe, learned, Cost(cpu, wall), where)
         return probe
 
-    def train(self, configuration: int) -> Generator[Event, None, Probe | None]:
-        """Train in full and pay for it, unless a probe has done so; return it, or None if cut.
-
-        Selection ends here: what is charged from now on does not belong to its cost.
-        """
-        self._selection = self.cost
-        if (configuration, self.train_rows) in self._sizes:
-            return self._probes.measure(configuration, self.train_rows, self.test_rows)
-        return (yield from self.probe(configuration, self.train_rows, train=False))
-
     def confirm(self, configuration: int, least: float) -> bool:
         """Return whether a configuration reaches `least`, trained and tested in full.
 
@@ -294,15 +281,6 @@ class SamplesEnvironment(SelectionEnvironment):
         """
         full = self._probes.measure(configuration, self.train_rows, self.test_rows)
         return full.status == "ok" and full.test_accuracy >= least
-
-    def retest(self, configuration: int, rows: int) -> Probe:
-        """Test the model of an earlier probe on all test rows; only the test is paid for."""
-        probe = self._probes.measure(configuration, rows, self.test_rows)
-        cpu = probe.test_cpu
-        if self.unit == "seconds":
-            cpu = min(cpu, self.budget - self.at)
-        self._charge(0, cpu, probe.test_wall)
-        return probe
 
     def score(self) -> Score:
         """Return the test accuracy of the champion trained in full, which is not charged."""
@@ -313,14 +291,13 @@ class SamplesEnvironment(SelectionEnvironment):
                 f"the chosen configuration {champion} cannot be trained on all"
                 f" {self.train_rows} rows: {full.status}, {full.reason}"
             )
-        selection = self._selection or self.cost
         return Score(
             full.test_accuracy,
             "test_accuracy",
             "max",
             {
-                "selection_cpu_seconds": selection.cpu_seconds,
-                "selection_wall_seconds": selection.wall_seconds,
+                "selection_cpu_seconds": self._cost.cpu_seconds,
+                "selection_wall_seconds": self._cost.wall_seconds,
                 "training_cpu_seconds": full.cpu(train=False),
                 "configurations": float(len(self.configurations)),
                 "probes": float(len(self._sizes)),

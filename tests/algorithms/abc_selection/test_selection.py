@@ -137,27 +137,6 @@ def test_the_budget_in_seconds_stops_the_run():
     assert events[-1].reason == "budget spent"
 
 
-def test_scenario_two_pays_for_the_full_training():
-    learners = SimulatedLearners((0.6, 0.9, 0.7), 20_000, 5_000, seed=0)
-    _, first = run(tight(), learners)
-    events, second = run(tight(scenario="training"), learners)
-    assert second.cost.cpu_seconds == pytest.approx(first.cost.cpu_seconds + 20.0)
-    assert events[-1].metrics["selection_cpu_seconds"] == first.cost.cpu_seconds
-
-
-def test_the_post_step_keeps_a_sampled_model_that_is_better():
-    def worse_in_full(_, probe):
-        if probe.rows < 20_000:
-            return None
-        return Probe(rows=probe.rows, test_rows=probe.test_rows, test_correct=10)
-
-    learners = Overridden(ACCURACIES, 20_000, 5_000, 0, answer=worse_in_full)
-    events, env = run(tight(scenario="training"), learners)
-    assert events[-1].score == 10 / 5_000
-    assert events[-1].metrics["final_accuracy"] == learners.real_accuracy(env.champion)
-    assert events[-1].metrics["final_rows"] < 20_000
-
-
 def test_algorithm_2_keeps_an_interval_within_the_snapshot():
     estimator = Estimator(kind="paper", n=2, m=3, train_rows=4000, t=1000, delta=0.5)
     candidate = Prospect(index=0, lower_old=0.79, upper_old=0.81)

@@ -51,20 +51,6 @@ def test_a_probe_beyond_the_budget_in_seconds_spends_what_is_left():
     assert samples.cost.cpu_seconds == pytest.approx(0.15)
 
 
-def test_a_full_training_is_paid_once():
-    samples = env()
-    ended(samples.train(1))
-    ended(samples.train(1))
-    assert samples.at == 1000
-
-
-def test_a_retest_costs_no_rows():
-    samples = env()
-    ended(samples.probe(0, 100))
-    assert samples.retest(0, 100).test_rows == 200
-    assert samples.at == 100
-
-
 def test_a_score_needs_a_champion():
     with pytest.raises(LeaseboardError, match="no configuration could be trained"):
         env().score()
