@@ -1,12 +1,9 @@
 """Base class of `AutoMLClassifier` and `AutoMLRegressor`: a search, and the model it finds."""
 
-import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from dataclasses import KW_ONLY, dataclass, fields
-from functools import wraps
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar, get_args
@@ -41,10 +38,9 @@ from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, digest, load_
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
-from leaseboard.tasks.machine.terminal import progress_bar
 from leaseboard.tasks.models.automl.ensemble import EnsembleModel
 from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
-from leaseboard.tasks.models.automl.progress import without_autologging
+from leaseboard.tasks.models.automl.progress import shown, without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of
 from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
 from leaseboard.tasks.score.diagnostics import leaks_of
@@ -264,7 +260,7 @@ class AutoMLEstimator(BaseEstimator):
                 identity=[self.scale] if unit == "trials" else
                          [self.scale, digest(space), unit, budget, self.policy,
                           settings_of(algorithm)],
-                progress=_progress(budget, unit) if self.verbose else nullcontext(_silent),
+                progress=shown(budget, unit, lambda event: event.at, verbose=self.verbose),
             )
         )  # fmt: skip
         self._keep(answer, space)
@@ -419,22 +415,12 @@ class AutoMLEstimator(BaseEstimator):
         return standard_types(X.reset_index(drop=True))
 
 
-def public(cls: type[E]) -> type[E]:
-    """Give a class the documentation of its base class, and TypeErrors for unknown parameters."""
+def documented(cls: type[E]) -> type[E]:
+    """Give a class the documentation of its base class."""
     _, _, shared = (AutoMLEstimator.__doc__ or "").partition("    Parameters\n")
     parameters, _, attributes = shared.partition("\n\n    Attributes\n    ----------\n")
     filled = (cls.__doc__ or "").replace("[parameters]", f"Parameters\n{parameters}")
     cls.__doc__ = filled.replace("[attributes]", attributes.strip())
-    init, known = cls.__init__, [each.name for each in fields(cls)]
-
-    @wraps(init)
-    def checked(self: Any, *values: Any, **given: Any) -> None:
-        for name in given:
-            if name not in known:
-                raise TypeError(str(unknown(f"parameter of {cls.__name__}", name, known)))
-        init(self, *values, **given)
-
-    setattr(cls, "__init__", checked)  # noqa: B010  (mypy lets no one assign it)
     return cls
 
 
@@ -480,14 +466,3 @@ def trials_of(answer: Searched) -> list[dict[str, Any]]:
 
 def _parameters(events: tuple[Event, ...]) -> dict[int, Any]:
     return {each.configuration: each.parameters for each in of(events, ConfigurationAdmitted)}
-
-
-def _silent(_: Event) -> None:
-    """Show nothing."""
-
-
-@contextmanager
-def _progress(budget: float, unit: str) -> Iterator[Callable[[Event], object]]:
-    """Show a bar on standard error: the part of the budget that is spent."""
-    with progress_bar(sys.stderr, budget, text=unit) as bar:
-        yield lambda event: bar.update(bar.task_ids[0], completed=event.at)

@@ -10,10 +10,10 @@ from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 
 from leaseboard.tasks.evaluate.trials.evaluate import Task
-from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, public
+from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, documented
 
 
-@public
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     """Classifier that selects, tunes and ensembles learning algorithms within a time budget.
@@ -129,7 +129,7 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
         return made
 
 
-@public
+@documented
 @dataclass(kw_only=True, eq=False, repr=False)
 class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
     """Regressor that selects, tunes and ensembles learning algorithms within a time budget.

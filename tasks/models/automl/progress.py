@@ -2,46 +2,23 @@
 
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Self
 
-from leaseboard.algorithms.events import (
-    ChampionChanged,
-    ConfigurationFailed,
-    Eliminated,
-    Event,
-    of,
-)
+from leaseboard.algorithms.events import Event
 from leaseboard.tasks.machine.terminal import progress_bar
 
 
-class ProgressView:
-    """A sink: a bar of the configurations that left, if that is asked for."""
-
-    def __init__(self, names: Sequence[str], *, shown: bool) -> None:
-        self._names = names
-        text = "configurations left out; leads: {task.description}"
-        self._bar = progress_bar(sys.stdout, len(names), text=text) if shown else None
-
-    def __call__(self, event: Event) -> None:
-        """Show one event."""
-        if self._bar is None:
-            return
-        bar, task = self._bar, self._bar.task_ids[0]
-        for champion in of([event], ChampionChanged):
-            bar.update(task, description=self._names[champion.configuration])
-        if of([event], Eliminated) or of([event], ConfigurationFailed):
-            bar.advance(task)
-
-    def __enter__(self) -> Self:
-        if self._bar is not None:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+@contextmanager
+def shown(
+    total: float, text: str, done: Callable[[Event], float], *, verbose: bool
+) -> Iterator[Callable[[Event], object]]:
+    """Show a bar on standard error if `verbose`: how much is `done` at an event."""
+    if not verbose:
+        yield lambda _: None
+        return
+    with progress_bar(sys.stderr, total, text=text) as bar:
+        yield lambda event: bar.update(bar.task_ids[0], completed=done(event))
 
 
 _SWITCH = "_AUTOLOGGING_GLOBALLY_DISABLED"

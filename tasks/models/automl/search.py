@@ -25,7 +25,7 @@ from leaseboard.algorithms.base import Algorithm, Environment, play, setting_nam
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
 from leaseboard.algorithms.environments.samples import SamplesEnvironment
 from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
-from leaseboard.algorithms.events import Event
+from leaseboard.algorithms.events import ConfigurationFailed, Eliminated, Event, of
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
@@ -33,7 +33,7 @@ from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import Choices, choices
-from leaseboard.tasks.models.automl.progress import ProgressView, without_autologging
+from leaseboard.tasks.models.automl.progress import shown, without_autologging
 from leaseboard.tasks.store.recorded import Store
 
 SMALL = 10_000
@@ -202,12 +202,17 @@ class SelectionSearch(BaseSearchCV):
         env = self._environment(algorithm, made, X, y, seed)
         log: list[Event] = []
         auditor = Auditor()
-        with ProgressView(made.names, shown=self.verbose) as progress:
+
+        def left_out(_: Event) -> float:
+            return len(of(log, Eliminated)) + len(of(log, ConfigurationFailed))
+
+        text = "configurations left out"
+        with shown(len(made.names), text, left_out, verbose=self.verbose) as progress:
             try:
                 for event in play(name, algorithm, env, seed):
                     auditor(event)
-                    progress(event)
                     log.append(event)
+                    progress(event)
             except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
                 said = findings.failure(str(error), log, made.names)
                 kind = TypeError if ": TypeError: " in said else UsageError

@@ -1,7 +1,6 @@
 import contextlib
 import math
 import os
-import pickle
 import resource
 import subprocess
 import sys
@@ -204,13 +203,6 @@ def test_regression_maps_its_loss_into_the_unit_interval():
     assert search.score(X, y) > 0.3
 
 
-def test_a_fitted_search_can_be_pickled():
-    X, y = mixed()
-    search = classifier().fit(X, y)
-
-    assert (pickle.loads(pickle.dumps(search)).predict(X) == search.predict(X)).all()
-
-
 @pytest.mark.parametrize(
     "scoring", ["neg_log_loss", "neg_brier_score", "roc_auc_ovr", "average_precision", "f1_macro"]
 )
@@ -257,12 +249,6 @@ def test_wrong_settings_are_named(change, message):
     X, y = mixed()
     with pytest.raises(ValueError, match=message):
         classifier(**change).fit(X, y)
-
-
-def test_a_parameter_that_does_not_exist_is_named_with_the_public_class():
-    with pytest.raises(TypeError, match="AutoMLRegressor 'time_bugdet': did you mean 'time_bu"):
-        AutoMLRegressor(time_bugdet=3)
-    assert AutoMLRegressor(60).time_budget == 60
 
 
 FIT = """

@@ -32,7 +32,7 @@ from leaseboard import SelectionSearch
 from leaseboard.algorithms.abc_selection.baselines import FullRun
 from leaseboard.algorithms.abc_selection.fitness import FitnessWarning
 from leaseboard.algorithms.abc_selection.selection import ABC
-from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import ProbeFinished, of
 from leaseboard.tasks.evaluate.probes import recorded
 from leaseboard.tasks.models.pipeline import dump_trusted, load_trusted
@@ -314,11 +314,6 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win(seed):
     assert reported in search.guarantee_
 
 
-def test_a_guarantee_that_nothing_checks_says_so(data):
-    search = SelectionSearch(PIPELINES, algorithm=ABC(bounds="paper")).fit(*data)
-    assert search.guarantee_.endswith("gets no worse with more rows; neither is checked")
-
-
 def test_an_interrupt_of_folds_begins_no_other(data, monkeypatch):
     begun = []
 
@@ -351,7 +346,7 @@ def test_an_interrupt_leaves_nothing_half_done(data, monkeypatch):
 
 def test_progress_is_shown(data, capsys):
     SelectionSearch(PIPELINES, verbose=True).fit(*data)
-    assert "1/2" in capsys.readouterr().out
+    assert "1/2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -386,6 +381,8 @@ def test_what_cannot_be_used_is_refused_in_a_line(own, X, y, message):
         ({"test_fraction": 1.5}, "option test_fraction=1.5"),
         ({"initial_rows": 0}, "option initial_rows=0"),
         ({"probe_seconds": -1}, "option probe_seconds=-1"),
+        ({"folds": 1}, "folds=1"),
+        ({"n_jobs": 0}, "n_jobs=0"),
         ({"algorithm": "online-automl"}, "runs on the environment stream"),
         ({"algorithm": "abd"}, "did you mean 'abc'"),
         ({"scoring": "roc_auc"}, "scoring='roc_auc': the guarantee counts rows"),
@@ -417,10 +414,6 @@ def test_a_file_that_is_not_a_store_is_refused_and_left_alone(data, tmp_path):
     assert path.read_text() == "a,b\n1,2\n"
 
 
-def test_data_errors_are_value_errors():
-    assert issubclass(DataError, ValueError)
-
-
 def test_small_tables_are_cross_validated_and_folds_spared(data):
     own = {str(depth): DecisionTreeClassifier(max_depth=depth) for depth in (1, 2, 3)}
     search = SelectionSearch({"constant": DummyClassifier(), **own}, random_state=0).fit(*data)
@@ -443,19 +436,11 @@ def test_folds_run_at_once_choose_alike(data):
     ]
 
 
+def test_a_guarantee_that_nothing_checks_says_so(data):
+    search = SelectionSearch(PIPELINES, algorithm=ABC(bounds="paper")).fit(*data)
+    assert search.guarantee_.endswith("gets no worse with more rows; neither is checked")
+
+
 def test_nothing_is_guaranteed_under_a_time_limit(data):
     search = SelectionSearch(PIPELINES, algorithm=tight(time_limit=60)).fit(*data)
     assert search.guarantee_ == "ABC gives no guarantee under a time limit"
-
-
-def test_full_cross_validation_is_that_of_scikit_learn_but_for_the_folds(data):
-    search = SelectionSearch(PIPELINES, algorithm="cross-validation").fit(*data)
-    assert len(of(search.events_, ProbeFinished)) == 10
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"), [({"folds": 1}, "folds=1"), ({"n_jobs": 0}, "n_jobs=0")]
-)
-def test_settings_of_folds_out_of_range_are_refused(data, settings, message):
-    with pytest.raises(UsageError, match=message):
-        SelectionSearch(PIPELINES, **settings).fit(*data)
