@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from leaseboard.algorithms.errors import UsageError, unknown
-from leaseboard.algorithms.errors import short as cut
 from leaseboard.tasks.jobs.job import Result
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.models import columns
@@ -26,7 +25,7 @@ from leaseboard.tasks.models.logged import (
     log,
 )
 from leaseboard.tasks.models.winner import Fitted, check_name
-from leaseboard.tasks.score.board import literal, markdown_table
+from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import as_frame, metric_title
 from leaseboard.tasks.score.gate.baseline import Baseline, accept
 from leaseboard.tasks.score.gate.verdict import TOLERANCE, Check, check_scores
@@ -86,10 +85,7 @@ def register(
     client = open_store(uri)
     with reported(uri):
         group_id = experiment(client, uri, group)
-        about = replace(
-            _about(rows, fitted, _bounds(client, group, first.key)),
-            files={ACCEPTED: baseline.to_json()},
-        )
+        about = replace(_about(rows, fitted), files={ACCEPTED: baseline.to_json()})
         versions_of = every(client.search_model_versions, f"name='{name}'")
         known = next((each for each in versions_of if each.tags.get(KEY) == first.key), None)
         if known is None:
@@ -241,13 +237,13 @@ def _readable(results: Sequence[Result], fitted: Fitted) -> dict[str, str]:
     return tags if fitted.test is None else tags | {"leaseboard.test": f"{fitted.test:.6g}"}
 
 
-def _about(results: Sequence[Result], fitted: Fitted, bounds: Mapping[str, float]) -> About:
+def _about(results: Sequence[Result], fitted: Fitted) -> About:
     """Return the description, parameters and metrics of a winner, whose model is the first's."""
     first = results[0]
     job = job_record(first, ())
     params = {k: v for k, v in job.params.items() if not k.startswith("versions.")}
     params |= {f"champion.{k}": v for k, v in texts(first.champion or {}).items()}
-    metrics = {each.key: each.value for each in job.metrics if each.step == 0} | bounds
+    metrics = {each.key: each.value for each in job.metrics if each.step == 0}
     scores = np.array([result.score for result in results], np.float64)
     span = mean_interval(scores)
     metrics |= {"score.mean": span.value, "score.repetitions": float(len(scores))}
@@ -265,27 +261,7 @@ def _about(results: Sequence[Result], fitted: Fitted, bounds: Mapping[str, float
     )
     if fitted.test is not None:
         about += f" `test` is its score on rows that it has not seen: {fitted.test:.6g}."
-    if bounds:
-        about += " `bound.lower`, `bound.upper` and `lease` are the champion's last."
-    # MLflow's page of a version has no place for them but its description.
-    for what, shown in (
-        ("metric", {k: f"{v:.6g}" for k, v in sorted(metrics.items())}),
-        ("parameter", {k: cut(v) for k, v in params.items()}),
-    ):
-        rows = [{what: literal(k), "value": literal(v)} for k, v in shown.items()]
-        about += "\n\n" + "\n".join(markdown_table(rows))
     return About(about, params, metrics, job.data)
-
-
-def _bounds(client: MlflowClient, group: str, key: str) -> dict[str, float]:
-    """Return the last lease and bounds of a job's champion; empty if the store has none."""
-    place = client.get_experiment_by_name(f"{group}/configurations")
-    if place is None:
-        return {}
-    champion = f"tags.leaseboard.job = '{key}' and tags.leaseboard.outcome = 'champion'"
-    found = client.search_runs([place.experiment_id], champion, max_results=1)
-    measured = found[0].data.metrics if found else {}
-    return {k: measured[k] for k in ("lease", "bound.lower", "bound.upper") if k in measured}
 
 
 def _model(client: MlflowClient, uri: str, name: str) -> Any:

@@ -80,18 +80,6 @@ def test_a_challenger_loads_by_its_alias_and_predicts_as_ours(uri, policy, monke
     assert float(tags["leaseboard.test"]) == pytest.approx(fitted.test)
 
 
-def test_an_apple_loads_by_its_alias_and_predicts_as_ours(uri, race, monkeypatch, tmp_path):
-    result, _, fitted = race("apple", FRIED)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
-    register(uri, "fried", fitted, [result], group="race", date="2026-11-21", versions={})
-    loaded = mlflow.pyfunc.load_model("models:/fried@challenger")
-
-    np.testing.assert_array_equal(
-        loaded.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
-    )
-    assert not list((tmp_path / "mlruns").rglob("*.pkl"))
-
-
 @pytest.fixture
 def raced(uri, race, tmp_path):
     """Return a function that logs one race and registers its winner, and the result."""
@@ -113,7 +101,7 @@ def model_of(version):
     return version.source.removeprefix("models:/")
 
 
-def test_a_version_shows_metrics_bounds_parameters_and_dataset(uri, raced):
+def test_a_version_shows_metrics_parameters_and_dataset(uri, raced):
     (add, result), client = raced, open_store(uri)
     version = add()
     run = client.get_run(version.run_id)
@@ -127,15 +115,9 @@ def test_a_version_shows_metrics_bounds_parameters_and_dataset(uri, raced):
     assert model.params["name"] == "online-automl"
     assert any(name.startswith("champion.") for name in model.params)
     assert measured["score"] == result.score
-    assert measured["bound.lower"] <= measured["bound.upper"]
     assert measured["score.mean.lower"] < measured["score.mean"] < measured["score.mean.upper"]
     assert {metric.dataset_name for metric in model.metrics} == {FRIED}
-    for shown in (
-        f"| score | {result.score:.6g} |",
-        "| bound.lower |",
-        "| environment | stream |",
-    ):
-        assert shown in version.description
+    assert f"{result.score:.6g} of this model" in version.description
     assert version.description == model.tags["mlflow.note.content"]
     assert max(map(len, version.tags.values())) < 200  # no file is a tag, which fills the page
 
@@ -177,14 +159,6 @@ def test_a_kill_while_a_model_is_logged_leaves_one_model(uri, raced, monkeypatch
 def test_the_same_work_is_registered_once(uri, add):
     assert [add([1.0, 2.0]), add([1.0, 2.0]), add([1.0, 2.1])] == ["1", "1", "2"]
     assert aliases(uri) == {"challenger": 2}
-
-
-def test_the_first_challenger_becomes_champion(uri, add):
-    add([1.0, 1.2])
-    outcome = promote(uri, "m")
-
-    assert (outcome.promoted, outcome.explanation) == (True, "there was no champion")
-    assert aliases(uri) == {"champion": 1}
 
 
 @pytest.mark.parametrize(
