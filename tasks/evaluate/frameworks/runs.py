@@ -18,6 +18,7 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Record, Store
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
@@ -103,7 +104,7 @@ class SystemFits:
             column = features[name] if categories is None else features[name].cat.codes
             for part, rows in (("train", self.train), ("test", self.test)):
                 arrays[f"{part}_{number}"] = column.iloc[rows].to_numpy()
-        return arrays | {"labels": truth(self.dataset)[self.train]}
+        return arrays | {"labels": labels_of(self.dataset)[self.train]}
 
 
 def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tuple[Record, bool]:
@@ -113,13 +114,6 @@ def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tu
     while not len(records):
         ran = records.extend(lambda _: run())
     return records[0], ran
-
-
-def truth(dataset: Dataset) -> NDArray[Any]:
-    """Return the target of every row: numbers, or the classes' codes."""
-    if dataset.task == "regression":
-        return dataset.target.to_numpy(dtype=np.float64)
-    return dataset.target.cat.codes.to_numpy(dtype=np.int64)
 
 
 def _categories(dataset: Dataset) -> list[list[Any] | None]:

@@ -1,6 +1,5 @@
 """Rows that a trial trains on, validates on and tests on, and their arrays."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -9,10 +8,8 @@ from numpy.typing import NDArray
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
-from leaseboard.tasks.preprocess.splits import split, split_by_column
+from leaseboard.tasks.preprocess.splits import Rows, Split, split, split_by_column
 from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
-
-Rows = NDArray[np.int64]
 
 TRAIN_SHARE = 0.8
 """Of the rows, for cross-validation where the data bring no split of their own."""
@@ -20,18 +17,9 @@ TRAIN_SHARE = 0.8
 _NO_ROWS = np.empty(0, dtype=np.int64)
 
 
-@dataclass(frozen=True, slots=True)
-class FitRows:
-    """Rows of one fit; `test` is empty where another fit is tested instead."""
-
-    train: Rows
-    validation: Rows
-    test: Rows
-
-
 def scored(
     dataset: Dataset, seed: int, protocol: str, column: str | None = None
-) -> tuple[Dataset, FitRows]:
+) -> tuple[Dataset, Split]:
     """Return data and rows of the fit whose test score is recorded, which a winner repeats.
 
     - `seed`: of the split.
@@ -41,13 +29,11 @@ def scored(
     - `column`: says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
     """
     if protocol == "holdout":
-        rows = split(dataset, seed=seed)
-        return dataset, FitRows(rows.train, rows.validation, rows.test)
+        return dataset, split(dataset, seed=seed)
     if column is None:
-        rows = split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
-        return dataset, FitRows(rows.train, _NO_ROWS, rows.test)
+        return dataset, split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
     dataset, train, test = split_by_column(dataset, column)
-    return dataset, FitRows(train, _NO_ROWS, test)
+    return dataset, Split(train, _NO_ROWS, test)
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
@@ -68,7 +54,7 @@ def cross_validation(
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train
     fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
-    parts = [FitRows(train[fold_of != f], train[fold_of == f], _NO_ROWS) for f in range(folds)]
+    parts = [Split(train[fold_of != f], train[fold_of == f], _NO_ROWS) for f in range(folds)]
     refit = _fold(dataset, every, scale)
     return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
 
@@ -98,7 +84,7 @@ def dealt(labels: NDArray[np.integer], folds: int) -> NDArray[np.intp]:
     return fold_of
 
 
-def _fold(dataset: Dataset, part: FitRows, scale: Scale) -> Fold:
+def _fold(dataset: Dataset, part: Split, scale: Scale) -> Fold:
     """Return the arrays of one fit, encoded by its training rows alone."""
     features, labels = dataset.features, labels_of(dataset)
     with naming(dataset.reference):

@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms.environments.systems import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits, truth
+from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.preprocess.splits import Rows, split
+from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Store
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def make(dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
             split={"seed": job.environment_seed, "test_share": options.test_share},
             store=Store(),
         ),
-        truth(dataset)[test].astype(np.float64),
+        labels_of(dataset)[test].astype(np.float64),
         dataset.task,
         DEFAULT_BUDGET if job.budget is None else job.budget,
         job.environment_seed,
