@@ -118,19 +118,6 @@ def test_ucb_freezes_an_arm_without_hyperparameters():
     assert policy.pulls.tolist() == [49, 1]
 
 
-def test_random_arm_is_uniform():
-    share = simulate(RandomArm(), SEVEN_GAUSSIANS, 1000, 20, 0).exploitation.mean(axis=0)
-
-    assert share == pytest.approx(1 / 7, abs=0.01)
-
-
-def test_epsilon_greedy_exploits_the_best_mean():
-    arms = GaussianArms((0.2, 0.8), (0.01, 0.01))
-    share = simulate(EpsilonGreedy(epsilon=0.1), arms, 500, 20, 0).exploitation[:, 1]
-
-    assert share.mean() == pytest.approx(0.95, abs=0.02)
-
-
 def test_thompson_sampling_prefers_the_better_coin():
     arms = GaussianArms((0.2, 0.8), (0.0, 0.0))
 

@@ -217,24 +217,6 @@ def test_it_probes_what_is_asked_and_chooses_what_is_chosen():
     assert log[-1].score == ThreeLearners().real_accuracy(1)
 
 
-def test_it_pays_for_each_fit_what_a_scheduler_of_ours_pays():
-    saying = Saying(*(ProbeAsked(each, 2000) for each in (0, 1)), Decided(1))
-    env, _ = run(saying)
-    ours = SamplesEnvironment(ThreeLearners(), initial_rows=100)
-    for each in (0, 1):
-        list(ours.probe(each, 2000, train=False))
-
-    assert env.cost.cpu_seconds == ours.cost.cpu_seconds
-    assert env.at == ours.at == 4000
-
-
-def test_what_is_asked_twice_is_paid_twice():
-    env, _ = run(Saying(ProbeAsked(1, 400), ProbeAsked(1, 400), Decided(1)))
-
-    assert env.at == 800
-    assert env.cost.cpu_seconds == pytest.approx(0.8)
-
-
 def test_what_crashes_has_no_accuracy_and_is_never_chosen():
     saying = Saying(ProbeAsked(2, 400), ProbeAsked(2, 1600), ProbeAsked(0, 400), Decided(0, {}))
     _, log = run(saying)
@@ -248,11 +230,6 @@ def test_what_crashes_has_no_accuracy_and_is_never_chosen():
 def test_who_finds_nothing_that_can_be_trained_fails_with_the_last_reason():
     with pytest.raises(LeaseboardError, match=r"could be trained: configuration 2 .* boom"):
         run(Saying(ProbeAsked(2, 1600), Decided(None)))
-
-
-def test_a_search_that_ends_before_it_asks_fails_with_the_reason():
-    with pytest.raises(LeaseboardError, match="could be trained: none was tried"):
-        run(Saying(Decided(None)))
 
 
 def test_a_choice_that_cannot_be_trained_in_full_is_not_a_score():

@@ -163,10 +163,6 @@ def env(labels, features=None, budget=None, task="regression"):
     )
 
 
-def test_they_are_the_registered_ones():
-    assert {name: type(registry.build(name)) for name in NAIVE_BASELINES} == NAIVE_BASELINES
-
-
 def test_the_one_that_loses_least_is_named_with_its_loss():
     random = np.random.default_rng(0)
     walk, noise = random.normal(size=(2, 500)).cumsum(axis=1)[0], random.normal(size=500)
@@ -185,13 +181,6 @@ def test_classes_are_compared_by_their_errors():
 
     assert name == "last-label"
     assert loss == pytest.approx(2 / 6)
-
-
-def test_the_environment_itself_is_left_alone():
-    own = env([1, 2, 3])
-    best_baseline(own)
-
-    assert own.at == 0
 
 
 def test_ridge_takes_part_with_any_number_of_features():
@@ -236,16 +225,6 @@ def test_ridge_that_begins_again_says_from_which_row_on(tmp_path):
     assert "online-ridge" in reported[0]
     assert all("online-ridge on selected features from row 51 on" in each for each in reported[1:])
     assert all("running-mean" in each for each in reported)
-
-
-@pytest.mark.parametrize("task", ["regression", "classification"])
-def test_those_that_learn_with_a_model_say_that_ridge_is_on_selected_features(task):
-    rng = np.random.default_rng(0)
-    labels = rng.normal(size=20) if task == "regression" else rng.choice([*"ab"], 20)
-    assert "online-ridge" in Baselines(task).learn(rows_of(rng, 20, 4), labels)
-    assert "online-ridge on selected features" in Baselines(task).learn(
-        rows_of(rng, 20, 1025), labels
-    )
 
 
 NOTHING = np.zeros((9, 1), np.float32)
@@ -316,13 +295,3 @@ def test_a_class_that_comes_late_is_learned_as_if_it_had_been_the_rest():
     assert (odds > 0.5).all()  # scaled to 1 with the probabilities of the others
     assert late.sum(axis=1) == pytest.approx(1)
     assert late[-50:, 3].max() > 0.5
-
-
-def test_the_best_is_found_among_them():
-    x, labels = sample()
-    stream = Stream(x, labels, (Namespace("a", 0, 3),), ("x", "y", "z"), "classification",
-                    classes=("p", "q", "r", "s"))  # fmt: skip
-    name, loss = best_baseline(StreamEnvironment(stream))
-
-    assert name == "online-ridge"
-    assert 0.1 < loss < 0.4

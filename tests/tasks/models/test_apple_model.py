@@ -162,11 +162,3 @@ def test_slots_that_do_not_exist_never_reach_a_kernel(race, bits):
     state["learners"][0]["source"][-1] = 10**6
     with pytest.raises(UsageError, match="is not a model of the format"):
         load(plain.dump(kind, state), "it")
-
-
-def test_the_columns_in_the_file_have_the_words_of_every_table(race):
-    _, _, fitted = race("linear", FRIED)
-    kind, state = plain.load(fitted.model.dump(), "it")
-
-    assert kind == "apple"
-    assert [column["kind"] for column in state["columns"]] == ["number"] * 10

@@ -206,20 +206,13 @@ def policy():
     )
 
 
-@pytest.fixture(scope="module")
-def policies():
-    return {kind: policy().fit(table(plain), LABELS) for kind, plain in PLAIN.items()}
-
-
 @each_form(ALL)
-def test_a_fitted_policy_predicts_the_same(kind, form, policies):
-    plain, frame = table(PLAIN[kind]), table(FORMS[kind][form])
-    expected = policies[kind].predict(plain)
+def test_a_policy_sees_the_same_columns(kind, form):
+    frames = (policy()._frame(table(x), reset=True) for x in (PLAIN[kind], FORMS[kind][form]))
+    plain, given = (vars(TableEncoder("standard").fit(frame)) for frame in frames)
 
-    assert policies[kind].predict(frame).tolist() == expected.tolist()
-    fitted = TableEncoder("standard").fit(policies[kind]._frame(frame, reset=False))
-    assert vars(fitted).keys() == vars(policies[kind].encoder_).keys()
-    assert str(vars(fitted)) == str(vars(policies[kind].encoder_))
+    assert given.keys() == plain.keys()
+    assert str(given) == str(plain)
 
 
 @each_form(NUMBERS)

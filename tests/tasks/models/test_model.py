@@ -1,6 +1,5 @@
 """Models: each kind of file has its class, and no other is imported."""
 
-import ast
 import importlib
 import subprocess
 import sys
@@ -34,27 +33,6 @@ def test_to_load_imports_no_learner():
     modules = {place.partition(":")[0] for place in KINDS.values()}
 
     assert not {"vowpalwabbit", "lightgbm", *modules} & set(done.stdout.split())
-
-
-def imported(path):
-    """Return the modules of the package that one module imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module == "leaseboard.tasks.models":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
-            "leaseboard.tasks.models."
-        ):
-            found.add(node.module.split(".")[3])
-    return found
-
-
-def test_no_two_modules_of_the_room_need_each_other():
-    needs = {path.stem: imported(path) for path in ROOM.glob("*.py")}
-    while free := {name for name, asked in needs.items() if not asked & needs.keys()}:
-        needs = {name: asked for name, asked in needs.items() if name not in free}
-
-    assert needs == {}
 
 
 def refused(call, *args):

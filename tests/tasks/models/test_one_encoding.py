@@ -20,7 +20,6 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import run_job
 from leaseboard.tasks.jobs.skill import with_skill
 from leaseboard.tasks.live.rows import values_in
-from leaseboard.tasks.models.model import load_file
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
@@ -171,33 +170,3 @@ def test_each_baseline_sees_what_the_learner_sees(table, name):
     )
     assert losses[name] == pytest.approx(environment.score().metrics["rmse"] ** 2, rel=1e-5)
     assert given["baselines"]["features"]["columns"] == [*features.state()["columns"]]
-
-
-@pytest.mark.slow
-def test_the_baseline_goes_on_with_the_model_through_its_file(table, tmp_path):
-    frame = pd.read_csv(table).drop(columns=["dear", "when"])
-    for target, part in (("sold", frame), ("kind", frame.dropna(subset="kind"))):
-        going_on = StreamModel.for_table(read_rows(_written(part, tmp_path)), target=target)
-        whole = going_on._naive_baselines(*_table(going_on, _written(part, tmp_path)))[1]
-        losses, rows = dict.fromkeys(whole, 0.0), 0
-        for half in (part[: N // 2], part[N // 2 :]):
-            path = _written(half, tmp_path)
-            losses_here = going_on._naive_baselines(*_table(going_on, path))[1]
-            for name, loss in losses_here.items():
-                losses[name] += loss * len(half)
-            rows += len(half)
-            going_on.learn_table(read_rows(path, going_on.kinds))
-            going_on.model.save(tmp_path / "model")
-            going_on = load_file(tmp_path / "model")
-        assert rows == len(part)
-        assert {k: v / rows for k, v in losses.items()} == pytest.approx(whole, rel=1e-4)
-
-
-def _written(frame, folder):
-    frame.to_csv(folder / "part.csv", index=False)
-    return folder / "part.csv"
-
-
-def _table(going_on, path):
-    frame = read_rows(path, going_on.kinds)
-    return going_on._plain(frame)[0], going_on._labels(frame[going_on.target])

@@ -14,7 +14,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate.probes.sample_rows import split
 from leaseboard.tasks.models import columns
-from leaseboard.tasks.models.ended_stream import EndedStreamModel
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.pipeline import PipelineModel
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
@@ -33,16 +32,6 @@ def with_estimator(content, estimator):
     return plain.dump(kind, state | {"estimator": estimator})
 
 
-@pytest.mark.parametrize("algorithm", ["chacha-literal", "vanilla"])
-def test_a_streams_champion_predicts_as_its_learner_does(race, algorithm):
-    _, learner, fitted = race(algorithm, FRIED)
-    model = again(fitted.model)
-    ours = learner.predict_many(as_stream(fitted.dataset).features)
-
-    assert isinstance(model, EndedStreamModel)
-    np.testing.assert_array_equal(model.predict(fitted.dataset.features), ours)
-
-
 def test_a_log_transformed_target_comes_back_in_its_own_unit(race):
     _, learner, fitted = race("vanilla", "sklearn:diabetes", environment={"log_target": "code"})
     model = again(fitted.model)
@@ -55,15 +44,6 @@ def test_a_log_transformed_target_comes_back_in_its_own_unit(race):
     )
 
 
-def test_classes_are_predicted_by_name(race):
-    _, learner, fitted = race("vanilla", CANCER)
-    model = again(fitted.model)
-    positive = learner.predict_many(as_stream(fitted.dataset).features) > 0
-    classes = fitted.dataset.target.cat.categories
-
-    assert model.predict(fitted.dataset.features).tolist() == list(classes[positive.astype(int)])
-
-
 def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy):
     result, _, fitted = policy
     model = again(fitted.model)
@@ -74,17 +54,6 @@ def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy
     assert np.mean(predicted == fitted.dataset.target.astype(str)) > 0.9
     assert 0.8 < fitted.test <= 1
     np.testing.assert_array_equal(predicted, fitted.model.predict(fitted.dataset.features))
-
-
-def test_what_selection_chose_has_the_jobs_own_score(race):
-    environment = {"configurations": 3, "initial_rows": 100}
-    result, _, fitted = race("abc", CANCER, environment=environment)
-    model = again(fitted.model)
-
-    assert fitted.test == result.score
-    np.testing.assert_array_equal(
-        model.predict(fitted.dataset.features), fitted.model.predict(fitted.dataset.features)
-    )
 
 
 def test_columns_are_found_by_name_and_become_typed_again():

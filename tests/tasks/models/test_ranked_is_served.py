@@ -287,17 +287,3 @@ def test_a_selections_winner(race, mixed, tmp_path, algorithm, environment):
     np.testing.assert_array_equal(seen, expected)
     assert seen.dtype == expected.dtype == np.float32
     assert np.mean(model.predict(raw) == truth) == fitted.test == result.score
-
-
-def test_a_selections_winner_that_scores_otherwise_is_refused(race, mixed, tmp_path):
-    (tmp_path / "own.py").write_text(
-        "from sklearn.tree import DecisionTreeClassifier\n"
-        "PIPELINES = {'tree': DecisionTreeClassifier(max_depth=2, random_state=0)}\n"
-    )
-    environment = {"pipelines": str(tmp_path / "own.py")}
-    job = Job("full-run", mixed("class"), 0, 0, name="full-run", environment=environment)
-    result, _ = run_job(job, tmp_path)
-
-    assert fit(job, result).test == result.score
-    with pytest.raises(LeaseboardError, match=r"on the test rows now and to 0\.123 when it was"):
-        fit(job, dataclasses.replace(result, score=0.123))

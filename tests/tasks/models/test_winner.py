@@ -86,11 +86,3 @@ def test_data_that_changed_are_refused(ran):
     job, result = ran
     with pytest.raises(UsageError, match="has changed since vanilla ran on it"):
         fit(job, dataclasses.replace(result, digest="other"))
-
-
-def test_a_run_without_a_model_is_refused(tmp_path):
-    job = Job("stage-poly", DATA, 0, 0, name="stage-poly")
-    result, learner = run_job(job, tmp_path)
-    assert learner is None
-    with pytest.raises(UsageError, match="the run left no model: only apple"):
-        fit(job, result)

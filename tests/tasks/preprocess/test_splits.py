@@ -44,19 +44,6 @@ def test_rows_are_dealt_once_in_their_share(labels, ratios, seed):
         assert (np.abs(mine - share) <= 1 + len(set(labels))).all()
 
 
-def test_a_large_stratified_split_has_each_class_in_its_share():
-    data = load("synthetic:separated?rows=20000&classes=4")
-
-    parts = split(data, (0.64, 0.16, 0.2), seed=3)
-
-    overall = data.target.value_counts(normalize=True, sort=False)
-    for rows, size in ((parts.train, 12_800), (parts.validation, 3_200), (parts.test, 4_000)):
-        assert len(rows) == size
-        assert (np.diff(rows) > 0).all()
-        shares = data.target.iloc[rows].value_counts(normalize=True, sort=False)
-        assert np.abs(shares - overall).max() < 2 / size
-
-
 def test_a_class_with_one_member_is_for_training():
     parts = split(classes(["a"] * 20 + ["rare"] + ["b"] * 20), seed=1)
 

@@ -167,12 +167,6 @@ def test_one_class_that_comes_of_three_is_refused_and_of_two_is_labelled():
     assert of_classes(["w", "w", "u"], max_rows=2).labels.tolist() == [1, 1]
 
 
-def test_classes_are_counted_among_the_rows_that_come():
-    values = [f"c{number}" for number in range(MOST_CLASSES + 1)]
-
-    assert len(of_classes(values, max_rows=MOST_CLASSES).classes) == MOST_CLASSES
-
-
 def test_too_many_classes_are_answered_with_what_helps():
     for name, fix in (("{}", "task=regression, or two classes with threshold="),
      ("c{}", "name another column with target=")):  # fmt: skip

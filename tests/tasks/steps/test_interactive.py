@@ -58,25 +58,6 @@ def test_a_race_on_a_stream_is_against_the_naive_baselines():
     )
 
 
-def test_it_scores_as_the_command_does(tmp_path):
-    command = [
-        "race",
-        "online-automl",
-        STREAM,
-        "--seed",
-        "3",
-        "--json",
-        "--run-dir",
-        str(tmp_path),
-    ]
-    printed = subprocess.check_output([sys.executable, "-m", "leaseboard", *command], text=True)
-
-    (result,) = race("online-automl", STREAM, seed=3, baselines=False).results
-
-    assert result.score == json.loads(printed.splitlines()[-1])["score"]
-    assert (result.seed, result.environment_seed) == (3, 3)
-
-
 def test_settings_labels_and_repetitions_are_those_of_a_suite():
     wide = {"algorithm": "online-automl", "name": "wide", "settings": {"b": 8}}
     found = race(

@@ -112,16 +112,6 @@ def test_the_cost_is_that_of_its_whole_life_and_of_its_children(tmp_path, monkey
     assert answer["wall_seconds"] > 0
 
 
-def test_one_that_answers_and_does_not_end_is_ended(start, monkeypatch):
-    monkeypatch.setattr(process, "_LOOK_SECONDS", 0.0)
-    stays = start("wire.write(0); time.sleep(60)")
-    stays.receive()
-    monkeypatch.setattr(stays, "_patience", 0.1)
-
-    with pytest.raises(LeaseboardError, match="it answered and does not end"):
-        stays.finish()
-
-
 def test_every_program_is_started_by_its_path_and_hides_no_library():
     """With no arguments it ends at once, and says what is missing."""
     for name in ("stream_program", "table_program", "select_program"):
@@ -130,3 +120,13 @@ def test_every_program_is_started_by_its_path_and_hides_no_library():
             pytest.raises(GoneError, match=r"TypeError: main\(\) missing"),
         ):
             made.receive()
+
+
+def test_one_that_answers_and_does_not_end_is_ended(start, monkeypatch):
+    monkeypatch.setattr(process, "_LOOK_SECONDS", 0.0)
+    stays = start("wire.write(0); time.sleep(60)")
+    stays.receive()
+    monkeypatch.setattr(stays, "_patience", 0.1)
+
+    with pytest.raises(LeaseboardError, match="it answered and does not end"):
+        stays.finish()

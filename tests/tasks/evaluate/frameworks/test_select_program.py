@@ -2,7 +2,6 @@
 
 import math
 import sys
-import warnings
 from enum import Enum
 from types import SimpleNamespace
 
@@ -130,13 +129,6 @@ def test_a_trial_reports_each_sample_and_the_best_complete_one_is_chosen(study):
     assert given["study"]["study_name"] == "selection-5"
 
 
-def test_a_pruned_one_is_never_chosen(study):
-    found, _, _ = study(lambda c, rows: 0.4 if (c, rows) == (0, 4000) else 0.9 - c / 10,
-                        prune_below=0.5)  # fmt: skip
-
-    assert found["chosen"] == 1
-
-
 def test_a_crash_is_a_failed_trial(study):
     found, asked, _ = study(lambda c, _: None if c == 1 else 0.5 + c / 10)
 
@@ -171,14 +163,6 @@ def test_a_pruner_has_a_sample_at_each_of_its_rungs(study):
             assert brackets <= select_program.MOST_BRACKETS
 
 
-def test_its_default_sampler_is_tpe(study):
-    found, _, given = study(lambda *_: 0.5, sampler="tpe")
-
-    assert given["tpe"] == ((), {"seed": 5})
-    assert "grid" not in given
-    assert found["chosen"] == 0
-
-
 @pytest.fixture
 def halved():
     """Halve three configurations in scikit-learn, of which each has an accuracy or fails."""
@@ -205,10 +189,9 @@ def test_what_cannot_be_trained_is_dropped_without_a_warning(halved):
             assert all(found["dropped"][str(each)] == "it failed" for each in failing)
 
 
-def test_any_other_warning_of_a_search_is_shown(halved):
-    def warns(configuration):
-        warnings.warn("the labels are odd", stacklevel=1)
-        return 0.5
+def test_its_default_sampler_is_tpe(study):
+    found, _, given = study(lambda *_: 0.5, sampler="tpe")
 
-    with pytest.warns(UserWarning, match="the labels are odd"):
-        halved(warns, 1)
+    assert given["tpe"] == ((), {"seed": 5})
+    assert "grid" not in given
+    assert found["chosen"] == 0

@@ -164,16 +164,6 @@ def test_its_choice_is_of_the_last_round_also_where_that_crashes(start):
     assert decided.chosen == 2
 
 
-def test_a_library_runs_in_its_own_environment(start, monkeypatch):
-    asked = []
-    monkeypatch.setattr(venv, "python", lambda name: asked.append(name) or Path(sys.executable))
-    script = "wire.read(); wire.write({'chosen': 0, 'dropped': {}})"
-    session = start(OutsideDecider("optuna", {}, 2, 100, 10), script)
-
-    assert session.hear() == Decided(0, {})
-    assert asked == ["optuna"]
-
-
 def test_what_there_is_not_is_refused(start):
     for said, message in (
         ('{"configuration": 7, "rows": 100}', "configuration 7 is not from 0 to 6"),

@@ -57,14 +57,6 @@ def test_a_scorer_without_weights_says_so_where_rows_have_some():
         Judge(make_scorer(lambda y, p: np.mean(y == p)), TARGETS, NAMES, weights).score(CHANCES)
 
 
-def test_the_fingerprint_distinguishes_scorers_of_one_name():
-    one, other = (make_scorer(lambda y, p, e=e: np.mean(y == p) ** e) for e in (1, 2))
-    prints = [Judge(each, TARGETS, NAMES).fingerprint() for each in (one, other, "accuracy")]
-
-    assert prints[0] != prints[1]
-    assert prints[0] == prints[2]
-
-
 def test_a_mean_of_rounded_probabilities_is_one_of_probabilities(recwarn):
     rounded = RNG.dirichlet([1, 1], 200).astype(np.float32) + CHANCES
     Judge("neg_log_loss", TARGETS, NAMES).score(rounded / 2)
@@ -82,14 +74,6 @@ def test_a_share_is_its_own_reward_and_a_loss_is_one_half_for_the_best_constant(
         judge = Judge(scoring, targets, classes)
         assert judge.reward(judge.ends[0]) == 1.0
         assert judge.reward(judge.ends[1]) == pytest.approx(0.5)
-
-
-def test_the_squared_error_has_the_reward_that_the_environment_gives_it():
-    targets, predictions = RNG.normal(size=50), RNG.normal(size=50)
-    judge = Judge("r2", targets)
-    error = np.mean((targets - predictions) ** 2) / np.var(targets)
-
-    assert judge.reward(judge.score(predictions)) == pytest.approx(1 / (1 + error))
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
