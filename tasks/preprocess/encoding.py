@@ -54,15 +54,6 @@ class Transformer(ABC):
         """Return the parameters by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
-    def set_params(self, **parameters: Any) -> Self:
-        """Set parameters by name."""
-        for name, value in parameters.items():
-            if name not in self.get_params():
-                known = ", ".join(self.get_params())
-                raise ValueError(f"{type(self).__name__} has no parameter {name!r}: use {known}")
-            setattr(self, name, value)
-        return self
-
     def __sklearn_tags__(self) -> Any:
         """Return what scikit-learn may assume."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
@@ -191,17 +182,27 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
 
 
 def as_numbers(column: pd.Series) -> NDArray[Any]:
-    """Return a column that held numbers before, missing ones as NaN; DataError for a word."""
+    """Return a column that held numbers before, missing ones as NaN.
+
+    Raises DataError for a word, and for a number that is infinite in 32 bits.
+    """
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
-        return column.to_numpy()
-    numbers = pd.to_numeric(column.astype(object), errors="coerce")
-    wrong = column[column.notna() & (numbers.isna() | columns.is_date(column))]
-    if len(wrong):
+        values = column.to_numpy()
+    else:
+        numbers = pd.to_numeric(column.astype(object), errors="coerce")
+        wrong = column[column.notna() & (numbers.isna() | columns.is_date(column))]
+        if len(wrong):
+            raise DataError(
+                f"column {column.name!r} held numbers before and holds {wrong.iloc[0]!r}: give"
+                " numbers, or leave the cell empty"
+            )
+        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    if columns.is_infinite(values):
         raise DataError(
-            f"column {column.name!r} held numbers before and holds {wrong.iloc[0]!r}: give"
-            " numbers, or leave the cell empty"
+            f"column {column.name!r} has values that are not finite in 32 bits: drop those rows,"
+            " or rescale the column"
         )
-    return numbers.to_numpy(dtype=np.float64, na_value=np.nan)
+    return values
 
 
 def _times(column: pd.Series) -> NDArray[np.int64]:

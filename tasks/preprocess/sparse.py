@@ -6,7 +6,6 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
 from leaseboard.algorithms.apple.rows import ColumnScale
@@ -19,8 +18,6 @@ from leaseboard.tasks.preprocess.encoding import (
     places,
     spread_dates,
 )
-
-Tokens = NDArray[np.int32]
 
 
 @dataclass(eq=False)
@@ -91,7 +88,7 @@ class SparseEncoder(Transformer):
             if known is None:
                 blocks.append(self._numbers(column, ColumnScale(*(self.scales_[place] or ()))))
             elif self.is_text_[place]:
-                blocks.append(_counts(_words(column, known), len(known)))
+                blocks.append(_counts(column, known))
             else:
                 found = places(column, known)
                 rows = np.flatnonzero(found >= 0)
@@ -133,21 +130,14 @@ def _known(column: pd.Series) -> list[str] | None:
     )
 
 
-def _words(column: pd.Series, known: list[str]) -> list[Tokens]:
-    """Return the place of each word of each text among the `known`, -1 if it is unknown."""
+def _counts(column: pd.Series, known: list[str]) -> sparse.csr_array:
+    """Return how often each text has each of the `known` words."""
     place = {word: number for number, word in enumerate(known)}
-    return [
-        np.array([place.get(word, -1) for word in str(text).split()], dtype=np.int32)
-        for text in column.fillna("")
+    found = [
+        [place[word] for word in str(text).split() if word in place] for text in column.fillna("")
     ]
-
-
-def _counts(words: list[Tokens], n_words: int) -> sparse.csr_array:
-    known = [word[word >= 0] for word in words]
-    indptr = np.cumsum([0, *map(len, known)])
-    indices = np.concatenate([*known, np.empty(0, dtype=np.int32)])
-    counts = sparse.csr_array(
-        (np.ones(len(indices)), indices, indptr), shape=(len(words), n_words)
-    )
+    indptr, indices = np.cumsum([0, *map(len, found)]), [*chain.from_iterable(found)]
+    shape = len(found), len(known)
+    counts = sparse.csr_array((np.ones(len(indices)), indices, indptr), shape=shape)
     counts.sum_duplicates()
     return counts

@@ -15,7 +15,7 @@ from leaseboard.algorithms.environments.stream import Namespace, Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import FLAGS, text_of
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.preprocess.encoding import Transformer, coded
+from leaseboard.tasks.preprocess.encoding import Transformer, as_numbers, coded
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
     from leaseboard.algorithms.tables.column_features import Column
@@ -149,11 +149,7 @@ def as_column(column: pd.Series) -> Column:
     if columns.is_nominal(column) or columns.is_text(column):
         codes, labels = coded(column)
         return Texts(codes, [text_of(label) for label in labels])
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    if columns.is_infinite(values):
-        raise DataError(f"column {column.name!r} has values that are not finite in 32 bits: drop"
-                        " those rows, or rescale the column")  # fmt: skip
-    return values
+    return as_numbers(column).astype(np.float64, copy=False)
 
 
 def is_flag(column: pd.Series) -> bool:

@@ -81,7 +81,7 @@ class TableEncoder(Transformer):
         self.medians_ = [0.0] * len(every)
         for place, column in enumerate(every):
             if not _is_nominal(column):
-                seen = _numbers(column).astype(np.float64)
+                seen = as_numbers(column).astype(np.float64)
                 seen = seen[~np.isnan(seen)]
                 self.medians_[place] = float(np.median(seen)) if len(seen) else 0.0
         self.center_ = self.spread_ = np.empty(0)
@@ -119,7 +119,7 @@ class TableEncoder(Transformer):
         ):
             stop = start + (1 if kept is None else min(len(kept), WIDEST))
             if kept is None:
-                numbers = _numbers(column).astype(exact)
+                numbers = as_numbers(column).astype(exact)
                 features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
             else:
                 at = places(column, kept)
@@ -152,14 +152,3 @@ def refuse_text(dataset: Dataset) -> None:
 
 def _is_nominal(column: pd.Series) -> bool:
     return columns.is_nominal(column) or columns.is_text(column)
-
-
-def _numbers(column: pd.Series) -> NDArray[Any]:
-    """Return a column of numbers or booleans, missing ones as NaN."""
-    numbers = as_numbers(column)
-    if columns.is_infinite(numbers):
-        raise DataError(
-            f"column {column.name!r} has values that are not finite in 32 bits: drop those rows,"
-            " or rescale the column"
-        )
-    return numbers

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
-from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
+from leaseboard.tasks.preprocess.tables import refuse_text
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
 Rows = NDArray[np.int32]
@@ -114,8 +114,8 @@ def split(
 
     `made`: the samples of the same dataset, seed and fraction, if they exist already.
 
-    Raises DataError: a regression, a text column, a single class, or too few rows; and when the
-    array is made, an infinite value.
+    Raises DataError: a regression, a text column, or too few rows; and when the array is made, an
+    infinite value.
     """
     _check(dataset)
     n_rows = len(dataset.target)
@@ -155,13 +155,5 @@ def _check(dataset: Dataset) -> None:
             " binarize the numeric target with ?threshold=10, or make each value a class with"
             " ?task=classification"
         )
-    labels = dataset.target.cat.codes.to_numpy()
-    if (labels < 0).any():
-        raise DataError(f"{dataset.reference}: the target is missing in some rows: drop them")
-    if (labels == labels[0]).all():
-        raise DataError(f"{dataset.reference}: the target has one class, nothing can be learned")
-    for name in dataset.features.columns:
-        if columns.is_text(dataset.features[name]):
-            raise DataError(
-                f"{dataset.reference}: column {name!r} holds free text: drop or encode it"
-            )
+    with naming(dataset.reference):
+        refuse_text(dataset)

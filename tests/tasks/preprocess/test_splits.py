@@ -67,12 +67,6 @@ def test_too_few_rows_are_an_error():
         split(classes(list("abcdefghi")))
 
 
-def test_ratios_must_be_shares():
-    for ratios in ((1.0,), (0.5, 0.6), (1.2, -0.2)):
-        with pytest.raises(ValueError, match="must be two or three shares that sum to 1"):
-            split(classes(["a", "b"] * 9), ratios)
-
-
 def test_the_authors_split_is_a_column():
     data = classes(["a", "b", "a", "b"], split=["train", "test", "train", "train"])
 

@@ -127,8 +127,6 @@ def test_scikit_learn_takes_it_for_a_transformer(tmp_path):
         clone(copy).fit(frame),
     ):
         np.testing.assert_array_equal(again.transform(frame), copy.transform(frame))
-    with pytest.raises(ValueError, match="TableEncoder has no parameter 'scaled': use scale"):
-        copy.set_params(scaled=True)
 
 
 numbers = st.lists(st.one_of(st.floats(-1e6, 1e6), st.just(np.nan)), min_size=4, max_size=4)
