@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
     from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
     from leaseboard.algorithms.base import Algorithm, Run
-    from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
     from leaseboard.algorithms.environments.stream import StreamEnvironment
     from leaseboard.algorithms.errors import UsageError
     from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
@@ -32,8 +31,6 @@ __all__ = [
     "ArmPolicy",
     "AutoMLClassifier",
     "AutoMLRegressor",
-    "ChaChaClassifier",
-    "ChaChaRegressor",
     "Leaderboard",
     "OnlineAutoMLClassifier",
     "OnlineAutoMLRegressor",
@@ -58,8 +55,6 @@ _PLACES = {
     "AutoMLRegressor": "leaseboard.tasks.models.automl.estimators",
     "OnlineAutoMLClassifier": "leaseboard.algorithms.online_automl.streaming",
     "OnlineAutoMLRegressor": "leaseboard.algorithms.online_automl.streaming",
-    "ChaChaClassifier": "leaseboard.algorithms.chacha.estimators",
-    "ChaChaRegressor": "leaseboard.algorithms.chacha.estimators",
     "Leaderboard": "leaseboard.tasks.steps.interactive",
     "Policy": "leaseboard.algorithms.policies.policy",
     "PolynomialExpansionClassifier": "leaseboard.algorithms.apple.classifier",

@@ -27,7 +27,6 @@ from leaseboard.algorithms.online_automl.oracle import (
     ConfigOracle,
     Tune,
     make_oracle,
-    no_candidates,
 )
 from leaseboard.algorithms.online_automl.racing import Racing
 
@@ -47,14 +46,13 @@ class Published(Racing):
 
     def oracle(self) -> ConfigOracle:
         """Return a fresh oracle: the configurations other than the default one."""
-        return no_candidates
+        return ConfigOracle()
 
     def race(
         self,
         schema: Schema,
         seed: int,
         task: str,
-        oracle: ConfigOracle | None = None,
         horizon: float = math.inf,
     ) -> PublishedRace:
         """See `Racing.race`."""
@@ -62,7 +60,7 @@ class Published(Racing):
         return PublishedRace(
             schema,
             KernelModels(schema, n_slots, LOSSES[task]),
-            oracle or self.oracle(),
+            self.oracle(),
             np.random.RandomState(seed),
             n_slots,
             self.rules(),
@@ -83,7 +81,7 @@ class Tuning(Published):
     ----------
     tune : str, optional
         Interactions of namespaces (the paper's NI, the default), the learning rate, or both
-        (NI+LR); or one's own oracle, ``path/to/file.py:Class``.
+        (NI+LR).
     """
 
     tune: Tune | None = None

@@ -13,10 +13,8 @@ from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import (
-    ConfigOracle,
     FrontierOracle,
     Tune,
-    load_oracle,
 )
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
@@ -75,8 +73,8 @@ class OnlineAutoML(Racing):
         of their time. By default 600, and 1,500 for classes. It is raised to four times the
         features of c_init, and 2,000 where features are selected, where that is more.
     tune : str, optional
-        Interactions, learning rate, or both, on the raw features; or one's own oracle,
-        ``path/to/file.py:Class``. By default both, and representations.
+        Interactions, learning rate, or both, on the raw features. By default both, and
+        representations.
     budget_us : float, optional
         Microseconds an example that trees, Fourier features and neighbours may take together
         (`leaseboard.algorithms.online_automl.members.leases`); by default all that save enough.
@@ -171,15 +169,12 @@ class OnlineAutoML(Racing):
         schema: Schema,
         seed: int,
         task: str,
-        oracle: ConfigOracle | None = None,
         horizon: float = math.inf,
     ) -> SafeRace:
         """See `Racing.race`."""
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
-        represents = self.tune is None and oracle is None
+        represents = self.tune is None
         wide = represent(schema).schema if represents else schema
-        named = self.tune is not None and ".py:" in self.tune
-        own = load_oracle(str(self.tune)) if named else FrontierOracle(self.tune)
         # Classes are learned by squared loss too, which is proper.
         ensemble = Ensemble(
             KernelModels(wide, b),
@@ -195,7 +190,7 @@ class OnlineAutoML(Racing):
         return SafeRace(
             schema,
             ensemble,
-            oracle or own,
+            FrontierOracle(self.tune),
             np.random.RandomState(seeds.derive_seed(seed, "frontier")),
             delta=self.delta,
             round_length=self.round_length,

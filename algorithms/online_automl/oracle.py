@@ -11,16 +11,16 @@ References
 import math
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.configuration import Interaction, VWConfiguration
+from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp, log
-from leaseboard.algorithms.user_files import import_file
+
+Tune = Literal["interactions", "learning-rate", "interactions+learning-rate"]
+"""What an oracle varies: the paper's NI, the learning rate alone, or NI+LR."""
 
 Namespaces = tuple[str, ...]
 Random = np.random.RandomState
@@ -71,53 +71,8 @@ def shrunk_step(step: float, best_round: int, rounds: int) -> float:
     return max(step * math.sqrt((best_round + 1) / (rounds + 1)), SMALLEST_STEP)
 
 
-class LearningRateOracle:
-    """Proposer of one FLOW2 step up and one down from each champion's learning rate.
-
-    A round is a change of champion. If the champion's learning rate moved, the direction was
-    right and the step stays; if the champion won by something else, both proposals of the last
-    round failed, and the step shrinks.
-
-    Parameters
-    ----------
-    adaptive : bool
-        False keeps the first step for ever, as a new search for every champion does in FLAML.
-    """
-
-    def __init__(self, *, adaptive: bool = True) -> None:
-        self.adaptive = adaptive
-        self.step = INITIAL_STEP
-        self.rounds = 0
-        self.best_round = 0
-        self.incumbent: float | None = None
-
-    def __call__(
-        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
-    ) -> list[VWConfiguration]:
-        """Return the champion with a higher and with a lower rate, as far as the range allows."""
-        rate = champion.learning_rate
-        if self.incumbent is not None and self.adaptive:
-            self.rounds += 1
-            if rate == self.incumbent:
-                self.step = shrunk_step(self.step, self.best_round, self.rounds)
-            else:
-                self.best_round = self.rounds
-        self.incumbent = rate
-        place = to_unit(rate)
-        proposals = [from_unit(place + self.step), from_unit(place - self.step)]
-        return [replace(champion, learning_rate=one) for one in proposals if one != rate]
-
-
-Tune = (
-    Literal["interactions", "learning-rate", "interactions+learning-rate"]
-    | Annotated[str, Field(pattern=r"^.+\.py:\w+$")]
-)
-"""What an oracle varies: the paper's NI, the learning rate alone, NI+LR; or one's own oracle,
-``path/to/file.py:Class``."""
-
-
-class ConfigOracle(Protocol):
-    """Callable that maps a champion to candidates; users may supply their own.
+class ConfigOracle(Saved):
+    """Proposer of candidates for a champion; this one, of a fixed set of models, has none.
 
     It may keep state of a run (a learning-rate search does), so each run gets a fresh one.
     """
@@ -135,9 +90,49 @@ class ConfigOracle(Protocol):
         random : RandomState
             The run's own generator.
         """
+        return []
 
 
-class InteractionOracle:
+class LearningRateOracle(ConfigOracle):
+    """Proposer of one FLOW2 step up and one down from each champion's learning rate.
+
+    A round is a change of champion. If the champion's learning rate moved, the direction was
+    right and the step stays; if the champion won by something else, both proposals of the last
+    round failed, and the step shrinks.
+
+    Parameters
+    ----------
+    adaptive : bool
+        False keeps the first step for ever, as a new search for every champion does in FLAML.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("step", "rounds", "best_round", "incumbent")
+
+    def __init__(self, *, adaptive: bool = True) -> None:
+        self.adaptive = adaptive
+        self.step = INITIAL_STEP
+        self.rounds = 0
+        self.best_round = 0
+        self.incumbent = 0.0  # none
+
+    def __call__(
+        self, champion: VWConfiguration, namespaces: Namespaces, random: Random
+    ) -> list[VWConfiguration]:
+        """Return the champion with a higher and with a lower rate, as far as the range allows."""
+        rate = champion.learning_rate
+        if self.incumbent and self.adaptive:
+            self.rounds += 1
+            if rate == self.incumbent:
+                self.step = shrunk_step(self.step, self.best_round, self.rounds)
+            else:
+                self.best_round = self.rounds
+        self.incumbent = rate
+        place = to_unit(rate)
+        proposals = [from_unit(place + self.step), from_unit(place - self.step)]
+        return [replace(champion, learning_rate=one) for one in proposals if one != rate]
+
+
+class InteractionOracle(ConfigOracle):
     """Proposer of one more interaction than the champion's (the paper's task ``NI``).
 
     The candidates' new interactions are the crosses of two of the champion's interactions and
@@ -173,7 +168,7 @@ def _extended(
     return tuple(replace(champion, interactions=interactions) for interactions in more)
 
 
-class JointOracle:
+class JointOracle(ConfigOracle):
     """Interactions and learning rate together (the paper's task ``NI+LR``).
 
     Parameters
@@ -183,6 +178,8 @@ class JointOracle:
     adaptive : bool
         See `LearningRateOracle`.
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
     def __init__(self, *, combined: bool = True, adaptive: bool = True) -> None:
         self.interactions = InteractionOracle()
@@ -202,13 +199,6 @@ class JointOracle:
             if self.combined
         ]
         return [*both, *crossed_configurations, *rated]
-
-
-def no_candidates(
-    champion: VWConfiguration, namespaces: Namespaces, random: Random
-) -> list[VWConfiguration]:
-    """Return no candidates: the oracle of a fixed set of models."""
-    return []
 
 
 def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
@@ -243,19 +233,7 @@ def make_oracle(
         return InteractionOracle()
     if tune == "learning-rate":
         return LearningRateOracle(adaptive=adaptive)
-    if tune == "interactions+learning-rate":
-        return JointOracle(combined=combined, adaptive=adaptive)
-    return load_oracle(tune)
-
-
-def load_oracle(reference: str) -> ConfigOracle:
-    """Return an oracle of the class that ``path/to/file.py:Class`` names, without arguments."""
-    file, _, name = reference.rpartition(":")
-    module = import_file(Path(file), "oracle")
-    if not hasattr(module, name):
-        raise UsageError(f"{file!r} has no oracle {name!r}: name a class that it defines")
-    oracle: ConfigOracle = getattr(module, name)()
-    return oracle
+    return JointOracle(combined=combined, adaptive=adaptive)
 
 
 RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
@@ -266,7 +244,7 @@ past its label. So rates far above 0.5 are safe, and often better.
 """
 
 
-class FrontierOracle:
+class FrontierOracle(ConfigOracle):
     """Proposer of the champion with one more pair of namespaces, shuffled, then at other rates.
 
     A rate costs no further terms and is judged after fewer examples than an interaction, so

@@ -5,13 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
 from functools import lru_cache
-from types import FunctionType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from leaseboard.algorithms.environments.stream import next_log_point
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
     ConfigurationScored,
@@ -59,46 +57,6 @@ def fill_random(random: np.random.RandomState, state: Any) -> None:
     random.set_state(state)
 
 
-def oracle_state(oracle: object) -> dict[tuple[str | int, ...], Any]:
-    """Return the attributes of an oracle and of the objects that it consists of, by their path."""
-    return dict(_attributes(oracle, ()))
-
-
-def fill_oracle(oracle: object, state: Any) -> None:
-    """Set the attributes of a fresh oracle, see `oracle_state`."""
-    for (*path, name), value in state.items():
-        part: Any = oracle
-        for step in path:
-            part = part[step] if isinstance(step, int) else vars(part)[step]
-        vars(part)[name] = value
-
-
-def _attributes(
-    part: object, path: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    if len(path) > 8:
-        raise UsageError("the oracle's objects hold each other: give it plain values to save")
-    for name, value in getattr(part, "__dict__", {}).items():
-        if isinstance(value, (list, tuple)) and value and all(map(_is_object, value)):
-            for place, item in enumerate(value):
-                yield from _attributes(item, (*path, name, place))
-        elif _is_object(value):
-            yield from _attributes(value, (*path, name))
-        else:
-            yield (*path, name), value
-
-
-def _is_object(value: object) -> bool:
-    """Return whether its attributes are all that it is, as of an instance of a plain class."""
-    kind = type(value)
-    return (
-        hasattr(value, "__dict__")
-        and not isinstance(value, (type, FunctionType))
-        and kind.__getstate__ is object.__getstate__
-        and kind.__reduce__ is object.__reduce__
-    )
-
-
 EMPTY = -1
 """What `Race.holders` says of a slot without a model."""
 
@@ -136,7 +94,14 @@ class Race(Saved, ABC):
         losses there, as the environment scores them.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("at", "champion", "holders", "tallies", "_log_point")
+    kept: ClassVar[tuple[str, ...]] = (
+        "at",
+        "champion",
+        "holders",
+        "tallies",
+        "_log_point",
+        "oracle",
+    )
     """The attributes that are part of `state`."""
 
     def __init__(
@@ -365,7 +330,6 @@ class Race(Saved, ABC):
             ],
             "models": [self.models.state(slot) for slot in self.live.tolist()],
             "random": dict(self.random.get_state(legacy=False)),
-            "oracle": oracle_state(self.oracle),
         }
 
     def fill(self, state: Any) -> None:
@@ -382,4 +346,3 @@ class Race(Saved, ABC):
         for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
             self.models.restore(slot, self.configurations[number], one)
         fill_random(self.random, state["random"])
-        fill_oracle(self.oracle, state["oracle"])

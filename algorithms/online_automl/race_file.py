@@ -27,12 +27,6 @@ def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
     )
 
 
-def file_in(settings: Mapping[str, Any]) -> str | None:
-    """Return the oracle in a file of the user's that the settings name."""
-    tune = settings.get("tune") or ""
-    return tune if ".py:" in tune else None
-
-
 def race_state(
     algorithm: str, settings: Mapping[str, Any], seed: int, race: Race | OneVsRest
 ) -> dict[str, Any]:
@@ -47,8 +41,6 @@ def restored_race(state: Mapping[str, Any], schema: Schema, task: str) -> Race |
     Nothing that the state holds is executed. Raises one of `leaseboard.algorithms.plain.UNFIT` for
     a state that no race has.
     """
-    if file_in(state["settings"]) is not None:
-        raise ValueError("it names an oracle in a file")
     racing, seed = racing_of(state["algorithm"], state["settings"]), state["seed"]
 
     def new_race(schema: Schema) -> Race:

@@ -27,7 +27,6 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import Race
 
 
@@ -41,7 +40,6 @@ class Racing(StreamAlgorithm):
         schema: Schema,
         seed: int,
         task: str,
-        oracle: ConfigOracle | None = None,
         horizon: float = math.inf,
     ) -> Race:
         """Return a race that has seen nothing; also for streams without an environment.
@@ -52,8 +50,6 @@ class Racing(StreamAlgorithm):
         seed : int
         task : "regression" or "classification"
             Classes are labelled -1 and 1.
-        oracle : ConfigOracle, optional
-            Replaces that of the settings.
         horizon : float
             Length of the stream where it is known.
         """

@@ -64,7 +64,7 @@ class _ScikitStream(BaseEstimator):
         kind, seed = getattr(streaming, self._kind), self.random_state
         if not isinstance(seed, int | np.integer):
             seed = check_random_state(seed).randint(2**31 - 1)
-        return kind(self.namespaces, None, int(seed), self.algorithm, **self.settings or {})
+        return kind(self.namespaces, int(seed), self.algorithm, **self.settings or {})
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

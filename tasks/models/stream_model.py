@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
 from leaseboard.algorithms.online_automl.streaming import (
@@ -112,7 +111,7 @@ class StreamModel(TableModel):
         - `algorithm`, `settings`, `seed`: see
           `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`.
         """
-        model = MODELS[task](None, None, seed, algorithm, **settings or {})
+        model = MODELS[task](None, seed, algorithm, **settings or {})
         model.about = {TARGET: target, COLUMNS: {}}
         return cls(model)
 
@@ -189,8 +188,7 @@ class StreamModel(TableModel):
     @classmethod
     def restored(cls, file: ModelFile) -> Self:
         """See `TableModel.restored`."""
-        kinds = *MODELS.values(), ChaChaRegressor, ChaChaClassifier
-        kind = {each.__name__: each for each in kinds}[file.kind]
+        kind = {each.__name__: each for each in MODELS.values()}[file.kind]
         return cls(kind.restored(file.state, file.name))
 
     def prepare(self, classes: int = 0) -> float:

@@ -44,15 +44,6 @@ class Poison(Algorithm):
         yield from env.record(np.zeros(env.budget, dtype=np.float32))
 """
 )
-ORACLE = (
-    PREFACE
-    + """
-from leaseboard.algorithms.online_automl.oracle import InteractionOracle
-np.seterr(all="raise")
-class Bold(InteractionOracle):
-    pass
-"""
-)
 PIPELINES = (
     PREFACE
     + """
@@ -68,14 +59,11 @@ def digest(reference):
 
 
 def untrusted(tmp_path):
-    """Yield jobs that run a user's code: algorithms, an oracle, pipelines."""
+    """Yield jobs that run a user's code: algorithms and pipelines."""
     (tmp_path / "bad.py").write_text(ALGORITHM.format(poisons=POISONS))
     for how in POISONS:
         yield Job(algorithm=f"{tmp_path / 'bad.py'}:Poison", data=STREAM, seed=1,
                   environment_seed=1, settings={"how": how})  # fmt: skip
-    (tmp_path / "oracle.py").write_text(ORACLE)
-    yield Job(algorithm="online-automl", data=STREAM, seed=2, environment_seed=1,
-              settings={"tune": f"{tmp_path / 'oracle.py'}:Bold"})  # fmt: skip
     (tmp_path / "pipes.py").write_text(PIPELINES)
     yield Job(algorithm="full-run", data="sklearn:iris", seed=2, environment_seed=1,
               environment={"pipelines": str(tmp_path / "pipes.py"),

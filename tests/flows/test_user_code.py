@@ -29,23 +29,6 @@ class Mine(Algorithm):
 """
 
 
-def test_a_changed_oracle_is_another_job(command, tmp_path):
-    oracle = tmp_path / "oracle.py"
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\n"
-        "baselines: false\n"
-        "algorithms: [{algorithm: online-automl, settings: {tune: 'oracle.py:Bold'}}]\n"
-    )
-    keys = set()
-    for text in ("class Bold: pass\n", "class Bold: pass  # said\n", "class Bold: x = 1\n", "("):
-        oracle.write_text(text)
-        code, out, _ = command("run", "s.yaml", "--dry-run")
-        assert code == 0
-        keys.add(out.splitlines()[1].split()[-3])
-
-    assert len(keys) == 3
-
-
 PIPES = """
 from sklearn.tree import DecisionTreeClassifier
 from helper import DEPTH

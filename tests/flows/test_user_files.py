@@ -195,10 +195,6 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
     monkeypatch.setattr(user_files, "executed", set())
     pids = tmp_path / "pids"
     (tmp_path / "mine.py").write_text(SOUND.format(pids=str(pids)))
-    (tmp_path / "oracle.py").write_text(
-        "from leaseboard.algorithms.online_automl.oracle import InteractionOracle as Bold\n"
-        f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
-    )
     (tmp_path / "pipes.py").write_text(
         "from sklearn.naive_bayes import GaussianNB\nPIPELINES = [GaussianNB()]\n"
         f"import os\nopen({str(pids)!r}, 'a').write(str(os.getpid()) + '\\n')\n"
@@ -208,7 +204,6 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
         (0, ["gate", "s.yaml", "--update-baseline", "--local", "--workers", "1"]),
         (0, ["gate", "s.yaml", "--local", "--workers", "1"]),
         (0, ["race", "mine.py:Mine", DATA]),
-        (0, ["race", "online-automl", DATA, "--set", "tune=oracle.py:Bold", "--register", "bold"]),
         (0, ["race", "full-run", "sklearn:iris", "--set", "pipelines=pipes.py",
              "--set", "initial_rows=60", "--register", "piped"]),
         (64, ["race", "mine.py:Mine", DATA, "--register", "mine"]),  # it leaves no model
@@ -219,24 +214,4 @@ def test_no_command_imports_a_user_s_file_in_its_own_process(command, tmp_path, 
         assert code == status, out + err
         assert pids.read_text() or arguments[0] in {"run", "gate"}, arguments
         assert str(os.getpid()) not in pids.read_text().split(), arguments
-    assert not user_files.executed
-
-
-def test_the_model_of_a_run_s_untrusted_winner_is_registered_without_its_code(
-    command, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(user_files, "executed", set())
-    (tmp_path / "oracle.py").write_text(
-        "from leaseboard.algorithms.online_automl.oracle import InteractionOracle as Bold\n"
-    )
-    (tmp_path / "s.yaml").write_text(
-        f"title: t\ndata: ['{DATA}']\n"
-        "baselines: false\n"
-        "algorithms:\n"
-        "- {algorithm: online-automl, name: bold, settings: {tune: 'oracle.py:Bold'}}\n"
-    )
-    code, _, err = command("run", "s.yaml", "--local", "--workers", "1", "--register", "mine")
-
-    assert code == 0, err
-    assert "registered bold" in err
     assert not user_files.executed

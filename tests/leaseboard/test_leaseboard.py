@@ -19,8 +19,6 @@ HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", 
 """What no name needs to be imported."""
 STREAMING = (
     "Algorithm",
-    "ChaChaClassifier",
-    "ChaChaRegressor",
     "OnlineAutoMLClassifier",
     "OnlineAutoMLRegressor",
 )

@@ -1,6 +1,5 @@
 """Base of the classes for streams: growth, state, inspection."""
 
-import copy
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -14,7 +13,6 @@ from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.one_vs_rest import STRIDE
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import racing_of
 from leaseboard.algorithms.online_automl.safe.ensemble import Waited
@@ -59,13 +57,12 @@ class OnlineModel(files.Savable, LaterLabels):
     def __init__(
         self,
         namespaces: Mapping[str, list[str]] | None = None,
-        oracle: ConfigOracle | None = None,
         seed: int = 0,
         algorithm: str = "online-automl",
         max_pending: int = 10_000,
         **settings: Any,
     ) -> None:
-        self.namespaces, self.oracle, self.seed = namespaces, oracle, seed
+        self.namespaces, self.seed = namespaces, seed
         self.algorithm, self.max_pending, self.settings = algorithm, max_pending, settings
         self._events: list[Event] = []
         self._losses: list[list[float]] = []  # of champions: examples, configuration, mean loss
@@ -238,7 +235,6 @@ class OnlineModel(files.Savable, LaterLabels):
         else:
             schema = features.schema()
             race.require_fit(schema)
-            # Before an oracle of the user's is asked, which may fail.
             self._features, self._single = features, None
             if self._last is not None:
                 self._last.grow(features.n_features, race.at)
@@ -253,8 +249,7 @@ class OnlineModel(files.Savable, LaterLabels):
         return self._single
 
     def _new_race(self, schema: Schema) -> Race:
-        oracle = copy.deepcopy(self.oracle)  # a race may change its own, never what was given
-        return self._racing.race(schema, self.seed, self._task, oracle)
+        return self._racing.race(schema, self.seed, self._task)
 
     def _record(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -391,7 +386,6 @@ class OnlineModel(files.Savable, LaterLabels):
             "about": self.about,
             "max_pending": self.max_pending,
             "pending": self._pending.state(),
-            "oracle": None if self.oracle is None else type(self.oracle).__name__,
             "features": self._features.state(),
             "history": list(map(files.row_of, self._events)),
             "losses": self._losses,

@@ -13,7 +13,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import (
@@ -44,8 +43,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         Which features belong to which namespace, for examples without namespaces of their own.
         Interactions are products of namespaces. By default the features of the first example, by
         name, are cut into up to ten groups.
-    oracle : ConfigOracle, optional
-        Proposes what to try next, in the place of that of the setting `tune`.
     seed : int
         Same seed, same examples: same predictions.
     algorithm : str
@@ -68,9 +65,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 1,500.
-        tune : {"interactions", "learning-rate", "interactions+learning-rate"} or str, optional
-            Search these alone, on raw features; or an oracle of yours, ``path/to/file.py:Class``.
-            By default both, and feature encodings.
+        tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
+            Search these alone, on raw features. By default both, and feature encodings.
         budget_us : float, optional
             Microseconds an example that trees, Fourier features and neighbours may take together;
             by default all that save enough.
@@ -119,8 +115,8 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     ValueError for an infinite value, a label or importance that is NaN or infinite, or two
     features of one name.
 
-    A model is for one thread at a time. If Ctrl-C or an error of your oracle ends a call that
-    learns, load what `save` wrote before.
+    A model is for one thread at a time. If Ctrl-C ends a call that learns, load
+    what `save` wrote before.
 
     Of more than two classes, `champion` is a dict of one champion a class, rows of `live` have a
     ``class``, and the numbers of configurations in `history` go through all races.
@@ -147,13 +143,12 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     def __init__(
         self,
         namespaces: Mapping[str, list[str]] | None = None,
-        oracle: ConfigOracle | None = None,
         seed: int = 0,
         algorithm: str = "online-automl",
         max_pending: int = 10_000,
         **settings: Any,
     ) -> None:
-        super().__init__(namespaces, oracle, seed, algorithm, max_pending, **settings)
+        super().__init__(namespaces, seed, algorithm, max_pending, **settings)
         self.classes: list[Hashable] = []
 
     @property

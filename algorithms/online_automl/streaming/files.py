@@ -18,8 +18,6 @@ from typing import Any, Self
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.events import Event, kind
-from leaseboard.algorithms.online_automl.oracle import ConfigOracle, load_oracle
-from leaseboard.algorithms.online_automl.race_file import file_in
 
 Row = list[Any]
 
@@ -60,7 +58,6 @@ class Savable(ABC):
     """
 
     namespaces: Mapping[str, list[str]] | None
-    oracle: ConfigOracle | None
     seed: int
     algorithm: str
     max_pending: int
@@ -70,18 +67,12 @@ class Savable(ABC):
     def __init__(
         self,
         namespaces: Mapping[str, list[str]] | None,
-        oracle: ConfigOracle | None,
         seed: int,
         algorithm: str,
         max_pending: int,
         **settings: Any,
     ) -> None:
         """Build a model that has learned nothing."""
-
-    @classmethod
-    def _choice(cls, algorithm: str) -> str:
-        """Return what `__init__` calls the registered `algorithm`."""
-        return algorithm
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
@@ -94,8 +85,6 @@ class Savable(ABC):
     def save(self, path: str | Path) -> None:
         """Write the whole state as numbers and texts; `load` goes on from it exactly.
 
-        Of an oracle of your own its attributes are written.
-
         Parameters
         ----------
         path : str or Path
@@ -103,21 +92,19 @@ class Savable(ABC):
         Raises
         ------
         UsageError
-            If the oracle or the classes hold other things than numbers, texts, arrays of
-            numbers, and lists, tuples, sets and dicts of them, or the file cannot be written.
+            If the classes or `about` hold other things than numbers, texts, arrays of numbers,
+            and lists, tuples, sets and dicts of them, or the file cannot be written.
         """
         with replacing(Path(path)) as partial:
             partial.write_bytes(self.dump())
 
     @classmethod
-    def load(cls, path: str | Path, oracle: ConfigOracle | str | None = None) -> Self:
+    def load(cls, path: str | Path) -> Self:
         """Return the model that `save` wrote. Nothing that the file holds is executed.
 
         Parameters
         ----------
         path : str or Path
-        oracle : ConfigOracle or str, optional
-            Where the model had an oracle of your own, a new one, or ``path/to/file.py:Class``.
 
         Returns
         -------
@@ -126,47 +113,37 @@ class Savable(ABC):
         Raises
         ------
         UsageError
-            If `save` of this version did not write the file, or it needs the `oracle`.
+            If `save` of this version did not write the file.
         """
         name = repr(str(path))
         kind, state = plain.load(read_content(path), name)
         if kind != cls.__name__:
             raise UsageError(f"{name} holds {kind} state: load it as such")
-        return cls.restored(state, name, oracle)
+        return cls.restored(state, name)
 
     def dump(self) -> bytes:
         """Return the content of the file that `save` writes."""
         return plain.dump(type(self).__name__, self.state())
 
     @classmethod
-    def restored(
-        cls, state: dict[str, Any], name: str, oracle: ConfigOracle | str | None = None
-    ) -> Self:
+    def restored(cls, state: dict[str, Any], name: str) -> Self:
         """Return the model of the state in a file called `name`; see `load`."""
         try:
-            own = file_in(state["settings"]) or state["oracle"]
-            if own is None or oracle is not None:
-                namespaces: dict[str, list[str]] = {}
-                for feature, space in state["features"]["declared"].items():
-                    namespaces.setdefault(space, []).append(feature)
-                given = load_oracle(oracle) if isinstance(oracle, str) else oracle
-                model = cls(
-                    namespaces or None, given, state["seed"], cls._choice(state["algorithm"]),
-                    state["max_pending"], **state["settings"],
-                )  # fmt: skip
-                model._fill(state)
-                return model
+            namespaces: dict[str, list[str]] = {}
+            for feature, space in state["features"]["declared"].items():
+                namespaces.setdefault(space, []).append(feature)
+            model = cls(
+                namespaces or None, state["seed"], state["algorithm"], state["max_pending"],
+                **state["settings"],
+            )  # fmt: skip
+            model._fill(state)
         except plain.UNFIT as error:
             raise plain.damaged(name) from error
-        raise UsageError(
-            f"{name} needs your oracle {own}, whose code is not in the file: hand it over, as in"
-            " load(path, oracle='path/to/file.py:Class')"
-        )
+        return model
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the state: joblib's own pickles would part arrays that are shared."""
-        choice = self._choice(self.algorithm)
-        given = self.namespaces, self.oracle, self.seed, choice, self.max_pending
+        given = self.namespaces, self.seed, self.algorithm, self.max_pending
         state = pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
         return _unpickled, (type(self), plain.VERSION, given, self.settings, state)
 

@@ -33,8 +33,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         Which features belong to which namespace, for examples without namespaces of their own.
         Interactions are products of namespaces. By default the features of the first example, by
         name, are cut into up to ten groups.
-    oracle : ConfigOracle, optional
-        Proposes what to try next, in the place of that of the setting `tune`.
     seed : int
         Same seed, same examples: same predictions.
     algorithm : str
@@ -57,9 +55,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 600.
-        tune : {"interactions", "learning-rate", "interactions+learning-rate"} or str, optional
-            Search these alone, on raw features; or an oracle of yours, ``path/to/file.py:Class``.
-            By default both, and feature encodings.
+        tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
+            Search these alone, on raw features. By default both, and feature encodings.
         budget_us : float, optional
             Microseconds an example that trees, Fourier features and neighbours may take together;
             by default all that save enough.
@@ -110,8 +107,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     ValueError for an infinite value, a label or importance that is NaN or infinite, or two
     features of one name.
 
-    A model is for one thread at a time. If Ctrl-C or an error of your oracle ends a call that
-    learns, load what `save` wrote before.
+    A model is for one thread at a time. If Ctrl-C ends a call that learns, load
+    what `save` wrote before.
 
     Predictions whose labels come later are weighed by how predictions that waited did, so
     ``predict_one(x, id=id)`` may differ from ``predict_one(x)``. What the model learns from labels

@@ -1,12 +1,8 @@
-"""ConfigOracle: interactions, learning rates, both, and a user's own."""
+"""ConfigOracle: interactions, learning rates, and both."""
 
 import numpy as np
 import pytest
 
-from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import play
-from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import ConfigurationAdmitted
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online_automl.oracle import (
     InteractionOracle,
@@ -15,7 +11,6 @@ from leaseboard.algorithms.online_automl.oracle import (
     crossed,
     make_oracle,
 )
-from leaseboard.algorithms.testing import tiny_environment
 
 LETTERS = tuple("abcdefghij")
 
@@ -80,29 +75,3 @@ def test_joint_candidates_change_one_or_both():
     assert len(joined) == 3 * 2 + 3 + 2
     assert any(p.interactions and p.learning_rate != 0.5 for p in joined)
     assert not any(p.interactions and p.learning_rate != 0.5 for p in apart)
-
-
-OWN = """
-from leaseboard.algorithms.online.configuration import VWConfiguration
-
-class Bold:
-    def __call__(self, champion, namespaces, random):
-        return [VWConfiguration(champion.interactions, 4.0)]
-"""
-
-
-@pytest.mark.parametrize("name", ["online-automl", "chacha-literal"])
-def test_a_users_oracle_is_named_on_the_command_line(tmp_path, name):
-    (tmp_path / "mine.py").write_text(OWN)
-    settings = {"tune": f"{tmp_path / 'mine.py'}:Bold"}
-    events = list(play(name, registry.build(name, settings), tiny_environment("stream"), 0))
-    rates = [e.parameters["learning_rate"] for e in events if isinstance(e, ConfigurationAdmitted)]
-
-    assert rates == [0.5, 4.0]
-
-
-@pytest.mark.parametrize("reference", ["absent.py:Bold", "{}:Timid"])
-def test_an_oracle_that_is_not_there_is_named(tmp_path, reference):
-    (tmp_path / "mine.py").write_text(OWN)
-    with pytest.raises(UsageError, match="oracle"):
-        make_oracle(reference.format(tmp_path / "mine.py"))

@@ -22,7 +22,6 @@ def test_a_file_that_is_named_anywhere_makes_a_job_untrusted():
     for given in (
         {"algorithm": "mine.py:Mine"},
         {"algorithm": "/some where/mine.py:Mine"},
-        {"algorithm": "online-automl", "settings": {"tune": "mine.py:Bold"}},
         {"algorithm": "online-automl", "settings": {"any": [{"deep": ["mine.py"]}]}},
         {"algorithm": "full-run", "environment": {"pipelines": "pipes.py"}},
     ):

@@ -262,7 +262,8 @@ def test_a_candidate_that_drops_an_interaction_starts_from_nothing():
         return [plain] if champion == crossed else [crossed]
 
     stream = stream_of(*planes(1500))
-    race = algorithm.race(stream_schema(stream), 0, "regression", oracle)
+    race = algorithm.race(stream_schema(stream), 0, "regression")
+    race.oracle = oracle
     events = list(race.open())
     while race.at < 1500:
         learn(race, stream)

@@ -10,7 +10,6 @@ from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )
@@ -156,20 +155,6 @@ def test_the_order_of_a_mapping_means_nothing(settings):
         shuffled.learn_one(turned, label)
 
     assert reported.champion == shuffled.champion
-
-
-def test_an_own_oracle_is_asked():
-    asked = []
-
-    def oracle(champion, namespaces, random):
-        asked.append((champion, namespaces))
-        return [VWConfiguration((("a", "b"),))]
-
-    model = OnlineAutoMLRegressor(oracle=oracle, algorithm="chacha-literal", b=2)
-    model.learn_one({"f": 1.0, "g": 2.0}, 1.0)
-
-    assert asked == [(VWConfiguration(), ("a", "b"))]
-    assert [row["interactions"] for row in model.live] == [[], ["f × g"]]
 
 
 @pytest.mark.parametrize(

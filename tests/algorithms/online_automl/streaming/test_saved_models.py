@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-import subprocess
-import sys
 import zipfile
 
 import numpy as np
@@ -90,72 +88,6 @@ def test_classes_are_saved_unchanged(classes, tmp_path):
 
     assert [(type(one), one) for one in double.classes] == [(type(one), one) for one in known]
     assert model.predict_proba_one({"a": 1.0}) == double.predict_proba_one({"a": 1.0})
-
-
-# An oracle of the user's own
-
-OWN = """
-from leaseboard.algorithms.online_automl.oracle import LearningRateOracle
-from leaseboard.algorithms.online.configuration import VWConfiguration
-
-class Bold:
-    def __init__(self):
-        self.asked, self.inner = 0, LearningRateOracle()
-
-    def __call__(self, champion, namespaces, random):
-        self.asked += 1
-        self.inner(champion, namespaces, random)
-        return [VWConfiguration(champion.interactions, 4.0 + self.asked)]
-"""
-
-LOAD = """
-import sys
-from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
-model = OnlineAutoMLRegressor.load(sys.argv[1], oracle=sys.argv[2])
-oracle = model._race.oracle
-print(model.champion, oracle.asked, vars(oracle.inner))
-"""
-
-
-def test_a_model_with_a_users_oracle_is_loaded_in_another_process(tmp_path):
-    (tmp_path / "mine.py").write_text(OWN)
-    tune = f"{tmp_path / 'mine.py'}:Bold"
-    model = OnlineAutoMLRegressor(tune=tune, algorithm="chacha-literal", b=2)
-    model.learn_many(*product(100))
-    model.save(tmp_path / "model")
-    loaded = subprocess.run(
-        [sys.executable, "-c", LOAD, tmp_path / "model", tune],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    oracle = model._race.oracle
-
-    assert loaded.stdout.strip() == f"{model.champion} {oracle.asked} {vars(oracle.inner)}"
-    assert oracle.asked > 0
-
-
-def test_code_of_an_oracle_runs_only_if_it_is_handed_over(tmp_path):
-    (tmp_path / "mine.py").write_text(OWN)
-    tune = f"{tmp_path / 'mine.py'}:Bold"
-    trained({"tune": tune, "algorithm": "chacha-literal", "b": 2}).save(tmp_path / "model")
-    (tmp_path / "mine.py").write_text(f"open({str(tmp_path / 'touched')!r}, 'w')")
-    with pytest.raises(UsageError, match=r"needs your oracle .*mine.py:Bold, whose code"):
-        OnlineAutoMLRegressor.load(tmp_path / "model")
-
-    assert not (tmp_path / "touched").exists()
-
-
-def test_an_oracle_that_keeps_more_than_plain_values_is_reported(tmp_path):
-    class Greedy:
-        def __init__(self):
-            self.files = [io.StringIO()]
-
-        def __call__(self, champion, namespaces, random):
-            return []
-
-    with pytest.raises(UsageError, match="is a StringIO, which is not saved: keep numbers"):
-        trained(oracle=Greedy()).save(tmp_path / "model")
 
 
 # Files that hold something else
