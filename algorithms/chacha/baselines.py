@@ -185,5 +185,5 @@ class BestInHindsight(StreamAlgorithm):
 
 def frontier(tune: Tune | None, schema: Schema) -> list[VWConfiguration]:
     """Return what the oracle proposes for the default configuration, in this order."""
-    oracle = make_oracle(tune, combined=False, adaptive=False)
+    oracle = make_oracle(tune)
     return oracle(VWConfiguration(), schema.namespaces, np.random.RandomState(0))

@@ -1,6 +1,7 @@
 """ChaCha as published: the paper's text, and its authors' two programs."""
 
 import math
+from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -8,18 +9,7 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.chacha.published_race import PublishedRace
-from leaseboard.algorithms.chacha.rules import (
-    FIXED,
-    Bound,
-    Count,
-    Keep,
-    LabelRange,
-    Lease,
-    Margin,
-    OldChampion,
-    Pool,
-    Rules,
-)
+from leaseboard.algorithms.chacha.rules import Keep, Rules
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.kernel_models import LOSSES, KernelModels
 from leaseboard.algorithms.online.schema import Schema
@@ -37,7 +27,7 @@ class Published(Racing):
 
     def rules(self) -> Rules:
         """Return the rules of the race."""
-        return FIXED
+        return Rules(fixed=True)
 
     def slots(self, schema: Schema) -> int:
         """Return how many models may be live on data of this schema."""
@@ -88,12 +78,11 @@ class Tuning(Published):
 
     def oracle(self) -> ConfigOracle:
         """Return a fresh oracle for the task `tune`."""
-        rules = self.rules()
-        return make_oracle(self.tune, combined=rules.combined, adaptive=rules.adaptive)
+        return make_oracle(self.tune, literal=self.rules().literal)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paper(Tuning, Rules):
+class Paper(Tuning):
     """ChaCha by Algorithms 1 to 3 and appendix A.2 of the paper [1]_.
 
     The champion is always live; ``b - 1`` challengers from its frontier share the other slots by
@@ -106,7 +95,7 @@ class Paper(Tuning, Rules):
         Live models at once; 1 is vanilla.
     tune
         See `Tuning`.
-    **rules
+    keep, keep_champion
         See `leaseboard.algorithms.chacha.rules.Rules`.
 
     Notes
@@ -129,6 +118,8 @@ class Paper(Tuning, Rules):
     """
 
     b: Annotated[int, Field(ge=1)] = 5
+    keep: Keep = "median"
+    keep_champion: bool = True
 
     @property
     def capacity(self) -> int:
@@ -136,8 +127,8 @@ class Paper(Tuning, Rules):
         return self.b
 
     def rules(self) -> Rules:
-        """Return its settings, which are the rules."""
-        return self
+        """Return the rules of the printed text."""
+        return Rules(literal=True, keep=self.keep, keep_champion=self.keep_champion)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,24 +137,15 @@ class Flaml(Paper):
 
     Parameters
     ----------
-    b, tune, **rules
-        See `Paper`; these have other defaults here.
+    b, tune, keep, keep_champion
+        See `Paper`.
     """
 
-    bound: Bound = "flaml"
-    label_range: LabelRange = "own"
-    min_lease: Lease = "expanded"
     keep: Keep = "top-half"
-    swap_when_all_fit: bool = True
-    pool: Pool = "lazy"
-    old_champion: OldChampion = "challenger"
-    select_after: Count = 100
-    test_after: Count = 100
-    test_best_only: bool = True
-    keep_b_candidates: bool = True
-    schedule_first: bool = True
-    combined: bool = False
-    adaptive: bool = False
+
+    def rules(self) -> Rules:
+        """Return the rules of the public program."""
+        return replace(super().rules(), literal=False, expanded=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,9 +154,10 @@ class IcmlEval(Flaml):
 
     Parameters
     ----------
-    b, tune, **rules
-        See `Paper`; these have other defaults here.
+    b, tune, keep, keep_champion
+        See `Paper`.
     """
 
-    min_lease: Lease = "raw"
-    worse_margin: Margin = 1.0
+    def rules(self) -> Rules:
+        """Return the rules of the evaluation."""
+        return replace(super().rules(), expanded=False, worse_margin=1.0)

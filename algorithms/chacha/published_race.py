@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from leaseboard.algorithms.chacha import state
-from leaseboard.algorithms.chacha.rules import KEEPERS, Rules
+from leaseboard.algorithms.chacha.rules import Rules
 from leaseboard.algorithms.chacha.state import (
     CHAMPION,
     CONFIGURATION,
@@ -142,12 +142,12 @@ class PublishedRace(Race):
     def decide(self) -> Iterator[Event]:
         """Yield what follows from the losses: lines 10 to 17, then Schedule."""
         reports_bounds = self._passes_log_point()
-        if self.rules.schedule_first:
-            leaving = yield from self._judge_leases()
+        if self.rules.literal:
             yield from self._test()
+            leaving = yield from self._judge_leases()
         else:
-            yield from self._test()
             leaving = yield from self._judge_leases()
+            yield from self._test()
         for number in leaving:
             if self.candidates[number].status == "live" and not self._is_safe(number):
                 yield self._pause(self.slot_of(number), "lease ended")
@@ -193,7 +193,7 @@ class PublishedRace(Race):
 
     def _test(self) -> Iterator[Event]:
         champion = self.slot_of(self.champion)
-        if not self.rules.testing or champion == EMPTY or self.slots[champion, N] == 0:
+        if self.rules.fixed or champion == EMPTY or self.slots[champion, N] == 0:
             return
         promoted = state.challenger_to_promote(self.slots, self.control, champion)
         if promoted >= 0:
@@ -205,7 +205,7 @@ class PublishedRace(Race):
         old = self.champion
         yield from self.bounds([old, challenger])
         yield from self._crown(challenger, previous=old)
-        if self.rules.old_champion == "leaves":
+        if self.rules.literal:
             yield self._eliminate(self.slot_of(old), "replaced as champion")
 
     def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
@@ -221,10 +221,10 @@ class PublishedRace(Race):
             if not fits(self.schema, proposal):
                 continue
             number = yield from self.admit(proposal, self.champion)
-            if self.rules.pool == "lazy":
-                self.frontier.append(number)
-            else:
+            if self.rules.literal:
                 self._join(number)
+            else:
+                self.frontier.append(number)
 
     def _eliminate_worse(self, champion: int) -> Iterator[Event]:
         failed = [
@@ -233,13 +233,13 @@ class PublishedRace(Race):
             if state.is_worse(self.slots, self.control, champion, slot)
         ]
         failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
-        if self.rules.keep_b_candidates:
+        if not self.rules.literal:
             failed = failed[: max(self._n_challengers() + 1 - self.b, 0)]
         if failed:
             yield from self.bounds([self.champion, *self.holders[failed].tolist()])
         self.slots[failed, OUT] = 1
         for slot in failed:
-            if self.rules.swap_when_all_fit or self._crowded():
+            if not self.rules.literal or self._crowded():
                 yield self._eliminate(slot, "worse than the champion")
 
     def _eliminate(self, slot: int, reason: str) -> Eliminated:
@@ -257,7 +257,6 @@ class PublishedRace(Race):
         occupied = self.holders != EMPTY
         uppers = self.slots[occupied & ~fresh, UPPER]
         challengers = self.slots[occupied & ~fresh & (self.holders != self.champion), UPPER]
-        keeps = KEEPERS[self.rules.keep]
         for slot in self.live.tolist():
             row, number = self.slots[slot], int(self.holders[slot])
             if row[N] < row[LEASE]:
@@ -266,8 +265,8 @@ class PublishedRace(Race):
             row[LEASE] = self.candidates[number].lease = 2 * float(row[LEASE])
             if (
                 self._is_safe(number)
-                or not (self.rules.swap_when_all_fit or self._crowded())
-                or keeps(row[UPPER], challengers, uppers)
+                or (self.rules.literal and not self._crowded())
+                or self.rules.keeps(row[UPPER], challengers, uppers)
             ):
                 yield self._leased(slot, fresh=False)
             else:
@@ -291,15 +290,15 @@ class PublishedRace(Race):
             yield from self._grant(chosen, slot)
         n_candidates = self._n_challengers()
         self.control[N_CANDIDATES] = max(n_candidates, 1)
-        self.control[MAY_ELIMINATE] = not self.rules.keep_b_candidates or n_candidates + 1 > self.b
+        self.control[MAY_ELIMINATE] = self.rules.literal or n_candidates + 1 > self.b
 
     # Algorithm 3
 
     def _choose(self) -> int | None:
         """Return a pending configuration if there is one, else the paused one of least lease."""
         if self.pending:
-            lazy = self.rules.pool == "lazy"
-            return self.pending[0 if lazy else self.random.randint(len(self.pending))]
+            literal = self.rules.literal
+            return self.pending[self.random.randint(len(self.pending)) if literal else 0]
         paused = [n for n in self.joined if self.candidates[n].status == "paused"]
         return min(paused, key=lambda number: self.candidates[number].lease, default=None)
 

@@ -5,8 +5,8 @@
 | ``n`` | |D_{c,t}|, examples that c has learned since it was fresh |
 | ``dimension`` | d_c, features that c induces |
 | ``n_candidates`` | |S_t| |
-| ``delta`` | δ |
-| ``coefficient * value_range`` | a, a constant related to the bound of the loss (appendix A.2) |
+| ``DELTA`` | δ |
+| ``COEFFICIENT * value_range`` | a, a constant related to the bound of the loss (appendix A.2) |
 | ``lower``, ``upper`` | L̲_{c,t} and L̄_{c,t} |
 
 `select` names the model that predicts, `observe` takes one example's losses, and
@@ -27,6 +27,8 @@ from leaseboard.algorithms.online.handles import Handle, array_at, pointer
 from leaseboard.algorithms.online.kernel import Floats, look, open_pool, take
 from leaseboard.algorithms.transcendental import LN_10, log
 
+COEFFICIENT, DELTA = 0.05, 0.1
+
 
 @compiled(error_model="numpy")
 def clipped_absolute_error(prediction: float, label: float, low: float, high: float) -> float:
@@ -41,26 +43,17 @@ def updated_mean(mean: float, n: float, value: float) -> float:
 
 
 @compiled(error_model="numpy")
-def epsilon_paper(
-    n: float,
-    dimension: float,
-    n_candidates: float,
-    delta: float,
-    coefficient: float,
-    value_range: float,
-) -> float:
+def epsilon_paper(n: float, dimension: float, n_candidates: float, value_range: float) -> float:
     """Return ε of equation 1 as appendix A.2 states it: ``a sqrt(d_c ln(n |S| / δ) / n)``."""
-    a = coefficient * value_range
-    return a * math.sqrt(dimension * log(n * n_candidates / delta) / n)
+    a = COEFFICIENT * value_range
+    return a * math.sqrt(dimension * log(n * n_candidates / DELTA) / n)
 
 
 @compiled(error_model="numpy")
-def epsilon_flaml(
-    n: float, dimension: float, delta: float, coefficient: float, value_range: float
-) -> float:
+def epsilon_flaml(n: float, dimension: float, value_range: float) -> float:
     """Return ε of equation 1 as in the authors' code: ``a sqrt(d_c) sqrt(log10(n / δ) / n)``."""
-    a = coefficient * value_range
-    return a * math.sqrt(dimension) * math.sqrt(log(n / delta) / (LN_10 * n))
+    a = COEFFICIENT * value_range
+    return a * math.sqrt(dimension) * math.sqrt(log(n / DELTA) / (LN_10 * n))
 
 
 @compiled(error_model="numpy")
@@ -103,19 +96,14 @@ Control = NDArray[np.float64]
     MAY_ELIMINATE,  # whether a Worse test would have a consequence
     GLOBAL_LOW,
     GLOBAL_HIGH,
-    LITERAL_BOUND,  # 1: appendix A.2; 0: as the authors programmed it
-    OWN_RANGE,  # 1: of labels a configuration saw; 0: of all labels
-    COEFFICIENT,
-    DELTA,
-    SELECT_AFTER,  # examples before a model may predict
-    TEST_AFTER,  # examples before a challenger is tested
-    TEST_BEST_ONLY,  # 1: only the challenger of least upper bound is tested by Better
+    LITERAL,  # 1: as printed; 0: as the authors programmed it
+    RIPE,  # examples before a model may predict, and before a challenger is tested
     WORSE_MARGIN,
     TESTING,  # 0: no Better or Worse test at all
     DUE,  # 1: a decision is due; set by the steps
     CLASSES,  # 1: the labels are -1 and 1, the predictions margins
-) = range(17)
-N_CONTROLS = 17
+) = range(12)
+N_CONTROLS = 12
 
 
 def empty_slots(n_slots: int) -> Slots:
@@ -129,7 +117,7 @@ def empty_slots(n_slots: int) -> Slots:
 def select(slots: Slots, control: Control) -> int:
     """Return the slot whose model predicts: ``argmin over B + C of L̄`` (algorithm 1, line 6).
 
-    Models of fewer than SELECT_AFTER examples are passed over. If all are, the last predictor
+    Models of fewer than RIPE examples are passed over. If all are, the last predictor
     goes on while it lives, then the champion. If the champion is paused, which only an ablation
     allows, the answer is -1: its model starts afresh and has nothing to say.
     """
@@ -145,7 +133,7 @@ def select(slots: Slots, control: Control) -> int:
             previous = slot
         if configuration == control[CHAMPION]:
             champion = slot
-        if slots[slot, N] >= control[SELECT_AFTER] and (
+        if slots[slot, N] >= control[RIPE] and (
             best < 0 or slots[slot, UPPER] < slots[best, UPPER]
         ):
             best = slot
@@ -169,7 +157,7 @@ def observe(
         # Extend the model's own range, and clip its error to the one that counts.
         slots[slot, LOW] = low = min(slots[slot, LOW], label)
         slots[slot, HIGH] = high = max(slots[slot, HIGH], label)
-        if control[OWN_RANGE] == 0:
+        if control[LITERAL] != 0:
             low, high = control[GLOBAL_LOW], control[GLOBAL_HIGH]
         error = clipped_absolute_error(predictions[slot], label, low, high)
         # Add the environment's loss to the score.
@@ -224,8 +212,8 @@ def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
     """Return the slot of a challenger that passes the Better test against `champion`, or -1.
 
     The challenger of least upper bound is the one to test: if any passes, it does, and none can
-    pass against it. If TEST_BEST_ONLY is set, it is chosen before the TEST_AFTER rule, as the
-    authors programmed it, so that a fresh challenger can hide a riper one.
+    pass against it. The authors' program chooses it before it asks whether it is ripe, so that a
+    fresh challenger can hide a riper one.
     """
     best = -1
     for slot in range(len(slots)):
@@ -234,11 +222,11 @@ def challenger_to_promote(slots: Slots, control: Control, champion: int) -> int:
             continue
         if slots[slot, N] < 1:
             continue
-        if control[TEST_BEST_ONLY] == 0 and slots[slot, N] < control[TEST_AFTER]:
+        if control[LITERAL] != 0 and slots[slot, N] < control[RIPE]:
             continue
         if best < 0 or slots[slot, UPPER] < slots[best, UPPER]:
             best = slot
-    if best < 0 or slots[best, N] < control[TEST_AFTER]:
+    if best < 0 or slots[best, N] < control[RIPE]:
         return -1
     if better(slots[best, UPPER], slots[champion, LOWER], slots[champion, EPSILON]):
         return best
@@ -252,7 +240,7 @@ def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
         slot != champion
         and slots[slot, CONFIGURATION] >= 0
         and slots[slot, OUT] == 0
-        and slots[slot, N] >= max(control[TEST_AFTER], 1.0)
+        and slots[slot, N] >= control[RIPE]
         and worse(
             slots[slot, LOWER], slots[slot, EPSILON], slots[champion, UPPER], control[WORSE_MARGIN]
         )
@@ -261,14 +249,12 @@ def is_worse(slots: Slots, control: Control, champion: int, slot: int) -> bool:
 
 @compiled(error_model="numpy")
 def _epsilon(control: Control, n: float, dimension: float, value_range: float) -> float:
-    if control[LITERAL_BOUND] != 0:
-        return epsilon_paper(
-            n, dimension, control[N_CANDIDATES], control[DELTA], control[COEFFICIENT], value_range
-        )
+    if control[LITERAL] != 0:
+        return epsilon_paper(n, dimension, control[N_CANDIDATES], value_range)
     if value_range == 0:
         # The authors' guard: a single label so far does not justify certainty.
         value_range = 1.0
-    return epsilon_flaml(n, dimension, control[DELTA], control[COEFFICIENT], value_range)
+    return epsilon_flaml(n, dimension, value_range)
 
 
 @compiled(error_model="numpy")

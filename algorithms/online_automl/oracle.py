@@ -102,14 +102,14 @@ class LearningRateOracle(ConfigOracle):
 
     Parameters
     ----------
-    adaptive : bool
+    literal : bool
         False keeps the first step for ever, as a new search for every champion does in FLAML.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("step", "rounds", "best_round", "incumbent")
 
-    def __init__(self, *, adaptive: bool = True) -> None:
-        self.adaptive = adaptive
+    def __init__(self, literal: bool) -> None:
+        self.literal = literal
         self.step = INITIAL_STEP
         self.rounds = 0
         self.best_round = 0
@@ -120,7 +120,7 @@ class LearningRateOracle(ConfigOracle):
     ) -> list[VWConfiguration]:
         """Return the champion with a higher and with a lower rate, as far as the range allows."""
         rate = champion.learning_rate
-        if self.incumbent and self.adaptive:
+        if self.incumbent and self.literal:
             self.rounds += 1
             if rate == self.incumbent:
                 self.step = shrunk_step(self.step, self.best_round, self.rounds)
@@ -173,18 +173,16 @@ class JointOracle(ConfigOracle):
 
     Parameters
     ----------
-    combined : bool
+    literal : bool
         Whether a candidate may change both at once. The authors' code changes one or the other.
-    adaptive : bool
-        See `LearningRateOracle`.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("learning_rate",)
 
-    def __init__(self, *, combined: bool = True, adaptive: bool = True) -> None:
+    def __init__(self, literal: bool) -> None:
         self.interactions = InteractionOracle()
-        self.learning_rate = LearningRateOracle(adaptive=adaptive)
-        self.combined = combined
+        self.learning_rate = LearningRateOracle(literal)
+        self.literal = literal
 
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
@@ -196,7 +194,7 @@ class JointOracle(ConfigOracle):
             replace(crossed, learning_rate=other.learning_rate)
             for crossed in crossed_configurations
             for other in rated
-            if self.combined
+            if self.literal
         ]
         return [*both, *crossed_configurations, *rated]
 
@@ -215,25 +213,18 @@ def crossed(units: tuple[Interaction, ...], max_order: int) -> set[Interaction]:
     return {cross for cross in crosses if 2 <= len(cross) <= max_order}
 
 
-def make_oracle(
-    tune: Tune | None, *, combined: bool = True, adaptive: bool = True
-) -> ConfigOracle:
-    """Return a fresh oracle for the task `tune`.
+def make_oracle(tune: Tune | None, *, literal: bool = False) -> ConfigOracle:
+    """Return a fresh oracle for the task `tune`, by default for interactions.
 
     Parameters
     ----------
     tune : str, optional
-        Interactions if not named.
-    combined : bool
-        Whether a candidate may change interactions and learning rate at once.
-    adaptive : bool
-        Whether the learning rate's step shrinks when it stops helping.
+    literal : bool
+        See `LearningRateOracle` and `JointOracle`.
     """
     if tune in (None, "interactions"):
         return InteractionOracle()
-    if tune == "learning-rate":
-        return LearningRateOracle(adaptive=adaptive)
-    return JointOracle(combined=combined, adaptive=adaptive)
+    return LearningRateOracle(literal) if tune == "learning-rate" else JointOracle(literal)
 
 
 RATES = (0.03125, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)

@@ -23,7 +23,7 @@ SCHEMA = Schema(tuple("abcd"), ((0,), (1,), (2,), (3,)), tuple("0123"))
 N_MIN = 5 * 4
 
 
-PAPER, FLAML = Paper(), Flaml()
+PAPER, FLAML = Paper().rules(), Flaml().rules()
 
 
 class NoEngine:
@@ -105,7 +105,7 @@ def test_no_one_leaves_when_all_fits():
 
 
 def test_flaml_restarts_a_challenger_even_when_all_fits():
-    race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, min_lease="raw"))
+    race, _ = opened(4, rates(1.0, 2.0, 3.0), replace(FLAML, expanded=False))
     set_losses(race, {0: 1.0, 1: 1.0, 2: 1.1, 3: 1.2}, N_MIN)
     events = decide(race, N_MIN)
 
@@ -234,4 +234,3 @@ def test_leases_follow_raw_or_induced_features():
     assert crossed == 5 + 6
     assert PAPER.least_lease(5, crossed) == 25
     assert FLAML.least_lease(5, crossed) == 55
-    assert replace(PAPER, min_lease=1000.0).least_lease(5, crossed) == 1000

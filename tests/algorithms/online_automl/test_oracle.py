@@ -51,25 +51,25 @@ def rates(oracle, rate):
 
 
 def test_the_step_shrinks_when_the_rate_did_not_win_and_stays_when_it_won():
-    oracle = LearningRateOracle()
+    oracle = LearningRateOracle(literal=True)
     first, again = rates(oracle, 0.1), rates(oracle, 0.1)
     assert again[0] < first[0]
     assert again[1] > first[1]
 
-    oracle = LearningRateOracle()
+    oracle = LearningRateOracle(literal=True)
     up, _ = rates(oracle, 0.01)
     further, back = rates(oracle, up)
     assert further / up == pytest.approx(up / 0.01)
     assert back == pytest.approx(0.01)
 
-    oracle = LearningRateOracle(adaptive=False)  # as FLAML's
+    oracle = LearningRateOracle(literal=False)  # as FLAML's
     assert rates(oracle, 0.1) == rates(oracle, 0.1)
 
 
 def test_joint_candidates_change_one_or_both():
     names = tuple("abc")
-    apart = ask(make_oracle("interactions+learning-rate", combined=False), namespaces=names)
-    joined = ask(JointOracle(), namespaces=names)
+    apart = ask(make_oracle("interactions+learning-rate"), namespaces=names)
+    joined = ask(JointOracle(literal=True), namespaces=names)
 
     assert len(apart) == 3 + 2
     assert len(joined) == 3 * 2 + 3 + 2
