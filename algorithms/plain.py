@@ -7,8 +7,8 @@ texts: each is an object with a single name that begins with ``$``. Nothing that
 type or a function, so nothing that a file holds is executed.
 
 What is read goes into objects that their own constructors have built: the fresh object says which
-type and shape each value must have. So no array reaches compiled code that is shorter than the
-code believes, for any author of the file.
+type and shape each value must have. Whether the values are those of a model is not checked: a file
+that is damaged has another checksum, and who writes one by hand answers for it.
 """
 
 import io

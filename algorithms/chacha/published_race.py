@@ -3,7 +3,7 @@
 import math
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
-from leaseboard.algorithms.online_automl.race import EMPTY, Race, State, require_numbers
+from leaseboard.algorithms.online_automl.race import EMPTY, Race, State
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
@@ -399,16 +399,8 @@ class PublishedRace(Race):
     def fill(self, state: Any) -> None:
         """See `Race.fill`."""
         super().fill(state)
-        require_numbers([*self.frontier, *self.joined], len(self.candidates))
         for candidate, one in zip(self.candidates, state["candidates"], strict=True):
             lease, status, low, high = one
-            if status not in get_args(Status):
-                raise ValueError(f"no candidate has status {status!r}")
             candidate.lease, candidate.status = float(lease), status
             candidate.low, candidate.high = float(low), float(high)
         self.pending = [n for n in self.joined if self.candidates[n].status == "pending"]
-        live = [number for number, one in enumerate(self.candidates) if one.status == "live"]
-        if sorted(self.holders[self.live]) != live:
-            raise ValueError("the slots hold others than the live candidates")
-        if (self.slots[:, CONFIGURATION] != self.holders).any():
-            raise ValueError("the compiled steps have others in the slots")

@@ -486,10 +486,3 @@ class Intervals(Saved):
         """See `Saved.fill`."""
         super().fill(state)
         fill(self.conformal, state, self.learned)
-        steered, at = self.conformal.tracked[:, STEERED], self.conformal.running[AT]
-        if not all(np.isfinite(array).all() for array in (*self.conformal[2:], self.longest)):
-            raise ValueError("a value is not finite")
-        if not ((steered >= LEAST_STEERED) & (steered <= 1.0)).all():
-            raise ValueError(f"{steered} must be from {LEAST_STEERED} to 1")
-        if not (0 <= at < 2.0**53 and at == int(at)):
-            raise ValueError(f"{at} is not a number of examples")

@@ -99,12 +99,6 @@ class OnlineSoftmax(Saved):
             getattr(grown, name)[tuple(map(slice, old.shape))] = old
         self.weights, self.squares, self.moments = grown.weights, grown.squares, grown.moments
 
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`; nothing may be infinite or NaN."""
-        super().fill(state)
-        if not all(np.isfinite(getattr(self, name)).all() for name in self.kept):
-            raise ValueError("a weight is not finite")
-
 
 @compiled
 def _probabilities(
@@ -295,15 +289,6 @@ class ClassMixture(Saved):
         if self.last >= 0:
             self.counts[1 + self.last, number] += importance
         self.last = number
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`; of as many classes."""
-        super().fill(state)
-        weights = self.bayes[1:]
-        if not (self.bayes[0] >= 0 and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
-            raise ValueError(f"{self.bayes} are not weights")
-        if not (-1 <= self.last < self.n_classes and (self.counts >= 0).all()):
-            raise ValueError(f"{self.last} is not one of {self.n_classes} classes")
 
 
 @quick

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,13 +67,6 @@ class LogPool(Saved):
         found = np.empty((len(logs), logs.shape[2]))
         _learn_pool(logs, classes, worths, self.weights, self.curvature, found)
         return found
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
-        if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
-            raise ValueError(f"{self.curvature} is not a curvature")
 
 
 @compiled

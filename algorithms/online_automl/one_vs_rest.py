@@ -379,20 +379,11 @@ class OneVsRest(Saved):
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
-        arrived = state["arrived"]
-        if len(state["races"]) != len(arrived) or len(arrived) != max(1, state["n_classes"] - 1):
-            raise ValueError(f"{len(arrived)} races of {state['n_classes']} classes")
         fill(self, state, ("n_classes",))
         if state["pool"] is not None:
             self.pool = self.races[0].release_pool()
             assert self.pool is not None
             self.pool.grow(self.schema.n_features, self.n_classes)
-        self.races += [self._race_of_one() for _ in arrived[1:]]
+        self.races += [self._race_of_one() for _ in state["arrived"][1:]]
         self.mixture.grow(self.schema.n_features, self.n_classes)
         super().fill(state)
-        for race, at in zip(self.races, arrived, strict=True):
-            if type(at) is not int or race.at != self.at - at + min(at, REMEMBERED):
-                raise ValueError(f"a race of {race.at} examples came after {at} of {self.at}")
-        classes = self.last.labels
-        if not np.isin(classes, np.arange(max(1, self.n_classes))).all():
-            raise ValueError(f"{classes} are not {self.n_classes} classes")

@@ -26,19 +26,9 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.safe.naming import words_of
-from leaseboard.algorithms.plain import Saved, fill_array
+from leaseboard.algorithms.plain import Saved
 
 State = dict[str, Any]
-
-_KEY_WORDS = 624
-"""Of the Mersenne Twister."""
-
-
-def require_numbers(numbers: Any, stop: int) -> None:
-    """Raise ValueError for what is not a number of one of `stop` configurations."""
-    for number in numbers:
-        if type(number) is not int or not 0 <= number < stop:
-            raise ValueError(f"no configuration has the number {number!r}")
 
 
 @lru_cache(maxsize=4096)  # models of streams with the same columns share most
@@ -46,15 +36,6 @@ def configuration_of(interactions: Any, rate: Any, kept: Any) -> VWConfiguration
     """Return the configuration of the values that `Race.state` has of it."""
     kept = None if kept is None else tuple(map(str, kept))
     return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
-
-
-def fill_random(random: np.random.RandomState, state: Any) -> None:
-    """Let `random` go on from `state`; ValueError if no generator can have that."""
-    key, place = state["state"]["key"], state["state"]["pos"]
-    fill_array(np.empty(_KEY_WORDS, dtype=np.uint32), key)
-    if type(place) is not int or not 0 <= place <= _KEY_WORDS:
-        raise ValueError(f"a generator is never at word {place!r}")
-    random.set_state(state)
 
 
 EMPTY = -1
@@ -334,15 +315,11 @@ class Race(Saved, ABC):
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
-        configurations = [configuration_of(*one) for one in state["configurations"]]
-        for configuration in configurations:
-            self._number(configuration)
+        for one in state["configurations"]:
+            self._number(configuration_of(*one))
         super().fill(state["race"])
         self._live = None
         numbers = self.holders[self.live].tolist()
-        require_numbers([self.champion, *numbers, *self.tallies], len(configurations))
-        if len({*numbers}) < len(numbers) or self.configurations != configurations:
-            raise ValueError("a configuration is there twice")
         for slot, number, one in zip(self.live.tolist(), numbers, state["models"], strict=True):
             self.models.restore(slot, self.configurations[number], one)
-        fill_random(self.random, state["random"])
+        self.random.set_state(state["random"])

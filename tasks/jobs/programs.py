@@ -45,7 +45,7 @@ def references(job: Job) -> Iterator[str]:
 
 
 def files(job: Job) -> list[Path]:
-    """Return the user's files that a job names, such as its algorithm's, and those of its plugins."""
+    """Return the user's files that a job names, and those of its plugins."""
     named = [file_of(text) or Path(text) for text in references(job)]
     return [*named, *(file for each in plugins_of(job) for file in each.files())]
 

@@ -94,10 +94,8 @@ class ClassPool(MemberPool):
         "came",
     )
 
-    def __init__(
-        self, n_features: int, n_classes: int, seed: int = 0, budget_us: float | None = None
-    ) -> None:
-        super().__init__(n_features, n_classes, seed, budget_us)
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        super().__init__(n_features, n_classes, seed)
         self.weights = np.eye(N_STACKED)[0].copy()
         self.curvature = PRIOR * np.eye(N_STACKED)
         self.bayes = new_weights(N_EXPERTS)
@@ -182,16 +180,6 @@ class ClassPool(MemberPool):
     def notes(self) -> dict[str, float]:
         """See `MemberPool.notes`; and the most nats that were lost above the best expert."""
         return {**super().notes(), "nats_over_best_member": float(self.lost[-1])}
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        sound = np.isfinite(self.weights).all() and np.isfinite(self.curvature).all()
-        if not sound or not (np.linalg.eigvalsh(self.curvature) > 0).all():
-            raise ValueError(f"{self.curvature} is not a curvature")
-        weights = self.bayes[1:]
-        if not (self.bayes[0] >= 0 and (weights > 0).all() and abs(weights.sum() - 1) < 1e-6):
-            raise ValueError(f"{self.bayes} are not weights")
 
 
 @quick

@@ -97,10 +97,6 @@ class FourierRidge(Saved):
     def fill(self, state: Any) -> None:
         """See `Saved.fill`; nothing may be infinite or NaN."""
         super().fill(state)
-        if not (np.isfinite(self.inverse).all() and np.isfinite(self.weights).all()):
-            raise ValueError("a weight is not finite")
-        if not self.scale[0] >= 1.0:
-            raise ValueError(f"a length of {self.scale[0]}")
         self._draw()
 
 

@@ -9,9 +9,7 @@ have saved. It goes on, for a lease that is twice as long, if that is at least
 learns, and what it is said to predict is today's prediction. The pause is followed by a new lease,
 and each pause is twice as long as the one before, so that what is useless costs less and less.
 
-Costs are counted in operations, so the same stream gives the same leases on every machine. With a
-budget of microseconds, `OPERATIONS` each, the members that save least an operation pause until the
-others fit in.
+Costs are counted in operations, so the same stream gives the same leases on every machine.
 """
 
 from __future__ import annotations
@@ -22,7 +20,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.plain import Saved
 
 TRIAL, LONGEST = 1024, 8192
@@ -33,12 +30,11 @@ FIRST_PAUSE = 4096
 PRICE = 0.005
 
 OPERATIONS = 1000.0
-"""Operations a microsecond, of one core of an AMD EPYC of 2024; stored with each model."""
+"""Operations a microsecond, of one core of an AMD EPYC of 2024."""
 
-AWAKE, SINCE, LENGTH, PAUSE, SAVED, GAIN, EXAMPLES = range(7)
+AWAKE, SINCE, LENGTH, PAUSE, SAVED, EXAMPLES = range(6)
 """The fields of a member: whether it has a lease, since which example, of how many; the next
-pause; the loss that it saved in this lease; the share that it saved in the last; and how many
-examples it had a lease for in all."""
+pause; the loss that it saved in this lease; and how many examples it had a lease for in all."""
 
 
 class Leases(Saved):
@@ -47,12 +43,10 @@ class Leases(Saved):
     Parameters
     ----------
     members : int
-    budget_us : float, optional
-        Microseconds an example that members may take together.
 
     Attributes
     ----------
-    table : ndarray of float64, shape (members, 7)
+    table : ndarray of float64, shape (members, 6)
         See `AWAKE` and those after it.
     lost : ndarray of float64, shape (members,)
         Loss of today's prediction in this lease.
@@ -60,14 +54,12 @@ class Leases(Saved):
         The example after which a lease or a pause ends.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("table", "lost", "rate")
+    kept: ClassVar[tuple[str, ...]] = ("table", "lost")
 
-    def __init__(self, members: int, budget_us: float | None = None) -> None:
-        self.budget_us = budget_us
-        self.table = np.zeros((members, 7))
+    def __init__(self, members: int) -> None:
+        self.table = np.zeros((members, 6))
         self.table[:, [AWAKE, LENGTH, PAUSE]] = 1.0, TRIAL, FIRST_PAUSE
         self.lost = np.zeros(members)
-        self.rate = np.array([OPERATIONS])
         self.due = float(TRIAL)
 
     def held(self, member: int, at: int) -> float:
@@ -81,24 +73,13 @@ class Leases(Saved):
         row[EXAMPLES] += row[AWAKE] * (at - row[SINCE])
         row[AWAKE], row[SINCE], row[LENGTH] = 0.0, at, pause
 
-    def require(self, operations: Sequence[float]) -> None:
-        """Raise UsageError if no member fits into the budget."""
-        least = min(operations) / float(self.rate[0])
-        if self.budget_us is not None and self.budget_us < least < math.inf:
-            raise UsageError(
-                f"budget_us = {self.budget_us:g} is less than the {least:.2g} microseconds of the"
-                " cheapest member: raise it, or leave it out"
-            )
-
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
         super().fill(state)
-        sound = np.isfinite(self.table[:, [AWAKE, SINCE, SAVED, GAIN, EXAMPLES]]).all()
-        if not sound or not (self.table[:, [LENGTH, PAUSE]] > 0).all() or not self.rate[0] > 0:
-            raise ValueError(f"{self.table} are not leases")
-        self._plan()
+        self.plan()
 
-    def _plan(self) -> None:
+    def plan(self) -> None:
+        """Find when the next lease or pause ends."""
         self.due = float((self.table[:, SINCE] + self.table[:, LENGTH]).min())
 
     def review(self, at: int, operations: Sequence[float], today: float) -> None:
@@ -107,8 +88,8 @@ class Leases(Saved):
             if at - row[SINCE] < row[LENGTH]:
                 continue
             paused = not row[AWAKE]
-            row[GAIN] = row[SAVED] / self.lost[member] if self.lost[member] > 0.0 else 0.0
-            worth_it = row[GAIN] >= PRICE * operations[member] / today
+            gain = row[SAVED] / self.lost[member] if self.lost[member] > 0.0 else 0.0
+            worth_it = gain >= PRICE * operations[member] / today
             if paused or worth_it:
                 row[EXAMPLES] += row[AWAKE] * (at - row[SINCE])
                 row[LENGTH] = TRIAL if paused else min(2.0 * row[LENGTH], LONGEST)
@@ -117,14 +98,4 @@ class Leases(Saved):
                 self.end(member, at, row[PAUSE])
                 row[PAUSE] *= 2.0
             row[SAVED] = self.lost[member] = 0.0
-        self.fit(at, operations)
-
-    def fit(self, at: int, operations: Sequence[float]) -> None:
-        """Let those that save least an operation pause until the others fit into the budget."""
-        most = math.inf if self.budget_us is None else self.budget_us * float(self.rate[0])
-        awake = np.flatnonzero(self.table[:, AWAKE]).tolist()
-        awake.sort(key=lambda m: (self.table[m, GAIN] / operations[m], -operations[m]))
-        while awake and sum(operations[m] for m in awake) > most:
-            member = awake.pop(0)
-            self.end(member, at, self.table[member, PAUSE])
-        self._plan()
+        self.plan()

@@ -14,7 +14,7 @@ References
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -76,15 +76,6 @@ class Neighbours(Saved):
         grown.targets[:n], grown.worths[:n] = self.targets[last], self.worths[last]
         grown.seen[0] = n
         vars(self).update(vars(grown))
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`; of as many classes."""
-        super().fill(state)
-        most = self.n_classes - 1 if self.n_classes else math.inf
-        if not (self.seen[0] >= 0 and np.isfinite((self.targets, self.worths)).all()):
-            raise ValueError(f"a window of {self.seen} examples")
-        if self.n_classes and not ((self.targets >= 0) & (self.targets <= most)).all():
-            raise ValueError(f"a window with classes beyond {self.n_classes}")
 
 
 @compiled(error_model="numpy")

@@ -81,10 +81,8 @@ class NumberPool(MemberPool):
 
     kept: ClassVar[tuple[str, ...]] = (*MemberPool.kept, "weights", "covariance", "noise", "known")
 
-    def __init__(
-        self, n_features: int, gamma: float, seed: int = 0, budget_us: float | None = None
-    ) -> None:
-        super().__init__(n_features, 0, seed, budget_us)
+    def __init__(self, n_features: int, gamma: float, seed: int = 0) -> None:
+        super().__init__(n_features, 0, seed)
         self.gamma = gamma
         self.weights = np.zeros(len(MEMBERS))
         self.covariance = VARIANCE * np.eye(len(MEMBERS))
@@ -140,13 +138,6 @@ class NumberPool(MemberPool):
         """See `MemberPool.notes`; and the largest share of what the theorem allows."""
         share = float(self.known.totals[SHARE_OF_BOUND])
         return {**super().notes(), "share_of_members_bound": share}
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`; nothing may be infinite or NaN."""
-        super().fill(state)
-        for each in (self.weights, self.covariance, self.noise, *self.known[:5]):
-            if not np.isfinite(each).all():
-                raise ValueError("a weight is not finite")
 
 
 @quick

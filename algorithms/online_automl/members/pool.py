@@ -15,7 +15,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.handles import Handle, array_at, handle_of, pointer
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online_automl.members.fourier import FourierRidge, learn_fourier
-from leaseboard.algorithms.online_automl.members.leases import AWAKE, Leases
+from leaseboard.algorithms.online_automl.members.leases import AWAKE, OPERATIONS, Leases
 from leaseboard.algorithms.online_automl.members.neighbours import Neighbours, learn_neighbours
 from leaseboard.algorithms.online_automl.members.trees import RandomTrees, learn_trees
 from leaseboard.algorithms.online_automl.safe.passes import matrix, rows, vector
@@ -50,26 +50,21 @@ class MemberPool(Saved, ABC):
         0 for numbers.
     seed : int
         Of what members draw.
-    budget_us : float, optional
-        See `leaseboard.algorithms.online_automl.members.leases`.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("at", *MEMBERS, "leases", "moments", "seen")
 
-    def __init__(
-        self, n_features: int, n_classes: int, seed: int = 0, budget_us: float | None = None
-    ) -> None:
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
         self.n_features, self.n_classes, self.at = n_features, n_classes, 0
         self.trees = RandomTrees(self._columns("trees"), n_classes, seed)
         self.fourier = FourierRidge(self._columns("fourier"), n_classes, seed)
         self.neighbours = Neighbours(self._columns("neighbours"), n_classes)
-        self.leases = Leases(len(MEMBERS), budget_us)
+        self.leases = Leases(len(MEMBERS))
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
         self._handle: Handle | None = None
         self._due = 0
         self._leave_out()
-        self.leases.require(self.operations)
-        self.leases.fit(0, self.operations)
+        self.leases.plan()
 
     def _columns(self, name: str) -> int:
         return self.n_features if self.n_features <= MEMBERS[name] else 0
@@ -148,7 +143,7 @@ class MemberPool(Saved, ABC):
 
         A member without a lease predicts what the live models do, which have its weights.
         """
-        awake, rate = self.leases.table[:, AWAKE] > 0.0, float(self.leases.rate[0])
+        awake = self.leases.table[:, AWAKE] > 0.0
         weights, in_stack = self.weighed()
         for each in (weights, in_stack):
             each[0] += each[1 : 1 + len(MEMBERS)][~awake].sum()
@@ -159,7 +154,7 @@ class MemberPool(Saved, ABC):
         rows = zip(
             SHOWN, weights.tolist(), (*in_stack.tolist(), None), (None, *awake.tolist(), None),
             (None, *map(self._leased, range(len(MEMBERS))), None),
-            (each / rate if each < math.inf else None for each in costs), strict=True,
+            (each / OPERATIONS if each < math.inf else None for each in costs), strict=True,
         )  # fmt: skip
         return [dict(zip(STANDING, row, strict=True)) for row in rows]
 
@@ -189,7 +184,6 @@ class MemberPool(Saved, ABC):
         self.at += n
         if self.trees.draw():
             self._handle = None
-            self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
             self.leases.review(self.at, self.operations, self._today)
 

@@ -236,11 +236,6 @@ class RandomTrees(Saved):
         """See `Saved.fill`; every column is one that there is."""
         self._allocate(GROUP * bisect.bisect_right(DRAWN_AT, int(state["totals"][SEEN])))
         super().fill(state)
-        most = self.buffer.shape[1]
-        if not ((self.columns >= -most) & (self.columns < most)).all():
-            raise ValueError(f"nodes of {self.columns} of {most} columns")
-        if not (np.isfinite(self.totals).all() and self.totals[SEEN] >= 0):
-            raise ValueError(f"{self.totals} are not totals of labels")
 
 
 @compiled(error_model="numpy")

@@ -76,8 +76,6 @@ class Ensemble(Saved):
         Of the prediction intervals, which classes do not have.
     seed : int
         Of what members draw.
-    budget_us : float, optional
-        See `leaseboard.algorithms.online_automl.members.leases`.
 
     Attributes
     ----------
@@ -99,7 +97,6 @@ class Ensemble(Saved):
         classes: bool,
         levels: Sequence[float] = (),
         seed: int = 0,
-        budget_us: float | None = None,
     ) -> None:
         self.models, self.b = models, b
         self.gamma = gamma
@@ -122,9 +119,9 @@ class Ensemble(Saved):
         self.intervals = None if classes else Intervals(levels)
         self.pool: NumberPool | ClassPool | None = None
         if represents and classes:
-            self.pool = ClassPool(n_features, 2, seed, budget_us)
+            self.pool = ClassPool(n_features, 2, seed)
         elif represents:
-            self.pool = NumberPool(n_features, gamma, seed, budget_us)
+            self.pool = NumberPool(n_features, gamma, seed)
         self.pass_block = pass_classes if classes else pass_numbers
         self._handle: Handle | None = None
 
@@ -338,13 +335,8 @@ class Waited(Saved):
         self.intervals = Intervals(levels, later=True)
         self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
 
-    @property
-    def n_kept(self) -> int:
-        """Number of values that are kept of a prediction until its label comes."""
-        return N_PARTS + self.intervals.n_asked
-
     def predict(self, parts: Doubles) -> tuple[float, Doubles]:
-        """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,)."""
+        """Return the prediction by its parts, and what `update` needs of it, shape (N_PARTS + n_asked,)."""
         prediction = float(parts[0])
         if self.mass[0]:
             places = np.arange(N_PARTS)
@@ -358,7 +350,7 @@ class Waited(Saved):
         Parameters
         ----------
         prediction, level : float
-        values : ndarray of float64, shape (n_kept,)
+        values : ndarray of float64, shape (N_PARTS + n_asked,)
             What `predict` returned with it.
         """
         return self.intervals.around(prediction, level, values[N_PARTS:])
@@ -373,7 +365,7 @@ class Waited(Saved):
         label, shown : float
             Raw, and as learners see it.
         prediction : float
-        values : ndarray of float64, shape (n_kept,)
+        values : ndarray of float64, shape (N_PARTS + n_asked,)
             What `Waited.predict` returned with it.
         delay : int
             Predictions that were made since.
@@ -382,9 +374,3 @@ class Waited(Saved):
         self.losses[:] = kept * self.losses + (values[:N_PARTS] - shown) ** 2
         self.mass[:] = kept * self.mass + 1.0
         self.intervals.update(label, prediction, values[N_PARTS:], delay)
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        if not (np.isfinite(self.losses).all() and 0 <= self.mass[0] <= MEMORY):
-            raise ValueError("losses must be finite, and their mass from 0 to 1,000")

@@ -14,7 +14,7 @@ import numpy as np
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.handles import quick
 from leaseboard.algorithms.online.kernel import Doubles, Slots
-from leaseboard.algorithms.online_automl.race import EMPTY, require_numbers
+from leaseboard.algorithms.online_automl.race import EMPTY
 from leaseboard.algorithms.online_automl.safe.mixture import LOSS, LOSS_SQUARES, SQUARES
 from leaseboard.algorithms.online_automl.safe.windows import (
     BELOW,
@@ -137,8 +137,6 @@ class Candidates(Saved):
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`; there is room for all configurations."""
-        for numbers in state.values():
-            require_numbers(numbers, len(self.sizes))
         for column in (FRONTIER, ELIMINATED):
             name = ("frontier", "eliminated")[column]
             self.table[[*state[name]], column] = 1

@@ -23,7 +23,7 @@ from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
-from leaseboard.algorithms.online_automl.race import EMPTY, Race
+from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
@@ -372,5 +372,3 @@ class SafeRace(Race):
         super().fill(state)
         self._measure()
         self.champion_slot = self.slot_of(self.champion)
-        if EMPTY in (self.champion_slot, self.holders[BASE]):
-            raise ValueError(f"{self.champion} or the initial configuration is not live")

@@ -407,4 +407,4 @@ class OnlineModel(files.Savable, LaterLabels):
                 self._last = LastRows(self._features.n_features, NUMBERS)
                 self._last.fill(state["last"])
         self.about = dict(state["about"])
-        self._pending.fill(state["pending"], self._n_parts())
+        self._pending.fill(state["pending"])

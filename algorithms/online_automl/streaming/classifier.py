@@ -67,9 +67,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             Features that are not 0 at a time of all live models together. By default 1,500.
         tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
             Search these alone, on raw features. By default both, and feature encodings.
-        budget_us : float, optional
-            Microseconds an example that trees, Fourier features and neighbours may take together;
-            by default all that save enough.
 
     Attributes
     ----------
@@ -368,11 +365,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     def _fill(self, state: dict[str, Any]) -> None:
         super()._fill(state)
-        if type(state["classes"]) is not list:
-            raise ValueError(f"{state['classes']!r} is not a list of classes")
-        self.classes = self._with(state["classes"])
-        if self._race is not None and len(self.classes) != self._race.n_classes:
-            raise ValueError(f"{self.classes} are not {self._race.n_classes} classes")
+        self.classes = state["classes"]
 
     def _with(self, labels: list[Hashable]) -> list[Hashable]:
         """Return the classes, with those among `labels` that are new."""

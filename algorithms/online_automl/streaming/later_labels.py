@@ -84,18 +84,11 @@ class Pending:
             "dropped": self.dropped,
         }
 
-    def fill(self, state: Any, width: int) -> None:
-        """Go on from `state`; ValueError for too many examples, or not `width` parts of each."""
-        keys, parts = state["keys"], np.asarray(state["parts"])
-        if len(keys) > self.most:
-            raise ValueError(f"{len(keys)} examples wait, and at most {self.most} can")
-        if keys and (parts.shape != (len(keys), width) or parts.dtype != np.float64):
-            raise ValueError(f"not {width} numbers of each of {len(keys)} predictions")
-        before = np.zeros(len(keys), dtype=np.int64)
-        plain.fill_array(before, state["before"])
-        examples = map(_read, state["examples"])
-        rows = zip(examples, state["predictions"], before.tolist(), parts, strict=True)
-        self.waiting = dict(zip(keys, rows, strict=True))
+    def fill(self, state: Any) -> None:
+        """Go on from `state`."""
+        examples, before = map(_read, state["examples"]), state["before"].tolist()
+        rows = zip(examples, state["predictions"], before, state["parts"], strict=True)
+        self.waiting = dict(zip(state["keys"], rows, strict=True))
         plain.fill(self, state, ("made", "dropped"))
 
 
@@ -151,9 +144,6 @@ class LaterLabels(ABC):
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
         """Return a prediction, and `_n_parts` numbers of which it was made."""
         return self.predict_one(x), np.empty(0)
-
-    def _n_parts(self) -> int:
-        return 0
 
     def learn_label(
         self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None

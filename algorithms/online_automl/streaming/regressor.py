@@ -57,9 +57,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             Features that are not 0 at a time of all live models together. By default 600.
         tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
             Search these alone, on raw features. By default both, and feature encodings.
-        budget_us : float, optional
-            Microseconds an example that trees, Fourier features and neighbours may take together;
-            by default all that save enough.
         levels : tuple of float
             Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
 
@@ -398,9 +395,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         if isinstance(self._race, SafeRace):
             parts = self._race.parts(row)
         return self._with_waited().predict(parts)
-
-    def _n_parts(self) -> int:
-        return Waited(self._racing.levels).n_kept if isinstance(self._racing, OnlineAutoML) else 0
 
     def _with_waited(self) -> Waited:
         if self._waited is None:

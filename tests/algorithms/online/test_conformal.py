@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.online import conformal
 from leaseboard.algorithms.online.conformal import (
-    LEAST_STEERED,
     LEVELS,
     RECENT,
     SCORES,
@@ -251,16 +250,6 @@ def test_steps_are_smaller_the_longer_labels_take():
     assert np.log(rates_after(np.array([0.1]), 100)) == pytest.approx(
         np.array([[0.01, -0.09]]) / 3, rel=1e-9
     )
-
-
-@pytest.mark.parametrize("steered", [LEAST_STEERED / 2, 1.5])
-def test_a_level_out_of_its_range_is_refused(steered):
-    intervals = learned(np.arange(50.0))
-    state = intervals.state()
-    state["tracked"] = state["tracked"].copy()
-    state["tracked"][0, STEERED] = steered
-    with pytest.raises(ValueError, match="must be from"):
-        Intervals().fill(state)
 
 
 def test_the_highest_level_is_the_last_that_the_kept_scores_have_a_quantile_of():

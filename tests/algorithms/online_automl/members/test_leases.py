@@ -1,17 +1,14 @@
-"""Leases by evidence per operation, within a budget, counted alike on every machine."""
+"""Leases by evidence per operation, counted alike on every machine."""
 
 import math
 
 import numpy as np
-import pytest
 
-from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.members.leases import (
     AWAKE,
     FIRST_PAUSE,
     LENGTH,
     LONGEST,
-    OPERATIONS,
     PRICE,
     SAVED,
     TRIAL,
@@ -58,25 +55,6 @@ def test_a_lease_doubles_up_to_the_longest():
         lengths.add(int(leases.table[0, LENGTH]))
     assert sorted(lengths) == [1024, 2048, 4096, 8192]
     assert max(lengths) == LONGEST
-
-
-def test_a_budget_keeps_what_saves_most_an_operation():
-    budget = 9000.0 / OPERATIONS
-    leases = Leases(2, budget)
-    leases.fit(0, COSTS)
-    assert leases.table[:, AWAKE].sum() == 1
-
-    leases = Leases(2, budget)
-    awake = run(leases, [0.1, 0.5], 50_000)
-    spent = awake @ COSTS / OPERATIONS
-    assert spent[TRIAL // ROUND :].max() <= budget + 1e-9
-    assert awake[-100:].mean(axis=0)[1] > 0.8, "it saves more an operation"
-
-
-@pytest.mark.parametrize("budget", [0.5, 3.999])
-def test_less_than_the_cheapest_member_is_refused(budget):
-    with pytest.raises(UsageError, match=r"budget_us = [\d.]+ is less than the 4 microseconds"):
-        Leases(2, budget).require(COSTS)
 
 
 def test_a_member_that_ended_for_good_does_not_come_back():
