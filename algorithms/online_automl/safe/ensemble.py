@@ -336,7 +336,7 @@ class Waited(Saved):
         self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
 
     def predict(self, parts: Doubles) -> tuple[float, Doubles]:
-        """Return the prediction by its parts, and what `update` needs of it, shape (N_PARTS + n_asked,)."""
+        """Return the prediction by its parts, and what `update` needs of it."""
         prediction = float(parts[0])
         if self.mass[0]:
             places = np.arange(N_PARTS)

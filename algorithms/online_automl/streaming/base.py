@@ -1,18 +1,20 @@
 """Base of the classes for streams: growth, state, inspection."""
 
+import pickle
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event
+from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
-from leaseboard.algorithms.online_automl.one_vs_rest import STRIDE
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import racing_of
 from leaseboard.algorithms.online_automl.safe.ensemble import Waited
@@ -20,7 +22,6 @@ from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
 from leaseboard.algorithms.online_automl.streaming.later_labels import LaterLabels, Pending
-from leaseboard.algorithms.parts import missing
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
@@ -49,7 +50,7 @@ class SingleExample(NamedTuple):
     learn_gaps: Callable[[], None]
 
 
-class OnlineModel(files.Savable, LaterLabels):
+class OnlineModel(LaterLabels):
     """Base of the regressor and the classifier, whose docstrings document it."""
 
     _task: str
@@ -65,8 +66,6 @@ class OnlineModel(files.Savable, LaterLabels):
         self.namespaces, self.seed = namespaces, seed
         self.algorithm, self.max_pending, self.settings = algorithm, max_pending, settings
         self._events: list[Event] = []
-        self._losses: list[list[float]] = []  # of champions: examples, configuration, mean loss
-        self._leading: set[int | None] = set()
         self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
         self._race: Race | None = None
@@ -252,14 +251,8 @@ class OnlineModel(files.Savable, LaterLabels):
         return self._racing.race(schema, self.seed, self._task)
 
     def _record(self, events: Iterable[Event]) -> None:
-        for event in events:
-            if isinstance(event, BoundsUpdated):  # of all live models they would fill the memory
-                if event.configuration in self._leading:
-                    self._losses.append([event.at, event.configuration, event.value])
-                continue
-            if isinstance(event, ChampionChanged):
-                self._leading = self._leading - {event.previous} | {event.configuration}
-            self._events.append(event)
+        # Bounds of all live models would fill the memory.
+        self._events += (event for event in events if not isinstance(event, BoundsUpdated))
 
     # Inspection
 
@@ -327,50 +320,6 @@ class OnlineModel(files.Savable, LaterLabels):
         most = max(permutation.LEAST, permutation.MOST // max(1, len(columns)))
         return permutation.importances(loss, last.after(race.at, most), columns, self.seed)
 
-    def plot_learning(self) -> Any:
-        """Plot the mean loss of the champion over the examples learned.
-
-        A star marks a new champion. Losses are those at updates of the bounds; of more than two
-        classes there is a line for each race.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-
-        Raises
-        ------
-        UsageError
-            If plotly is not installed.
-
-        Examples
-        --------
-        >>> from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
-        >>> x = np.random.default_rng(0).normal(size=(2000, 3))
-        >>> model = OnlineAutoMLRegressor()
-        >>> model.learn_many(x, x[:, 0] * x[:, 1])
-        >>> figure = model.plot_learning()
-        >>> figure.data[0].x[-1] > 1000, figure.data[0].y[-1] < 0.1
-        (True, True)
-        """
-        try:
-            from plotly.graph_objects import Figure  # type: ignore[import-untyped]
-        except ModuleNotFoundError as error:
-            raise UsageError(f"plot_learning: {missing(error.name)}") from error
-        x_axis = {"title": "examples learned", "type": "log"}
-        figure = Figure(layout={"yaxis_title": "mean loss of the champion", "xaxis": x_axis})
-        names = getattr(self, "classes", [])[1:]
-        races = {int(number) // STRIDE for _, number, _ in self._losses}
-        for race in sorted(races):
-            rows = [row for row in self._losses if row[1] // STRIDE == race]
-            pairs = zip(rows, rows[:1] + rows, strict=False)
-            new = [now[1] != before[1] for now, before in pairs]
-            figure.add_scatter(
-                x=[row[0] for row in rows], y=[row[2] for row in rows], mode="lines+markers",
-                marker_symbol=["star" if each else "circle" for each in new],
-                name=str(names[race]) if len(names) > 1 else "champion",
-            )  # fmt: skip
-        return figure
-
     def _loss(self, prediction: Any, label: float) -> float:
         return float((prediction - label) ** 2)
 
@@ -378,7 +327,7 @@ class OnlineModel(files.Savable, LaterLabels):
         return self._race
 
     def state(self) -> dict[str, Any]:
-        """See `Savable`."""
+        """Return all that `_fill` needs, as plain values."""
         return {
             "algorithm": self.algorithm,
             "settings": settings_of(self._racing),
@@ -388,18 +337,14 @@ class OnlineModel(files.Savable, LaterLabels):
             "pending": self._pending.state(),
             "features": self._features.state(),
             "history": list(map(files.row_of, self._events)),
-            "losses": self._losses,
-            "leading": sorted(self._leading),
             "last": None if self._last is None else self._last.state(),
             "race": None if self._race is None else self._race.state(),
         }
 
     def _fill(self, state: dict[str, Any]) -> None:
-        """See `Savable`."""
+        """Go on from `state`; nothing was learned so far."""
         self._features = FeatureMap.restored(state["features"])
         self._events = list(map(files.event_of, state["history"]))
-        self._losses = [[int(at), int(n), float(loss)] for at, n, loss in state["losses"]]
-        self._leading = set(map(int, state["leading"]))
         if state["race"] is not None:
             self._race = self._new_race(self._features.schema())
             self._race.fill(state["race"])
@@ -408,3 +353,70 @@ class OnlineModel(files.Savable, LaterLabels):
                 self._last.fill(state["last"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"])
+
+    # Files
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state as numbers and texts; `load` goes on from it exactly.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        UsageError
+            If the classes or `about` hold other things than numbers, texts, arrays of numbers,
+            and lists, tuples, sets and dicts of them, or the file cannot be written.
+        """
+        with files.replacing(Path(path)) as partial:
+            partial.write_bytes(self.dump())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Return the model that `save` wrote. Nothing that the file holds is executed.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Returns
+        -------
+        OnlineAutoMLRegressor or OnlineAutoMLClassifier
+
+        Raises
+        ------
+        UsageError
+            If `save` of this version did not write the file.
+        """
+        name = repr(str(path))
+        kind, state = plain.load(files.read_content(path), name)
+        if kind != cls.__name__:
+            raise UsageError(f"{name} holds {kind} state: load it as such")
+        return cls.restored(state, name)
+
+    def dump(self) -> bytes:
+        """Return the content of the file that `save` writes."""
+        return plain.dump(type(self).__name__, self.state())
+
+    @classmethod
+    def restored(cls, state: dict[str, Any], name: str) -> Self:
+        """Return the model of the state in a file called `name`; see `load`."""
+        try:
+            namespaces: dict[str, list[str]] = {}
+            for feature, space in state["features"]["declared"].items():
+                namespaces.setdefault(space, []).append(feature)
+            model = cls(
+                namespaces or None, state["seed"], state["algorithm"], state["max_pending"],
+                **state["settings"],
+            )  # fmt: skip
+            model._fill(state)
+        except plain.UNFIT as error:
+            raise plain.damaged(name) from error
+        return model
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the state: joblib's own pickles would part arrays that are shared."""
+        given = self.namespaces, self.seed, self.algorithm, self.max_pending
+        state = pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
+        return files.unpickled, (type(self), plain.VERSION, given, self.settings, state)

@@ -360,7 +360,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return OneVsRest(super()._new_race, schema, declared=len(self.classes))
 
     def state(self) -> dict[str, Any]:
-        """See `Savable.state`."""
+        """See `OnlineModel.state`."""
         return super().state() | {"classes": self.classes}
 
     def _fill(self, state: dict[str, Any]) -> None:

@@ -403,7 +403,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         return self._waited
 
     def state(self) -> dict[str, Any]:
-        """See `Savable.state`."""
+        """See `OnlineModel.state`."""
         waited = None if self._waited is None else self._waited.state()
         return super().state() | {"waited": waited}
 
