@@ -116,7 +116,6 @@ _BOUNDS = {
     "less_than": ("below", "lt"), "less_than_equal": ("at most", "le"),
 }  # fmt: skip
 _FORMS = {
-    r"^.+\.py:\w+$": "FILE.py:CLASS",
     r"^(all|none|top:[1-9]\d*)$": "all, none or top:K",
     r"^[\w.-]+$": "made of letters, digits, dots, - and _",
     r"^[a-z][a-z0-9_-]*$": "made of small letters, digits, - and _, with a letter first",

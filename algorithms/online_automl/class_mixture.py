@@ -12,7 +12,7 @@ from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.online.handles import Handle, handle_of, quick
 from leaseboard.algorithms.online.kernel import Doubles, Floats
-from leaseboard.algorithms.online_automl.log_pool import LogPool, add_up, pool_logs, step_pool
+from leaseboard.algorithms.online_automl.log_pool import PRIOR, add_up, pool_logs, step_pool
 from leaseboard.algorithms.online_automl.members.trees import soften
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights, scale, update
 from leaseboard.algorithms.online_automl.safe.passes import matrix, vector
@@ -185,8 +185,8 @@ class ClassMixture(Saved):
     """An average of experts by Bayes' rule (`leaseboard.algorithms.online_automl.safe.bayes`).
 
     A race of each class against the rest knows what its own models found; a softmax regression
-    weighs all classes at once, and is a naive baseline; a logarithmic pool of them (`LogPool`) is
-    calibrated and mostly the best.
+    weighs all classes at once, and is a naive baseline; a logarithmic pool of them (`step_pool`)
+    is calibrated and mostly the best.
 
     Parameters
     ----------
@@ -201,14 +201,16 @@ class ClassMixture(Saved):
         How often each class came, at all and after each other.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("last", "bayes", "counts", "regressions", "pool")
+    kept: ClassVar[tuple[str, ...]] = (
+        "last", "bayes", "counts", "regressions", "weights", "curvature",
+    )  # fmt: skip
 
     def __init__(self, n_features: int) -> None:
         self.n_classes, self.last = 0, -1
         self.bayes = new_weights(N_EXPERTS)
         self.counts = np.zeros((1, 0))
         self.regressions = [OnlineSoftmax(n_features, 0, rate) for rate in RATES]
-        self.pool = LogPool(N_POOLED)
+        self.weights, self.curvature = np.eye(N_POOLED)[0].copy(), PRIOR * np.eye(N_POOLED)
         self._handle: Handle | None = None
 
     def grow(self, n_features: int, n_classes: int) -> None:
@@ -224,7 +226,7 @@ class ClassMixture(Saved):
         """Where the arrays of all experts are, the same ones until `grow`."""
         if self._handle is None:
             each = [(one.weights, one.squares, one.moments, one.seen) for one in self.regressions]
-            own = self.pool.weights, self.pool.curvature, self.bayes, self.counts
+            own = self.weights, self.curvature, self.bayes, self.counts
             self._handle = handle_of(*(array for arrays in each for array in arrays), *own)
         return self._handle
 
@@ -277,11 +279,8 @@ class ClassMixture(Saved):
 
     def count(self, classes: Integers, importances: Floats) -> None:
         """Let the frequencies alone learn."""
-        before = np.concatenate(([self.last], classes[:-1]))
-        np.add.at(self.counts[0], classes, importances)
-        known = before >= 0
-        np.add.at(self.counts, (1 + before[known], classes[known]), importances[known])
-        self.last = int(classes[-1])
+        for number, importance in zip(classes.tolist(), importances.tolist(), strict=True):
+            self.count_one(number, importance)
 
     def count_one(self, number: int, importance: float) -> None:
         """Let the frequencies alone learn one class."""

@@ -1,72 +1,32 @@
-"""Logarithmic pool of probabilities: their product, each to a power that is learned."""
+"""Logarithmic pool of probabilities: their product, each to a power that is learned.
+
+Chances are in proportion to Π_m p_m(k)^w_m, with weights w that learn online [1]_. A predictor
+that is less sure than right has a weight above 1, one that repeats another none. Each label is a
+step of Newton's method on the log loss, whose gradient is the difference between the logarithms of
+the class that came and their mean, and whose curvature is their covariance, both under the pool's
+own probabilities; the curvature forgets. At first the pool is its first predictor.
+
+References
+----------
+.. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles
-from leaseboard.algorithms.online_automl.members.class_pool import (
-    FORGETTING,
-    LARGEST_WEIGHT,
-    PRIOR,
-)
 from leaseboard.algorithms.online_automl.members.trees import soften
-from leaseboard.algorithms.plain import Saved
 
-Integers = NDArray[np.int64]
+FORGETTING = 0.999
+"""What an example is worth one example later."""
 
+PRIOR = 5.0
+"""The curvature of each weight at first, and what it would go back to without examples."""
 
-class LogPool(Saved):
-    """Chances in proportion to Π_m p_m(k)^w_m, with weights w that learn online.
-
-    A predictor that is less sure than right has a weight above 1, one that repeats another none.
-    Each label is a step of Newton's method on the log loss, whose gradient is the difference
-    between the logarithms of the class that came and their mean, and whose curvature is their
-    covariance, both under the pool's own probabilities; the curvature forgets. At first the pool
-    is its first predictor.
-
-    Parameters
-    ----------
-    n_predictors : int
-
-    References
-    ----------
-    .. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
-
-    Examples
-    --------
-    >>> pool = LogPool(2)
-    >>> probabilities = np.array([[0.5, 0.3, 0.2], [0.1, 0.1, 0.8]])
-    >>> found = pool.learn(np.log([probabilities] * 20), np.full(20, 2), np.ones(20))
-    >>> found[0].round(2).tolist(), bool(found[-1, 2] > 0.7)
-    ([0.5, 0.3, 0.2], True)
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("weights", "curvature")
-
-    def __init__(self, n_predictors: int) -> None:
-        self.weights = np.eye(n_predictors)[0].copy()
-        self.curvature = PRIOR * np.eye(n_predictors)
-
-    def learn(self, logs: Doubles, classes: Integers, worths: Doubles) -> Doubles:
-        """Learn a block; return its progressive probabilities, shape (n, n_classes).
-
-        Parameters
-        ----------
-        logs : ndarray of float64, shape (n, n_predictors, n_classes)
-            The logarithms of the predictors' probabilities.
-        classes : ndarray of int64, shape (n,)
-            Those that came.
-        worths : ndarray of float64, shape (n,)
-            At most 1; an example that is worth 0 teaches nothing.
-        """
-        found = np.empty((len(logs), logs.shape[2]))
-        _learn_pool(logs, classes, worths, self.weights, self.curvature, found)
-        return found
+LARGEST_WEIGHT = 5.0
+"""Bound of the weights, on both sides of 0."""
 
 
 @compiled
@@ -83,22 +43,6 @@ def add_up(weights: Doubles, rows: Doubles, found: Doubles) -> None:
     for m in range(len(weights)):
         for k in range(len(found)):
             found[k] += weights[m] * rows[m, k]
-
-
-@compiled
-def _learn_pool(
-    logs: Doubles,
-    classes: Integers,
-    worths: Doubles,
-    weights: Doubles,
-    curvature: Doubles,
-    found: Doubles,
-) -> None:
-    """Do `LogPool.learn`."""
-    for t in range(len(found)):
-        pool_logs(logs[t], weights, found[t])
-        if worths[t] > 0.0:
-            step_pool(logs[t], found[t], classes[t], worths[t], weights, curvature)
 
 
 @compiled

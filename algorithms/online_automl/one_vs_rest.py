@@ -17,9 +17,10 @@ from leaseboard.algorithms.online_automl.class_mixture import ClassMixture
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
+from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
 from leaseboard.algorithms.online_automl.single_classes import SingleClasses
 from leaseboard.algorithms.plain import Saved, fill
-from leaseboard.algorithms.transcendental import exp, exp_all
+from leaseboard.algorithms.transcendental import exp
 
 BLOCK = 512
 """Examples that each race learns before the next one does, at most: longer than a round, so that
@@ -343,13 +344,10 @@ class OneVsRest(Saved):
 
     def _own(self, margins: Doubles) -> Doubles:
         """Return the races' probabilities, shape (n, n_classes), scaled to 1."""
-        if self.n_classes < 2:
-            return np.ones((len(margins), self.n_classes))
-        probabilities = np.empty((len(margins), self.n_classes))
-        probabilities[:, 1:] = 1.0 / (1.0 + exp_all(-np.clip(margins, -500.0, 500.0)))
-        probabilities[:, 0] = 1.0 - probabilities[:, 1:].sum(axis=1)
-        probabilities = np.maximum(probabilities, 0.0)  # the first class has what the others leave
-        return np.asarray(probabilities / probabilities.sum(axis=1, keepdims=True))
+        found = np.ones((len(margins), self.n_classes))
+        for t in range(len(margins) if self.n_classes > 1 else 0):
+            one_vs_rest(margins[t], found[t])
+        return found
 
     # -- inspection ---------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from leaseboard.algorithms.online.placement import ENTERED
 from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, pass_mixture
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool, pass_many_classes
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.safe.bayes import scale, total
+from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
 from leaseboard.algorithms.online_automl.safe.one_example import MODELS, OneExample
 from leaseboard.algorithms.online_automl.safe.passes import (
     ALL,
@@ -42,7 +42,6 @@ from leaseboard.algorithms.online_automl.safe.passes import (
     vector,
 )
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.transcendental import exp
 
 KNOWN, N_KNOWN, GIVEN, N_GIVEN, SLOTS, N_SLOTS, CHAMPION = range(7)
 """Of a race in the table of all: where the handles of its ensemble and of its block are, and how
@@ -196,11 +195,7 @@ def _take(
         margins[1 + k] = floats(block, PREDICTIONS)[0]
         lanes = known[LANES]
         entered &= array_at(pointer(lanes[0]), (lanes[1], lanes[2]), np.int64)[0, ENTERED] > 0
-    # Their probabilities, as `OneVsRest._own`: the first class has what the others leave.
-    for k in range(1, 1 + len(races)):
-        own[0, k] = 1.0 / (1.0 + exp(-min(max(margins[k], -500.0), 500.0)))
-    own[0, 0] = max(1.0 - total(own[0, 1:]), 0.0)
-    scale(own[0], 0.0)
+    one_vs_rest(margins[1:], own[0])
     # The mixture, then the members.
     classes[0], vector(asked, 2)[0] = number, number
     worths[0] = importance if learns else 0.0

@@ -34,6 +34,7 @@ import numpy as np
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.handles import Handle, handle_of, quick
 from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online_automl.log_pool import PRIOR, pool_logs, step_pool
 from leaseboard.algorithms.online_automl.members.leases import SAVED
 from leaseboard.algorithms.online_automl.members.pool import (
     MEMBERS,
@@ -42,8 +43,7 @@ from leaseboard.algorithms.online_automl.members.pool import (
     any_awake,
     consult,
 )
-from leaseboard.algorithms.online_automl.members.trees import soften
-from leaseboard.algorithms.online_automl.safe.bayes import average, new_weights, update
+from leaseboard.algorithms.online_automl.safe.bayes import average, new_weights, scale, update
 from leaseboard.algorithms.online_automl.safe.passes import (
     PREDICTIONS,
     floats,
@@ -52,15 +52,6 @@ from leaseboard.algorithms.online_automl.safe.passes import (
     vector,
 )
 from leaseboard.algorithms.transcendental import exp, log
-
-FORGETTING = 0.999
-"""What an example is worth one example later."""
-
-PRIOR = 5.0
-"""The curvature of each weight at first, and what it would go back to without examples."""
-
-LARGEST_WEIGHT = 5.0
-"""Bound of the weights, on both sides of 0."""
 
 LEAST = 1e-3
 
@@ -237,7 +228,8 @@ def _count(
 ) -> None:
     """Take what all five lose alike where none has a lease: today's prediction is everyone's."""
     for t in range(len(today)):
-        _bound(today[t], LEAST / today.shape[1], found[t])
+        found[t] = today[t]
+        scale(found[t], LEAST / today.shape[1])
         worth, number = min(np.float64(worths[t]), 1.0), int(classes[t])
         if worth > 0.0 and came[number] > 0.0:
             for m in range(N_EXPERTS + 1):
@@ -262,12 +254,13 @@ def average_classes(
     for t in range(len(found)):
         # The four that are stacked, bounded from below, and their stack.
         for m in range(N_STACKED):
-            _bound(today[t] if m == 0 else members[m - 1, t], least, experts[m])
+            experts[m] = today[t] if m == 0 else members[m - 1, t]
+            scale(experts[m], least)
             for j in range(k):
                 logs[m, j] = log(experts[m, j])
         stacked = experts[N_STACKED]
-        _stack(logs, weights, stacked)
-        _bound(stacked, least, stacked)
+        pool_logs(logs, weights, stacked)
+        scale(stacked, least)
         # The average of the five.
         for j in range(k):
             found[t, j] = 0.0
@@ -280,54 +273,10 @@ def average_classes(
             came[number] = 1.0
             continue
         # The stack learns, then leases and Bayes' rule, by what each said of the class that came.
-        _learn_stack(logs, stacked, number, importance, weights, curvature)
+        step_pool(logs, stacked, number, importance, weights, curvature)
         for m in range(N_EXPERTS):
             shown[m] = experts[m, number]
         _weigh(shown, min(importance, 1.0), pool, bayes)
-
-
-@compiled(error_model="numpy")
-def _stack(logs: Doubles, weights: Doubles, stacked: Doubles) -> None:
-    """Write the logarithmic pool's probabilities."""
-    for j in range(len(stacked)):
-        stacked[j] = 0.0
-        for m in range(N_STACKED):
-            stacked[j] += weights[m] * logs[m, j]
-    soften(stacked, stacked)
-
-
-@compiled(error_model="numpy")
-def _learn_stack(
-    logs: Doubles,
-    stacked: Doubles,
-    number: int,
-    importance: float,
-    weights: Doubles,
-    curvature: Doubles,
-) -> None:
-    """Take a step of Newton's method on the stack's log loss; `logs` are spent."""
-    gradient, k = np.empty(N_STACKED), len(stacked)
-    # Deviations of the logarithms from their means under the stack's own probabilities.
-    for m in range(N_STACKED):
-        mean = 0.0
-        for j in range(k):
-            mean += stacked[j] * logs[m, j]
-        for j in range(k):
-            logs[m, j] -= mean
-        gradient[m] = importance * logs[m, number]
-    # Their covariance goes into the curvature, which forgets towards the prior.
-    for m in range(N_STACKED):
-        for other in range(m + 1):
-            value = 0.0
-            for j in range(k):
-                value += stacked[j] * logs[m, j] * logs[other, j]
-            value = FORGETTING * curvature[m, other] + importance * value
-            if m == other:
-                value += (1.0 - FORGETTING) * PRIOR
-            curvature[m, other] = curvature[other, m] = value
-    _solve(curvature, gradient)
-    for m in range(N_STACKED):
-        weights[m] = min(max(weights[m] + gradient[m], -LARGEST_WEIGHT), LARGEST_WEIGHT)
 
 
 @compiled(error_model="numpy")
@@ -348,36 +297,3 @@ def _weigh(shown: Doubles, worth: float, pool: Handle, bayes: Doubles) -> None:
             shown[m] = exp(worth * log(shown[m]))
     lost[N_EXPERTS + 1] = max(lost[N_EXPERTS + 1], lost[N_EXPERTS] - best)
     update(shown, bayes)
-
-
-@compiled
-def _bound(row: Doubles, least: float, bounded: Doubles) -> None:
-    """Write the probabilities, none less than `least`, scaled to 1."""
-    total = 0.0
-    for j in range(len(row)):
-        bounded[j] = max(row[j], least)
-        total += bounded[j]
-    for j in range(len(row)):
-        bounded[j] /= total
-
-
-@compiled(error_model="numpy")
-def _solve(matrix: Doubles, vector: Doubles) -> None:
-    """Replace `vector` by the solution of matrix · x = vector, by Cholesky's factor."""
-    n = len(vector)
-    factor = np.empty((n, n))
-    for i in range(n):
-        for j in range(i + 1):
-            rest = matrix[i, j]
-            for m in range(j):
-                rest -= factor[i, m] * factor[j, m]
-            factor[i, j] = math.sqrt(max(rest, 1e-300)) if i == j else rest / factor[j, j]
-    # Forward, then back.
-    for i in range(n):
-        for m in range(i):
-            vector[i] -= factor[i, m] * vector[m]
-        vector[i] /= factor[i, i]
-    for i in range(n - 1, -1, -1):
-        for m in range(i + 1, n):
-            vector[i] -= factor[m, i] * vector[m]
-        vector[i] /= factor[i, i]

@@ -38,7 +38,7 @@ import numpy as np
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, share
-from leaseboard.algorithms.transcendental import log
+from leaseboard.algorithms.transcendental import exp, log
 
 
 def new_weights(n_experts: int) -> Doubles:
@@ -91,37 +91,30 @@ def update(probabilities: Doubles, state: Doubles) -> None:
 
 
 @compiled
-def total(values: Doubles) -> float:
-    """Return the sum, in the order of `numpy.sum`: pairwise, of up to 128 as eight sums.
-
-    Examples
-    --------
-    >>> values = 1.0 / np.arange(1.0, 1001.0)
-    >>> [n for n in range(1001) if total(values[:n]) != values[:n].sum()]
-    []
-    """
-    n, found = len(values), 0.0
-    if n > 128:
-        half = n // 16 * 8
-        return total(values[:half]) + total(values[half:])
-    first = n - n % 8
-    if first > 0:
-        a, b, c, d, e, f, g, h = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for i in range(0, first, 8):
-            a, b, c, d = a + values[i], b + values[i + 1], c + values[i + 2], d + values[i + 3]
-            e, f = e + values[i + 4], f + values[i + 5]
-            g, h = g + values[i + 6], h + values[i + 7]
-        found = ((a + b) + (c + d)) + ((e + f) + (g + h))
-    for i in range(first, n):
-        found += values[i]
-    return found
+def scale(values: Doubles, least: float) -> None:
+    """Raise probabilities to `least`, and scale them to the sum 1."""
+    total = 0.0
+    for k in range(len(values)):
+        values[k] = max(values[k], least)
+        total += values[k]
+    for k in range(len(values)):
+        values[k] /= total
 
 
 @compiled
-def scale(values: Doubles, least: float) -> None:
-    """Raise values to the `least`, then divide them by their sum."""
-    for k in range(len(values)):
-        values[k] = max(values[k], least)
-    divisor = total(values)
-    for k in range(len(values)):
-        values[k] /= divisor
+def one_vs_rest(margins: Doubles, found: Doubles) -> None:
+    """Write the probabilities of log odds of all classes but the first, scaled to 1.
+
+    Examples
+    --------
+    >>> found = np.empty(3)
+    >>> one_vs_rest(np.log([1 / 3, 1 / 3]), found)  # 1/4 and 1/4
+    >>> found.round(12).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    left = 1.0
+    for k in range(len(margins)):
+        found[1 + k] = 1.0 / (1.0 + exp(-min(max(margins[k], -500.0), 500.0)))
+        left -= found[1 + k]
+    found[0] = left  # the first class has what the others leave
+    scale(found, 0.0)

@@ -12,7 +12,6 @@ from leaseboard.algorithms.online_automl.class_mixture import (
     ClassMixture,
     OnlineSoftmax,
 )
-from leaseboard.algorithms.online_automl.log_pool import LogPool
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
 
 
@@ -64,18 +63,6 @@ def test_no_expert_is_ever_better_by_more_than_the_bound():
     frequency = np.log(4) * np.arange(1, 2001)
 
     assert (reported - np.minimum(races, frequency)).max() <= regret_bound(N_EXPERTS) + 5
-
-
-def test_a_pool_leaves_out_who_repeats_another():
-    rng = np.random.default_rng(2)
-    true, classes = drawn(2000)
-    pool = LogPool(3)
-    noise = rng.dirichlet(np.ones(4), size=len(true))
-    said = np.stack((true, true, noise), axis=1)
-    pool.learn(np.log(np.maximum(said, 1e-4)), classes, np.ones(len(true)))
-
-    assert pool.weights[:2].sum() == pytest.approx(1, abs=0.15)
-    assert abs(pool.weights[2]) < 0.15
 
 
 def sample(n=1500, d=3, k=4, seed=0):
