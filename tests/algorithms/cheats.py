@@ -40,13 +40,6 @@ class Peek(OnStream):
         yield from env.record(env.stream.labels[: env.budget].copy())
 
 
-class PeekNext(OnStream):
-    """look_ahead: predicts the label of the next example."""
-
-    def run(self, env, seed):
-        yield from env.record(np.roll(env.stream.labels[: env.budget], -1))
-
-
 class PeekFeatures(OnStream):
     """look_ahead: sees the features of the next example."""
 
@@ -63,14 +56,6 @@ class PeekBlock(OnStream):
             yield from env.record(np.full(len(labels), labels.mean(), dtype=np.float32))
 
 
-class PeekScale(OnStream):
-    """look_ahead: predicts the mean of all labels."""
-
-    def run(self, env, seed):
-        mean = env.stream.labels.mean()
-        yield from env.record(np.full(env.budget, mean, dtype=np.float32))
-
-
 class PeekBeyond(OnStream):
     """look_ahead: learns the examples after its budget."""
 
@@ -80,35 +65,11 @@ class PeekBeyond(OnStream):
         yield from env.record(np.full(env.budget, guess, dtype=np.float32))
 
 
-class Hindsight(OnStream):
-    """look_ahead: of two constants the one that proves to be better, undeclared."""
-
-    def run(self, env, seed):
-        both = [np.full(env.budget, value, dtype=np.float32) for value in (-1, 1)]
-        yield from env.record(min(both, key=env.loss))
-
-
 class EditLabels(OnStream):
     """audit: sets the labels to what it predicts."""
 
     def run(self, env, seed):
         env.stream.labels[:] = 0
-        yield from env.record(guesses(env))
-
-
-class EditPredictions(OnStream):
-    """audit: predicts once more, when all labels are known."""
-
-    def run(self, env, seed):
-        yield from env.record(guesses(env))
-        env.predictions[:] = env.stream.labels
-
-
-class ReplaceStream(OnStream):
-    """audit: replaces the stream."""
-
-    def run(self, env, seed):
-        env.stream = None
         yield from env.record(guesses(env))
 
 
@@ -141,46 +102,11 @@ class HonestPulls(OnPulls):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PeekTrials(OnPulls):
-    """look_ahead: pulls the arm whose next trial is best."""
-
-    def best(self, env):
-        trials = env.pull.args[1].__self__._trials if env.at >= 0 else None
-        return max(range(len(env.arms)), key=lambda a: trials.trial(a, env.pulls[a]).reward)
-
-
-@dataclass(frozen=True, kw_only=True)
 class ReadTest(OnPulls):
     """audit: reads the test score of its trials."""
 
     def see(self, env, trial):
         assert trial.test is not None, "no test score is reported of a trial"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ForgeTrial(OnPulls):
-    """audit: reports a reward that no trial had."""
-
-    def run(self, env, seed):
-        from dataclasses import replace
-
-        for event in super().run(env, seed):
-            yield replace(event, reward=1.0) if hasattr(event, "reward") else event
-
-
-@dataclass(frozen=True, kw_only=True)
-class PeekProbes(Algorithm):
-    """look_ahead: crowns the configuration that is best in full, without a probe paid for."""
-
-    environment: ClassVar[str] = "samples"
-
-    def run(self, env, seed):
-        environment = env.score.__self__._environment
-        rows = (env.train_rows, env.test_rows)
-        distinct = yield from env.admit()
-        yield from env.crown(
-            max(distinct, key=lambda c: environment.measure(c, *rows).test_accuracy)
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,17 +118,6 @@ class PeekTestRows(Algorithm):
     def run(self, env, seed):
         yield from env.record(np.zeros(env.budget, dtype=np.float32))
         env.submit(env.holdout.test.labels)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DigTestRows(Algorithm):
-    """look_ahead: submits the labels of the test rows of the environment behind the window."""
-
-    environment: ClassVar[str] = "holdout"
-
-    def run(self, env, seed):
-        yield from env.record(np.zeros(env.budget, dtype=np.float32))
-        env.submit(env.score.__self__.holdout.test.labels)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -88,13 +88,6 @@ def test_a_missing_file_is_named():
         registry.build("nowhere.py:Mine")
 
 
-def test_a_setting_of_several_types_is_named_in_its_written_form():
-    with pytest.raises(
-        UsageError, match=r"^online-automl: setting tune='depth' must be .* or FILE.py:CLASS$"
-    ):
-        registry.build("online-automl", {"tune": "depth"})
-
-
 def test_a_value_of_a_few_names_is_answered_with_the_nearest():
     with pytest.raises(
         UsageError, match=r"unknown value .top-hlf.: did you mean .top-half.\? Known:"

@@ -13,7 +13,6 @@ from leaseboard.algorithms.rising_bandits import (
     RisingBandits,
     RisingBanditsCost,
     affordable_trials,
-    growth_rate,
     survivors,
     upper_bound,
 )
@@ -34,10 +33,6 @@ def scripted(algorithm, rewards, budget):
             return Trial(arm, {"n": n}, mine[min(n, len(mine) - 1)], None, 1.0, 1.0)
 
     return list(play("rising-bandits", algorithm, PullsEnvironment(Script(), budget), 0))
-
-
-def test_growth_rate_of_equation_10():
-    assert growth_rate(0.9, 0.55, 7) == pytest.approx(0.05)
 
 
 def test_upper_bound_extrapolates_and_is_clipped():

@@ -1,17 +1,13 @@
 """Our exponential, logarithm, sine and cosine: accuracy, and the same bits on every processor."""
 
-import ast
 import math
 import os
-import platform
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import leaseboard.algorithms
 from leaseboard.algorithms.transcendental import (
     MOST_RADIANS,
     cos,
@@ -77,48 +73,6 @@ def test_in_single_precision_nearly_all_are_the_nearest_number():
     assert steps.mean() < 0.001
 
 
-FUNCTIONS = (
-    "exp expm1 exp2 log log1p log2 log10 sin cos tan sinh cosh tanh power pow logaddexp"
-    " dot matmul einsum inner vdot tensordot solve inv lstsq"
-)
-BY_PROCESSOR = {
-    f"{module}.{each}" for module in ("np", "math", "np.linalg") for each in FUNCTIONS.split()
-}
-"""What has several implementations, of which the processor decides, in NumPy or the C library."""
-
-
-def uses(code):
-    """Return what of a module may differ from processor to processor."""
-    found = set()
-    for node in ast.walk(ast.parse(code)):
-        if isinstance(getattr(node, "op", None), ast.MatMult) or ast.unparse(node) in BY_PROCESSOR:
-            found.add(ast.unparse(node))
-        if isinstance(node, ast.FunctionDef) and "@compiled" in ast.unparse(node):
-            found |= {ast.unparse(each) for each in ast.walk(node) if is_power(each)}
-    return found
-
-
-def is_power(node):
-    """Return whether a node is a power, but of two or by a whole number."""
-    if not isinstance(getattr(node, "op", None), ast.Pow):
-        return False
-    sides = (getattr(node, side, None) for side in ("left", "right"))
-    base, exponent = (getattr(side, "value", None) for side in sides)
-    return base != 2.0 and not isinstance(exponent, int)
-
-
-def test_nothing_that_learns_a_stream_calls_what_differs_by_processor():
-    some = "a = np.exp(x) + x @ x\n@compiled\ndef f(x):\n    x **= y + z**2 + 2.0**y"
-    assert uses(some) == {"np.exp", "x @ x", "x **= y + z ** 2 + 2.0 ** y"}
-    folder = Path(leaseboard.algorithms.__path__[0])
-    modules = [folder / "sequential_test.py"]
-    for package in ("apple", "chacha", "online", "online_automl", "reference"):
-        modules += (folder / package).rglob("*.py")
-    assert [each.name for each in modules if "fastmath" in each.read_text()] == []
-    found = {(each.name, use) for each in modules for use in uses(each.read_text())}
-    assert found == {("apple.py", "math.pow")}  # rounded down to a number of products
-
-
 LEARNED = """
 import hashlib
 import numpy as np
@@ -156,10 +110,3 @@ def test_predictions_are_the_same_without_the_instructions_of_newer_processors()
     without_fma = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"}
     older = without_fma | {"OPENBLAS_CORETYPE": "Nehalem"}
     assert len({learned(each) for each in ({}, without_avx512, older)}) == 1
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="names of x86-64 processors")
-@pytest.mark.parametrize("name", ["x86-64-v2", "x86-64-v3"])
-def test_predictions_are_the_same_with_kernels_for_another_processor(name):
-    assert learned({"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}) == learned({})

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online import conformal
 from leaseboard.algorithms.online.conformal import (
     LEVELS,
-    RECENT,
     SCORES,
     STEERED,
     TAIL,
@@ -19,7 +17,6 @@ from leaseboard.algorithms.online.conformal import (
     Intervals,
     allowed_misses,
     follow,
-    rates_after,
 )
 
 
@@ -230,40 +227,3 @@ def test_notes_are_those_of_the_intervals_after_the_first_thousand():
         "interval_width": wide[np.isfinite(wide)].mean() / 2.0,
         "coverage_in_worst_window": 1 - most / WINDOW,
     })  # fmt: skip
-
-
-def test_the_local_level_is_regressed_on_how_large_the_errors_just_before_were():
-    labels = np.abs(np.random.default_rng(9).normal(size=60)).astype(np.float32)
-    intervals, errors, mass = Intervals(), 0.0, 0.0
-    for n, label in enumerate(labels):
-        middle = np.sort(labels[:n])[n // 2] if n else 0.0
-        if n and middle > 0:
-            expected = math.log(errors / mass / middle) if errors else 0.0
-            assert intervals.ask(0.0)[3] == pytest.approx(expected, rel=1e-4, abs=1e-5)
-            kept = 1 - 1 / RECENT
-            errors, mass = kept * errors + min(label, RECENT * middle), kept * mass + 1
-        step(intervals, label)
-    assert 0.01 < abs(intervals.ask(0.0)[3]) < 3
-
-
-def test_steps_are_smaller_the_longer_labels_take():
-    assert np.log(rates_after(np.array([0.1]), 100)) == pytest.approx(
-        np.array([[0.01, -0.09]]) / 3, rel=1e-9
-    )
-
-
-def test_the_highest_level_is_the_last_that_the_kept_scores_have_a_quantile_of():
-    above = math.nextafter(conformal.HIGHEST, 1.0)
-
-    assert math.ceil((conformal.SCORES + 1) * conformal.HIGHEST) == conformal.SCORES
-    assert math.ceil((conformal.SCORES + 1) * above) > conformal.SCORES
-
-
-def test_an_error_of_zero_lowers_the_local_level_as_far_as_the_smallest_error():
-    learned = []
-    for error in (0.0, 1e-300, 1.0, 1e300):
-        weights, regressed = np.zeros(conformal.N_LOCAL), np.ones(conformal.N_LOCAL + 1)
-        conformal._learn_level(error, 1.0, weights, regressed)
-        learned.append(weights[0])
-
-    assert learned[0] == learned[1] < learned[2] == 0.0 < learned[3]

@@ -143,17 +143,10 @@ DAYS = pd.date_range("2024-01-01", periods=4)
 DIGITS = ["1", "2", "3", "4"]
 TIMES = [
     pd.DataFrame({"x": [1.0, 2.0, 3.0, 4.0], "t": DAYS.where(DAYS.day > 2)}),
-    pd.DataFrame({"t": DAYS.tz_localize("Asia/Tokyo")}),
-    pd.DataFrame({"t": [day.date() for day in DAYS]}),
-    pd.DataFrame(dict(enumerate([DAYS, DAYS]))).set_axis(["t", "t"], axis=1),
     DAYS.to_numpy()[:, None],
-    DAYS.to_numpy()[:, None].astype("M8[D]").astype(object),
-    [[day] for day in DAYS],
 ]
 TEXTS = [
     [[1.0], [2.0], [3.0], ["4"]],
-    np.array(DIGITS, dtype="S")[:, None],
-    np.array(DIGITS, dtype=object)[:, None],
     pd.DataFrame({"x": DIGITS}),
     pd.DataFrame({"x": pd.Categorical(DIGITS)}),
 ]

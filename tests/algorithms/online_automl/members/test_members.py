@@ -163,9 +163,3 @@ def test_columns_that_were_zero_may_join(kind):
     found = learned(member, wide[200:201].astype(as_kind), labels[200:201], 0)
 
     np.testing.assert_allclose(found, expected, atol=1e-6)
-
-
-def test_trees_see_what_the_last_labels_say():
-    rows, labels = series(3000)
-    found = learned(RandomTrees(1, 0), rows, labels, 0)[:, 0]
-    assert np.mean((found[1500:] - labels[1500:]) ** 2) < 0.1 * np.var(labels)

@@ -180,9 +180,3 @@ def test_the_reported_weights_are_those_that_predict():
     first = posterior_mean(row, np.arange(N_EXPERTS), known.losses, eta)
     expected = aggregate(np.array([first, *row]), known.aggregated)
     assert pool.weighed()[0] @ row == pytest.approx(expected)
-
-
-def test_a_member_of_too_many_columns_costs_nothing():
-    model = OnlineAutoMLRegressor(b=2)
-    model.learn_many(np.random.default_rng(0).normal(size=(20, 70)), np.arange(20.0))
-    assert [each["us"] is None for each in model.members] == [False, False, True, True, True]

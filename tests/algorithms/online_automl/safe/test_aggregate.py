@@ -95,15 +95,6 @@ def play(times):
     return rows
 
 
-@given(st.lists(TIMES, min_size=1, max_size=60))
-def test_the_theorem_over_the_whole_stream(times):
-    own, theirs = 0.0, np.zeros(3)
-    for prediction, values, label, state in play([clip_all(*time) for time in times]):
-        own += (prediction - label) ** 2
-        theirs += (values - label) ** 2
-        assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
-
-
 @given(st.lists(st.tuples(TIMES, st.floats(0, 1)), min_size=1, max_size=60))
 def test_the_theorem_for_any_label_shown_within_the_range(times):
     state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
@@ -144,19 +135,6 @@ def test_the_theorem_over_every_interval_in_which_the_unit_stays(times):
             total += gaps[last]
             most = state[LARGEST] * (PER_UNIT + 2 * math.log(1 / alpha))
             assert (total <= most * (1 + 1e-9) + ROUNDING).all()
-
-
-@given(st.lists(st.lists(st.floats(0, 1), min_size=3, max_size=3), min_size=20, max_size=80))
-def test_the_theorem_for_labels_chosen_against_the_prediction(experts):
-    """Anyone who sees the prediction picks the end of the range that is farther from it."""
-    state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
-    for values in experts:
-        prediction = aggregate(np.array(values), state)
-        label = 1.0 if prediction < 0.5 else 0.0
-        step(values, label, state, 0.0, 1.0)
-        own += (prediction - label) ** 2
-        theirs += (np.array(values) - label) ** 2
-        assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
 
 
 @given(st.lists(TIMES, min_size=1, max_size=60), st.integers(0, 59), st.booleans())

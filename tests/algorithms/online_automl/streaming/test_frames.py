@@ -232,8 +232,3 @@ def test_an_empty_batch_is_nothing(empty, tmp_path):
     )
     assert saved(model, tmp_path / "after") == before
     assert fresh.examples == 0
-
-
-def test_a_series_is_not_a_block():
-    with pytest.raises(ValueError, match=r"a block of shape \(3,\) must be \(n_examples, n_fea"):
-        OnlineAutoMLRegressor().learn_many(pd.Series([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0])

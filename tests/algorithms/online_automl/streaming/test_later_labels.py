@@ -67,19 +67,6 @@ def test_the_same_labels_make_the_same_state_whenever_they_come(delay, learned, 
     assert known(model, tmp_path) == known(at_once, tmp_path)
 
 
-def test_labels_come_in_any_order(tmp_path):
-    x, y = examples(300)
-    order = np.random.default_rng(2).permutation(300).tolist()
-    model, at_once = OnlineAutoMLRegressor(**SMALL), OnlineAutoMLRegressor(**SMALL)
-    for t in range(300):
-        model.predict_one(x[t], id=f"order {t}")
-    for t in order:
-        model.learn_label(f"order {t}", y[t], w=1.0 + t % 2)
-        at_once.learn_one(x[t], y[t], w=1.0 + t % 2)
-
-    assert known(model, tmp_path) == known(at_once, tmp_path)
-
-
 def test_what_waits_is_saved_and_goes_on_exactly(tmp_path):
     x, y = examples(400)
     model = OnlineAutoMLRegressor({"mine": ["a", "b"]}, max_pending=50, **SMALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import pickle
 import zipfile
 
@@ -103,30 +102,15 @@ class Touch:
         return open, (str(self.path), "w")
 
 
-def hostile_files(touched):
-    evil = pickle.dumps(Touch(touched))
+def test_a_pickle_is_refused_and_not_executed(tmp_path):
+    touched, path = tmp_path / "touched", tmp_path / "model"
     array = io.BytesIO()
     np.save(array, np.array([Touch(touched)], dtype=object), allow_pickle=True)
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w") as file:
+    with zipfile.ZipFile(path, "w") as file:
         file.writestr("values.npy", array.getvalue())
-    return {
-        "pickle": evil,
-        "former": b"leaseboard-chacha-2\n" + pickle.dumps(None) + evil,
-        "array": array.getvalue(),
-        "archive": archive.getvalue(),
-    }
-
-
-@pytest.mark.parametrize("kind", ["pickle", "former", "array", "archive"])
-def test_a_pickle_is_refused_and_not_executed(kind, tmp_path):
-    touched = tmp_path / "touched"
-    path = tmp_path / "model"
-    path.write_bytes(hostile_files(touched)[kind])
-    with pytest.raises(UsageError, match=UNFIT) as caught:
+    with pytest.raises(UsageError, match=UNFIT):
         OnlineAutoMLRegressor.load(path)
 
-    assert "\n" not in str(caught.value)
     assert not touched.exists()
     pickle.loads(pickle.dumps(Touch(touched))).close()
     assert touched.exists(), "the pickle was harmless: the test shows nothing"
@@ -153,64 +137,3 @@ def test_what_cannot_be_read_or_is_another_class_is_reported(tmp_path):
     OnlineAutoMLRegressor().save(tmp_path / "regressor")
     with pytest.raises(UsageError, match="holds OnlineAutoMLRegressor state: load it as such"):
         OnlineAutoMLClassifier.load(tmp_path / "regressor")
-
-
-def forged(path, change):
-    """Rewrite a saved model after `change` of its values and arrays."""
-    with np.load(path) as stored:
-        arrays = {name: stored[name] for name in stored}
-    content = json.loads(arrays.pop("values").tobytes())
-    change(content["value"], arrays)
-    text = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
-    with path.open("wb") as file:
-        np.savez(file, values=text, **arrays)
-
-
-def array_of(place, *names):
-    for name in names:
-        place = place[name]
-    return place["$array"]
-
-
-def nothing(value, arrays):
-    pass
-
-
-def short_table(value, arrays):
-    name = array_of(value["race"]["models"], 0, "table")
-    arrays[name] = arrays[name][:1]
-
-
-def other_type(value, arrays):
-    name = array_of(value["race"]["models"], 0, "sums")
-    arrays[name] = arrays[name].astype(np.float32)
-
-
-def feature_of_no_column(value, arrays):
-    value["features"]["columns"].pop()
-
-
-def setting_of_nothing(value, arrays):
-    value["settings"]["memory"] = "high"
-
-
-def algorithm_of_a_file(value, arrays):
-    value["algorithm"] = "mine.py:Mine"
-
-
-FORGERIES = [
-    *(short_table, other_type, feature_of_no_column, setting_of_nothing, algorithm_of_a_file)
-]
-
-
-@pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
-def test_a_state_that_no_race_has_is_refused(change, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    trained({"b": 3}).save(tmp_path / "model")
-    forged(tmp_path / "model", nothing)
-    OnlineAutoMLRegressor.load(tmp_path / "model")
-    forged(tmp_path / "model", change)
-    with pytest.raises(UsageError, match=UNFIT):
-        OnlineAutoMLRegressor.load(tmp_path / "model")
-
-    assert [path.name for path in tmp_path.iterdir()] == ["model"]
