@@ -6,7 +6,6 @@ What does many things counts them, with `counted` or an `Activity`; that shows n
 
 from __future__ import annotations
 
-import math
 import sys
 import threading
 import time
@@ -16,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO, Self, TypeVar
 
-from leaseboard.tasks.machine import kernel_time
 from leaseboard.tasks.machine.terminal import drawing, harmless, progress_bar, shown_bars
 
 PATIENCE = 1.5
@@ -25,8 +23,6 @@ EVERY = 10.0
 """Seconds from one line of progress to the next."""
 REDRAWN = 0.2
 """Seconds from one state of a bar to the next."""
-SPAN = 5.0
-"""Seconds of work at least by which a rate is measured."""
 _MINUTES = 100
 """Seconds from which on a time is in minutes."""
 
@@ -53,8 +49,6 @@ class Activity:
 
     def __post_init__(self) -> None:
         self.began, self.before = time.monotonic(), self.at
-        self._compiled = kernel_time.compile_seconds()[1]
-        self._seen, self._pace, self._sure = (0.0, self.before), math.inf, False
 
     def __enter__(self) -> Self:
         _activities.append(self)
@@ -68,31 +62,14 @@ class Activity:
         """How much is done."""
         return self.done() if callable(self.done) else self.done
 
-    def _worked(self) -> float:
-        """Return the seconds since it began in which no kernel was compiled."""
-        return time.monotonic() - self.began - (kernel_time.compile_seconds()[1] - self._compiled)
-
     def words(self) -> str:
-        """Return a line: what is done, in which time, and the time left, see `left`."""
+        """Return a line: what is done, and in which time."""
         taken, done = time.monotonic() - self.began, self.at
         if self.total is None and not done:
             return f"{self.what}: working for {_shown(taken)}"
         of = "" if self.total is None else f" of {self.total:.6g}"
         amount = f"{done:.6g}{of} {self.unit}".rstrip()
-        return f"{self.what}: {amount} in {_shown(taken)}{self.left(done)}"
-
-    def left(self, done: float) -> str:
-        """Return the time left by the last rate, if the one before was within a factor of two."""
-        worked, (since, had) = self._worked(), self._seen
-        if self.total is None:
-            return ""
-        if worked - since >= SPAN and done > had:
-            earlier, self._pace = self._pace, (worked - since) / (done - had)
-            self._sure = earlier / 2 <= self._pace <= 2 * earlier
-            self._seen = worked, done
-        if not self._sure:
-            return ""
-        return f", about {_shown(self._pace * max(self.total - done, 0))} left"
+        return f"{self.what}: {amount} in {_shown(taken)}"
 
 
 def _shown(seconds: float) -> str:
@@ -160,7 +137,7 @@ def _draw(file: IO[str], over: threading.Event) -> None:
             if work is not shown:
                 bar.reset(task.id, total=work.total, completed=int(work.before))
                 shown, task.start_time = work, work.began
-            words = harmless(f"{work.unit} {work.what}{work.left(work.at)}".strip())
+            words = harmless(f"{work.unit} {work.what}".strip())
             bar.update(task.id, completed=work.at, total=work.total, description=words)
             bar.start()
             bar.refresh()

@@ -92,8 +92,8 @@ def progress_bar(
 ) -> Progress:
     """Return a bar with a count, the time, the time left and a text; a context that shows it.
 
-    - `transient`: nothing of it is left at the end, what is printed meanwhile goes its way, it
-      is drawn only on request, and the text says the time left.
+    - `transient`: nothing of it is left at the end, what is printed meanwhile goes its way, and
+      it is drawn only on request.
     """
     from rich.console import Console
     from rich.progress import (
@@ -107,8 +107,7 @@ def progress_bar(
 
     words = TextColumn(text, markup=False)
     bar = Progress(
-        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        *[TimeRemainingColumn()][transient:], words,
+        BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(), words,
         console=Console(file=file), transient=transient,
         auto_refresh=not transient, redirect_stdout=not transient,
     )  # fmt: skip

@@ -2,12 +2,10 @@
 
 import os
 import pty
-import re
 import select
 import sys
 import threading
 
-import numpy as np
 import pytest
 import typer
 
@@ -119,26 +117,6 @@ def test_what_is_done_and_how_much_there_is_to_do_is_shown(leaseboard, ended, tm
 
         mine = [line for line in ended if line.startswith(what) and amount in line]
         assert mine, (words, ended)
-
-
-@pytest.mark.parametrize("slow", [0, 5], ids=["steady", "slow at first"])
-@pytest.mark.parametrize("every", [0.2, 10.0])
-def test_the_time_left_is_shown_once_it_is_known_within_a_factor_of_two(slow, every, monkeypatch):
-    """A row takes 0.02 s, of the first some 0.9 s, and in the middle a minute is compiled."""
-    ends, now, compiled = np.cumsum([0.9] * slow + [0.02] * 4000), [0.0], [7.0]
-    monkeypatch.setattr(progress, "_MINUTES", 1e6)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0] + compiled[0])
-    monkeypatch.setattr(progress.kernel_time, "compile_seconds", lambda: (0.0, compiled[0]))
-    shown = []
-    with progress.Activity("learning", 10 + len(ends), "rows", 10) as work:
-        for now[0] in np.arange(0.0, ends[-1], every):
-            work.done = 10 + int(np.searchsorted(ends, now[0], side="right"))
-            compiled[0] = 67.0 if now[0] > 40 else 7.0
-            if found := re.search(r"about (\d+) s left", work.words()):
-                shown.append((int(found[1]), ends[-1] - now[0]))
-
-    assert len(shown) * every > 50
-    assert all(left / 2 - 1 <= truth <= 2 * left + 1 + every for left, truth in shown)
 
 
 def test_lines_wait_for_silence(monkeypatch, capsys):
