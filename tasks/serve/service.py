@@ -63,9 +63,6 @@ class Meters:
             ["model", "version", "candidate", "digest"],
         )  # fmt: skip
         self.fault = gauge("leaseboard_fault", "1 while /health has a fault.")
-        self.age = gauge("leaseboard_snapshot_age_seconds", "Since the snapshot was made.")
-        self.lag = gauge("leaseboard_label_lag_seconds", "Since an update joined a label.")
-        self.posted = gauge("leaseboard_labels_waiting", "Posted labels that wait for an update.")
 
     def text(self, champion: Champion | None) -> bytes:
         """Return all of them, as Prometheus reads them."""
@@ -176,27 +173,16 @@ class PredictionService:
         if champion is not None:
             found |= {
                 "snapshot": champion.describe(),
-                "age_seconds": round(self._age(champion), 1),
+                "age_seconds": round(self._clock().timestamp() - champion.made, 1),
             }
         return code, found | ({"fault": self._fault} if trusted else {})
 
     def metrics(self) -> bytes:
-        """Return the metrics; the state knows how many labels wait."""
-        champion, meters = self.follower.champion, self.meters
+        """Return the metrics."""
         if self._desk.fault:
             self._recovers()
-        try:
-            waiting, came = self._state.label_counts()
-        except LeaseboardError as error:  # the other figures are wanted now of all times
-            self._desk.note(error)
-        else:
-            meters.posted.set(waiting)
-            if came is not None:
-                meters.lag.set((self._clock() - datetime.fromisoformat(came)).total_seconds())
-        meters.fault.set(bool(self._fault))
-        if champion is not None:
-            meters.age.set(self._age(champion))
-        return meters.text(champion)
+        self.meters.fault.set(bool(self._fault))
+        return self.meters.text(self.follower.champion)
 
     @property
     def _fault(self) -> str:
@@ -212,10 +198,6 @@ class PredictionService:
             return False
         self._desk.note()
         return True
-
-    def _age(self, champion: Champion) -> float:
-        """Return the seconds since a champion's snapshot was made."""
-        return self._clock().timestamp() - champion.made
 
 
 def _level(champion: Champion, wanted: float | None) -> float | None:

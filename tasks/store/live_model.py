@@ -237,16 +237,6 @@ class State:
             query = query.where(has_come | (table.c.at < before))
         return [(row["number"], row["id"], row["label"]) for row in self._all(query)]
 
-    def label_counts(self) -> tuple[int, str | None]:
-        """Return how many posted labels wait, and when an update joined labels last."""
-        batches, waiting = self._tables.batches, self._count(self._tables.posted)
-        with self.connected() as connection:
-            query = sa.select(batches.c.at, batches.c.counts).order_by(batches.c.number.desc())
-            for at, counts in connection.execute(query.execution_options(yield_per=20)):
-                if json.loads(counts).get("labels"):
-                    return waiting, at
-        return waiting, None
-
     def waiting(self) -> dict[str, int]:
         """Return how many rows wait for their label, by day."""
         rows = self._tables.rows.c
