@@ -48,7 +48,6 @@ def init(
     target: str | None = None,
     time: str | None = None,
     identity: Annotated[str | None, typer.Option("--id-column")] = None,
-    at: str | None = None,
 ) -> int:
     """Write the settings of a live model and its data contract, for you to edit.
 
@@ -66,7 +65,6 @@ def init(
     from leaseboard.tasks.live.settings import LiveSettings, read_settings
     from leaseboard.tasks.machine.yaml_files import load_yaml
 
-    now = _time(at)
     asked = {"files": files, "target": target, "time": time, "id-column": identity}
     if not file.exists():
         if files is None or target is None:
@@ -87,7 +85,7 @@ def init(
         raise UsageError(
             f"--{other[0]} is for a new file, and {str(file)!r} exists: edit it there"
         )
-    first_files.write_contract(settings, now)
+    first_files.write_contract(settings, datetime.now(UTC))
     say(f"{settings.contract}: what rows must look like: read and edit it")
     say(f"next: leaseboard live update {file}")
     return 0
@@ -129,7 +127,7 @@ def update(
 
 
 @app.command("status", cls=FlowsCommand)
-def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
+def status(file: Path, run_dir: RunDir = None) -> None:
     """Print how a live model is doing: champion, quality, drift, incidents.
 
     - `file`: YAML file of the live model, or its name.
@@ -140,7 +138,7 @@ def status(file: Path, run_dir: RunDir = None, at: str | None = None) -> None:
     from leaseboard.tasks.live.record import ModelRecord
     from leaseboard.tasks.live.update import state_of
 
-    settings, home, now = _opened(_located(file), run_dir, at)
+    settings, home, now = _opened(_located(file), run_dir, None)
     say(status_of(ModelRecord(settings, state_of(settings, home), now)))
 
 

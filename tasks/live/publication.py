@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.measures import skill_over
 from leaseboard.tasks.keys.versions import code_version
 from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.rows import features_of, to_json
@@ -212,18 +211,13 @@ class ClosedDay:
 def closed_days(record: ModelRecord) -> list[ClosedDay]:
     """Return the last days that are over and have all their labels."""
     opened = [each.at[:10] for each in record.history if each.kind == "opened"]
-    baselines = [each.number for each in record.baselines]
     today, found = record.now.date().isoformat(), []
     days = [day for day in record.days if day < today and day not in record.waiting]
     for day in sorted(days)[-MOST_DAYS:]:
-        totals, number = record.days[day], record.served.get(day)
+        number = record.served.get(day)
         if number is None:
             continue
-        metrics = {**totals[number].measures, "rows": float(totals[number].rows)}
-        metrics["incidents"] = float(opened.count(day))
-        losses = [totals[each].loss for each in baselines if each in totals]
-        if losses:
-            metrics["skill"] = skill_over(losses, metrics["loss"])
+        metrics = record.scores(number, [day]) | {"incidents": float(opened.count(day))}
         found.append(ClosedDay(day, number, metrics))
     return found
 

@@ -44,16 +44,6 @@ class Shadow:
         self._happened: list[HistoryEntry] = []
 
     @property
-    def task(self) -> str:
-        """``regression`` or ``classification``."""
-        return self.recipe.task
-
-    @property
-    def goes_on(self) -> bool:
-        """True if candidates learn row after row."""
-        return self.recipe.goes_on
-
-    @property
     def predicting(self) -> list[ModelCandidate]:
         """Candidates that are not retired, by number."""
         return [each for each in self.candidates.values() if each.role != RETIRED]

@@ -29,7 +29,7 @@ def make_first_champion(update: ModelUpdate, work: Work) -> None:
 def make_challenger(update: ModelUpdate, work: Work, champion: ModelCandidate, why: str) -> None:
     """Make a challenger of the last rows, if these suffice; one that is there is retired."""
     shadow, lifecycle, window = update.shadow, update.lifecycle, update.settings.retrain.window
-    if shadow.goes_on:  # of all that the champion knows it would be the same again
+    if shadow.recipe.goes_on:  # of all that the champion knows it would be the same again
         window = min(window, (champion.learned + 1) // 2)
     rows = [*update.state.labelled_rows(window), *work.labelled][-window:]
     doubted = {*(lifecycle.doubtful.rows if lifecycle.doubtful else ()), *lifecycle.left_out}

@@ -86,11 +86,6 @@ class LiveModel:
         contract = read_contract(settings.contract, settings.data).with_kinds(purpose["columns"])
         return LiveModel(settings, contract, recipe_of(settings, contract), state, file)
 
-    @property
-    def status_command(self) -> str:
-        """The command that shows how the live model is doing."""
-        return status_command(self.settings, self.file)
-
 
 def status_command(settings: LiveSettings, file: Path | None) -> str:
     """Return the command that shows how a live model is doing."""
@@ -164,10 +159,10 @@ class ModelUpdate(LiveModel):
         """Days after this one are far ahead: their rows wait, and are not monitored or shown."""
         return (self.now + AHEAD).date().isoformat()
 
-    def incident(self, kind: str, subject: str, what: str, command: str = "") -> None:
+    def incident(self, kind: str, subject: str, what: str) -> None:
         """Report that something is wrong, as of now."""
-        shown = command or self.status_command
-        self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, shown))
+        command = status_command(self.settings, self.file)
+        self.found.append(Incident(kind, subject, " ".join(what.split()), self.now, command))
 
     def decide(self, rows: pd.DataFrame, batch: str) -> bool:
         """Decide the kinds of undecided columns that have their first values; True for any."""

@@ -32,9 +32,9 @@ STEPS = """
 0 report run --metric mae --fail-on LB003 --json
 0 gate tiny --update-baseline --repetitions 1 --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE
 0 gate tiny --tolerance 0.1 --markdown v.md --junit v.xml --json --run-dir gated --workers 1 --local --mirror mirror --conf c --tracking-uri STORE --fail-on LB003
-0 live init l.yaml --files in/*.csv --target y --time day --id-column id --at 2024-03-01
+0 live init l.yaml --files in/*.csv --target y --time day --id-column id
 0 live update l.yaml --run-dir live --at 2024-03-01 --local --tracking-uri STORE
-0 live status l.yaml --run-dir live --at 2024-03-01
+0 live status l.yaml --run-dir live
 0 live forget l.yaml --reason asked --id 3 --run-dir live
 0 live promote ran --tolerance 0.1 --tracking-uri STORE
 64 live promote l --force --run-dir live --tracking-uri STORE

@@ -10,7 +10,7 @@ from tests.sweep import Sweep, passed
 
 OWN = ("live.", "store.")
 INIT = ["live", "init", "sales.yaml", "--files", "inbox/*.csv", "--target", "revenue",
-        "--id-column", "order", "--time", "when", "--at", "2026-01-02T00:00"]  # fmt: skip
+        "--id-column", "order", "--time", "when"]  # fmt: skip
 COMMANDS = {
     "init": (INIT, Live.started),
     "first update": (update(0), Live.described),

@@ -54,7 +54,7 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     (tmp_path / "sales.yaml").unlink()
     (tmp_path / "contract.yaml").unlink()
     code, out, _ = call("live", "init", "shop.yaml", "--files", "inbox/*.csv", "--target",
-                        "revenue", "--id-column", "order", "--at", at(0))  # fmt: skip
+                        "revenue", "--id-column", "order")  # fmt: skip
     assert code == 0
     assert "time when, id order, target revenue" in out
     assert (tmp_path / "shop.contract.yaml").is_file()
@@ -66,7 +66,7 @@ def test_from_files_to_a_first_update(call, tmp_path, world):
     client = MlflowClient(f"sqlite:///{tmp_path / 'mlruns' / 'mlflow.db'}")
     assert set(client.get_registered_model("shop").aliases) == {"champion"}
     assert call("live", "update", "shop.yaml", "--local", "--at", at(0))[0] == 3, "nothing came"
-    code, out, _ = call("live", "status", "shop.yaml", "--at", at(0))
+    code, out, _ = call("live", "status", "shop.yaml")
     assert code == 0
     assert "online-automl" in out
 
@@ -166,7 +166,7 @@ def test_a_model_that_cannot_predict_the_target_is_one_line_at_init(call, tmp_pa
     file = tmp_path / "sales.yaml"
     file.write_text(file.read_text().replace("{algorithm: online-automl, settings: {b: 3}}",
                                              "{algorithm: abc}"))  # fmt: skip
-    code, _, err = call("live", "init", "sales.yaml", "--at", at(0))
+    code, _, err = call("live", "init", "sales.yaml")
     assert code == 64
     assert "abc selects by the accuracy among classes" in err
     assert len(err.strip().splitlines()) == 1
