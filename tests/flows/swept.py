@@ -6,7 +6,6 @@ import shutil
 
 from benchmarks.drill import Webhook
 from tests.sweep import in_fork, query, tracked
-from tests.tasks.live.test_kills import trouble
 from tests.tasks.live.world import BEGIN, KEEP, World, timedelta
 
 ALERTS = "alerts: ['{}']\n"
@@ -56,6 +55,20 @@ def outcome(home, messages=(), events=()):
         "page": (home / "report.html").exists(),
         **tracked(home / "mlruns" / "mlflow.db"),
     }  # fmt: skip
+
+
+def trouble(world):
+    """Deliver files with all that an update can find wrong."""
+    broken = world.day(1)
+    broken.loc[:2, "a"] = 1e6
+    world.deliver(1, broken)
+    world.deliver(2, world.day(2))
+    (world.inbox / "002b.csv").write_text("order,when\n1\n")
+    world.deliver(3, world.day(3).drop(columns="a"))
+    again = world.day(4)
+    again.loc[:1, "order"] = ["1-7", "1-8"]
+    again.loc[3, "a"] = -1e6
+    world.deliver(4, again)
 
 
 class Live:

@@ -58,6 +58,18 @@ def test_a_command_that_ends_anywhere_is_made_good_by_the_next(name, swept, caps
     assert not sweep.faults, "\n".join(each[:2000] for each in sweep.faults)
 
 
+@pytest.mark.usefixtures("news")
+def test_an_update_that_is_killed_is_made_good_by_the_next(swept):
+    words, prepare = COMMANDS["update"]
+    sweep = Sweep(
+        words, swept.folder, lambda _: prepare(swept), swept.outcome, before=swept.clear,
+        actions=(), points=("live.after-batch", "live.after-post"), passages=1,
+    )  # fmt: skip
+    sweep.run()
+    assert sweep.cases > 1
+    assert not sweep.faults, "\n".join(each[:2000] for each in sweep.faults)
+
+
 @pytest.mark.slow
 def test_each_point_is_passed_by_a_command():
     assert {each for each in POINTS if each.startswith(OWN)} <= passed

@@ -1,9 +1,6 @@
 """Merging: in any order, as often as one likes; nothing is lost, and two are not shown as one."""
 
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,22 +167,6 @@ def test_a_disk_without_room_is_named_before_anything_is_written(machine, out, m
     assert list(out.iterdir()) == []
 
 
-REPLACED = """
-import os, signal, sys
-from pathlib import Path
-from leaseboard.tasks.archive import merge
-
-renames, replace = [], Path.replace
-
-def replaced(old, new):
-    replace(old, new)
-    renames.append(new)
-    if len(renames) == int(sys.argv[3]):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-Path.replace = replaced
-merge.merge([Path(sys.argv[1])], Path(sys.argv[2]))
-"""
 PLACES = [{"key": f"k{n}", "repetition": n} for n in range(2)]
 
 
@@ -196,25 +177,6 @@ def better(put_job, tmp_path):
         put_job(tmp_path / "old" / "s", status="crash", **place)
         put_job(tmp_path / "new" / "s", **place)
     return tmp_path / "old" / "s", tmp_path / "new" / "s"
-
-
-@pytest.mark.parametrize("renames", [1, 3])
-@pytest.mark.parametrize("then", ["run", "merge"])
-def test_a_kill_between_old_and_new_loses_no_job(better, renames, then):
-    out, file = better
-    killed = subprocess.run([sys.executable, "-c", REPLACED, file, out, str(renames)], check=False)
-    assert killed.returncode == -signal.SIGKILL
-    assert len(results.read_results(out)) == 1
-    if then == "run":
-        assert results.discard_unfinished(out) == []
-        expected = ["ok", "crash"] if renames == 3 else ["crash", "crash"]
-    else:
-        merge([file], out)
-        expected = ["ok", "ok"]
-
-    assert [result.status for result in results.read_results(out)] == expected
-    assert results.damaged(out) == []
-    assert not list(out.glob(".new-*"))
 
 
 @pytest.mark.parametrize("renames", [1, 2, 3, 4])

@@ -103,12 +103,6 @@ def test_another_version_of_a_library_is_another_job_of_what_computes_with_it(
         assert [a != b for a, b in zip(before, keys(), strict=True)] == changed, library
 
 
-def test_algorithms_have_versions_of_their_own():
-    assert code_version("online-automl", "stream") != code_version("apple", "holdout")
-    assert code_version("er-ucb", "pulls") == code_version("er-ucb-auto", "pulls")
-    assert code_version("c-ucb", "pulls") != code_version("ucb", "pulls")  # it has a preset
-
-
 HELPERS = {
     "helper.py": "import further",
     "further.py": "FACTOR = 1",
@@ -159,18 +153,6 @@ def test_code_is_the_same_wherever_it_lies_but_not_if_its_files_change_places(
     same = {version_at(*places, **texts) for places in [("1", "2"), ("4", "3"), ("5", "5")]}
     assert len(same) == 1
     assert version_at("1", "2", here="x = 22", there="x = 1") not in same
-
-
-def test_what_a_package_imports_is_found_next_to_the_file_that_is_run(tmp_path):
-    (tmp_path / "bundled").mkdir()
-    (tmp_path / "bundled" / "__init__.py").write_text("import helper")
-    (tmp_path / "mine.py").write_text(MINE + "import bundled")
-    found = set()
-    for text in ("x = 1", "x = 22"):
-        (tmp_path / "helper.py").write_text(text)
-        found.add(code_version(f"{tmp_path / 'mine.py'}:Mine", "stream"))
-
-    assert len(found) == 2
 
 
 class Editable:
@@ -228,14 +210,6 @@ def test_a_learner_of_ones_own_counts_by_its_code_and_others_by_their_version(
 
     assert key("my_learners:Net") != first
     assert set(key("sklearn.svm:SVC").values()) == {f"scikit-learn {version('scikit-learn')}"}
-
-
-def test_another_version_of_a_library_is_another_key(monkeypatch):
-    before = recorded_key(code=())
-    forget()
-    monkeypatch.setattr(metadata, "version", lambda name: f"9 of {name}")
-
-    assert recorded_key(code=()) != before
 
 
 def test_what_leaseboard_hands_on_is_reached_at_its_place(tmp_path):

@@ -56,28 +56,6 @@ def test_the_same_world_twice_learns_the_same(make_world):
     assert first.state.days() == second.state.days()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "step", ["validate", "join_labels", "train", "commit", "evaluate", "close"]
-)
-def test_an_update_that_dies_anywhere_is_made_good(make_world, monkeypatch, step):
-    whole, broken = make_world("whole"), make_world("broken")
-    for number in range(7):
-        for each in (whole, broken):
-            if number:
-                each.deliver(number, each.day(number))
-        whole.update(number)
-        with monkeypatch.context() as patch:
-            patch.setattr(cycle, step, lambda *_: 1 / 0)
-            with pytest.raises(ZeroDivisionError):
-                broken.update(number)
-        broken.update(number)
-    assert models(broken) == models(whole)
-    assert broken.state.days() == whole.state.days()
-    assert any("the update failed" in each for each in opened(broken))
-    assert opened(whole) == []
-
-
 def test_many_batches_at_once_are_as_one_after_the_other(make_world):
     daily, late = make_world("daily"), make_world("late")
     daily.live(0, 4)

@@ -16,19 +16,6 @@ from tests.tasks.live.world import BEGIN, KEEP, models, opened
 pytestmark = pytest.mark.usefixtures("without_pages")
 
 
-def test_a_day_far_ahead_has_nothing_forgotten(world):
-    world.live(0, 1)
-    log = {"id": "x", "at": "2026-01-02", "snapshot": "sales/1", "level": 0.9, "prediction": "2"}
-    world.state.log_served([log])
-    before = world.state.counts()
-    frame = world.day(2)
-    frame.loc[3, "when"] = "2099-01-01T00:00:00"
-    world.deliver(2, frame)
-    world.update(2)
-    assert world.state.counts()["rows"] == before["rows"] + 20
-    assert world.state.counts()["served"] == 1
-
-
 def edit(contract, column, line):
     """Have a contract say something else of a column."""
     lines = contract.read_text().splitlines()
@@ -136,27 +123,6 @@ def test_a_gap_in_a_column_of_integers_changes_no_other_row(world):
         world.deliver(0, frame.assign(n=pd.array(n, dtype="Int64")))
         counts = world.update(number).counts
     assert counts == {"new": 20, "labels": 20, "repeated": 60, "quarantined": 0}
-
-
-def test_a_contract_that_contradicts_the_data_rejects_everything(world):
-    path = world.home / "contract.yaml"
-    lines = path.read_text().splitlines(keepends=True)
-    path.write_text(
-        "".join("  shop: {kind: number}\n" if "  shop:" in each else each for each in lines)
-    )
-    assert world.update(0).rejected == 1
-    (reported,) = opened(world)
-    assert "shop" in reported
-    assert "\n" not in reported
-
-
-def test_what_is_wrong_once_does_not_stop_the_days_after(world):
-    world.live(0, 1)
-    world.deliver(2, world.day(2).drop(columns="shop"))
-    world.deliver(3, world.day(3))
-    result = world.update(3)
-    assert (result.batches, result.rejected) == (1, 1)
-    assert models(world)[1][1] == 60 + 40
 
 
 MARK = "Anna Example 1957"

@@ -11,19 +11,6 @@ from tests.tasks.live.world import KEEP
 pytestmark = pytest.mark.usefixtures("without_pages")
 
 
-def test_labels_that_were_posted_are_taken_in_once(world):
-    world.live(0, 2)
-    frame = world.day(3)
-    world.deliver(3, frame.assign(revenue=None))
-    world.update(3)
-    posted = zip(frame["order"], frame["revenue"], strict=True)
-    world.state.post([{"id": name, "at": "now", "label": str(y)} for name, y in posted])
-    assert world.update(3).counts["labels"] == 20
-    assert world.state.posted() == []
-    assert world.state.waiting() == {}
-    assert world.state.candidates()[0].learned == 60 + 60
-
-
 def post(world, rows, at="2026-01-04T00:00:00+00:00"):
     world.state.post([
         {"id": row.order, "at": at, "label": str(row.revenue)} for row in rows.itertuples()

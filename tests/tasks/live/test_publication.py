@@ -95,27 +95,6 @@ def test_a_rollback_needs_a_previous_version(shop):
         roll_back(shop.live.state, AT)
 
 
-@pytest.mark.parametrize(
-    ("step", "after"), [("log", False), ("log", True), ("_point", True), ("_remove_old", False)]
-)
-def test_the_next_call_finishes_what_was_stopped_anywhere(shop, uri, monkeypatch, step, after):
-    shop.update(bear=True)
-    real = getattr(publication, step)
-
-    def stopped(*given):
-        if after:
-            real(*given)
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(publication, step, stopped)
-    with pytest.raises(KeyboardInterrupt):
-        publish(uri, shop.live, LATER)
-    monkeypatch.undo()
-    assert publish(uri, shop.live, LATER) == {"champion": "1", "challenger": "2"}
-    assert aliases(uri) == {"champion": "1", "challenger": "2"}
-    assert versions(uri) == ["2", "1"]
-
-
 def test_what_a_stopped_call_left_half_is_removed(shop, uri):
     shop.update()
     publish(uri, shop.live, LATER)
@@ -233,33 +212,6 @@ def test_each_closed_day_is_a_run_and_a_step_of_the_live_models_run(lived, uri):
     assert [(m.step, m.value) for m in series] == [
         (1, first.data.metrics["mae"]), (2, second.data.metrics["mae"])
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize(("calls", "after"), [(0, True), (1, False), (2, True)])
-def test_the_next_update_finishes_what_was_stopped_and_no_day_is_there_twice(
-    lived, uri, monkeypatch, calls, after
-):
-    real, made = publication._fill, []
-
-    def stopped(*given):
-        made.append(given)
-        if len(made) > calls and not after:
-            raise KeyboardInterrupt
-        real(*given)
-        if len(made) > calls:
-            raise KeyboardInterrupt
-
-    later = NOW + timedelta(days=1)
-    monkeypatch.setattr(publication, "_fill", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        log_days(uri, lived.live, later, VERSIONS)
-    monkeypatch.undo()
-    log_days(uri, lived.live, later, VERSIONS)
-    assert [run.data.tags["leaseboard.day"] for run in runs(uri)] == ["2026-01-02", "2026-01-03"]
-    assert {run.info.status for run in runs(uri)} == {"FINISHED"}
-    (parent,) = runs(uri, "live")
-    series = open_store(uri).get_metric_history(parent.info.run_id, "mae")
-    assert [m.step for m in series] == [1, 2]
 
 
 def test_an_incident_that_is_reported_later_changes_the_run_of_its_day(lived, uri):

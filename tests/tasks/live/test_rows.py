@@ -18,7 +18,6 @@ from leaseboard.tasks.live.contract_check import check, row_check
 from leaseboard.tasks.live.rows import (
     RELABELLED,
     UNKNOWN,
-    checksum_of,
     features_of,
     identify,
     row_reader,
@@ -87,14 +86,6 @@ def test_any_other_value_is_another_row(change):
     assert identify(rows.assign(**change), DATA)[0] != identify(rows, DATA)[0]
 
 
-def test_an_id_says_it_alone():
-    rows = pd.DataFrame({"order": [7.0, 8.0], "a": [1, 1]}, index=[3, 5])
-
-    found = identify(rows, BY_ID)
-
-    assert found.to_dict() == {3: "7", 5: "8"}
-
-
 def test_a_row_without_its_id_is_reported():
     with pytest.raises(DataError, match="row 2 has no order"):
         identify(pd.DataFrame({"order": ["a", None]}), BY_ID)
@@ -126,11 +117,6 @@ def test_missing_values_dates_and_flags():
     back = frame_of(values, dates=["day"])
     assert str(back["day"].dtype).startswith("datetime64")
     assert values_in(back) == values
-
-
-def test_the_checksum_depends_on_values_alone():
-    assert checksum_of(to_json({"a": 1.0, "b": 2})) == checksum_of(to_json({"b": 2, "a": 1.0}))
-    assert checksum_of(to_json({"a": 1.0})) != checksum_of(to_json({"a": 1.5}))
 
 
 BY_ORDER = DataSettings(source="folder:in/*.csv", id="order", time="day", target="y")

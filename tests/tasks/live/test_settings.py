@@ -72,11 +72,6 @@ def test_a_sqlite_file_is_next_to_the_file_too(read, tmp_path):
         ("time: day", QUERY, 2, "query and watermark are of a sql: source"),
         ("id: order", "id: revenue", 2, "id and target are both 'revenue'"),
         ("label_delay: 7d", "label_delay: 7", 2, "such as 7d, 12h or 30m (given 7)"),
-        ("label_delay: 7d", "label_dealy: 7d", 2, "data.label_dealy"),
-        ("when: drift", "when: drifts", 4, "did you mean 'drift'?"),
-        ("rows: 5000", "rows: 0", 4, "retrain.rows"),
-        ("contract: contract.yaml", "", 1, "contract is required"),
-        ("alpha: 0.01", "alpha: 1", 6, "compare.alpha"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_one_line_with_its_place(read, old, new, line, reported):

@@ -14,7 +14,7 @@ from leaseboard.flows.live_update import run_update
 from leaseboard.tasks.live import notification
 from leaseboard.tasks.live.notification import Receipt
 from leaseboard.tasks.store.live_tables import Changes, digest_of
-from tests.tasks.live.world import BEGIN, KEEP, World
+from tests.tasks.live.world import BEGIN, World
 
 
 @pytest.fixture(autouse=True)
@@ -204,15 +204,6 @@ def test_drift_in_past_batches_opens_no_incident(tmp_path):
     world.deliver(0, pd.concat(frames))
     world.update(40)
     assert [each.what for each in world.state.history() if each.kind == "drift"] == []
-
-
-def test_what_shows_an_incident_names_the_file(world):
-    file = world.home / "of the shop.yaml"
-    file.write_text(KEEP)
-    world.deliver(1, world.day(1).drop(columns="a"))
-    world.update(1, file=file)
-    (case,) = world.lifecycle.cases
-    assert case.incident.command == f"leaseboard live status '{file}'"
 
 
 def test_content_that_is_not_a_model_is_refused_in_one_line(world):

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import faulthandler
-import os
-import signal
 import time
-
-import pytest
 
 from leaseboard.tasks.processes import forks
 
@@ -34,30 +29,6 @@ def test_a_value_comes_back_with_its_cost():
 def test_an_exception_is_a_crash_with_one_line_of_reason():
     outcome = forks.call(raise_two_lines, cpu_seconds=60).ending
     assert (outcome.status, outcome.reason) == ("crash", "ValueError: first line")
-
-
-@pytest.mark.parametrize(
-    ("number", "status", "reason"),
-    [
-        (signal.SIGSEGV, "crash", "SIGSEGV"),
-        (40, "crash", "killed by signal 40"),
-        (signal.SIGKILL, "crash", "when memory runs out"),
-    ],
-)
-def test_death_by_a_signal(number, status, reason):
-    def die():
-        faulthandler.disable()
-        os.kill(os.getpid(), number)
-
-    outcome = forks.call(die, cpu_seconds=60).ending
-    assert outcome.status == status
-    assert reason in outcome.reason
-    assert outcome.lasting is (number != signal.SIGKILL)
-
-
-def test_a_process_that_leaves_without_an_answer_has_crashed():
-    outcome = forks.call(lambda: os._exit(7), cpu_seconds=60).ending
-    assert (outcome.status, outcome.reason) == ("crash", "the process ended with exit code 7")
 
 
 def test_out_of_memory_is_distinguished():

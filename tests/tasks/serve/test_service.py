@@ -125,12 +125,9 @@ def test_any_posted_label_is_kept_or_refused(service, state, body):
     [
         ("a-1", "a-1"),
         (1, "1"),
-        (1.5, "1.5"),
-        (True, "True"),
         (9007199254740993, "9007199254740993"),
         (7.0, "7"),
         ("000123", "000123"),
-        ("1e3", "1e3"),
     ],
 )
 def test_an_id_is_the_one_that_a_file_would_have(service, state, sent, kept):

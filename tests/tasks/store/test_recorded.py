@@ -298,13 +298,6 @@ def test_a_damaged_file_is_named_moved_away_and_made_again(pages, damage, first,
     assert f"{pages} is damaged: kept as {kept}" in caplog.text
 
 
-def test_an_empty_file_is_a_new_store(pages):
-    pages.write_bytes(b"")
-
-    assert numbers(Store(pages)) == []
-    assert filled(Store(pages))[4]["n"] == 4
-
-
 def test_processes_that_find_it_damaged_at_once_lose_nothing(pages):
     random_bytes(pages)
     table_at.cache_clear()

@@ -2,8 +2,6 @@
 
 from datetime import UTC, datetime
 
-import pytest
-
 from leaseboard.tasks.live.losses import LossTotal
 from leaseboard.tasks.live.page import status
 from leaseboard.tasks.live.page.summary import quality
@@ -22,13 +20,6 @@ def test_a_dozen_lines_report_the_state(lived, keep):
     assert "400 rows wait for a label, the oldest since 2026-01-21." in reported
     assert "The last update was 2026-03-01 03:00 UTC" in reported
     assert "2026-02-28 03:00 labels late: 40 rows wait" in reported
-
-
-@pytest.mark.parametrize("days", [0, 1, 4])
-def test_a_young_keep_has_one(days, state, life, keep):
-    reported = status(ModelRecord(keep, state, life(state).live(days)))
-    assert ("The model has no champion yet" in reported) == (days < 3)
-    assert ("There was no update yet." in reported) == (days == 0)
 
 
 def test_the_evidence_so_far_is_reported(state, life, keep):
