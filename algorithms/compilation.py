@@ -14,7 +14,6 @@ other kernels call has nothing that Python could call it by.
 from __future__ import annotations
 
 import fcntl
-import gc
 import hashlib
 import importlib
 import logging
@@ -22,7 +21,7 @@ import pickle
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -32,7 +31,7 @@ import llvmlite.binding
 import numba
 import numpy as np
 from numba import typeof, types
-from numba.core import config, errors, serialize, sigutils
+from numba.core import config, serialize, sigutils
 from numba.core.caching import NullCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, compile_result
@@ -40,8 +39,6 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import Environment, lookup_environment
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime.nrt import rtsys
-from numba.core.targetconfig import ConfigStack, TargetConfig
-from numba.core.types.functions import BaseFunction
 
 from leaseboard.algorithms import hooks
 from leaseboard.algorithms.caches import cache_dir
@@ -95,64 +92,6 @@ def _new_bitcode(context: Any, name: str) -> _Bitcode:
     return library  # type: ignore[no-any-return]
 
 
-# numba colours the errors of each search for a function that finds none.
-errors.ColorShell = nullcontext  # type: ignore[attr-defined]
-
-
-def _set_options(config: Any) -> dict[str, Any]:
-    """Return the options that are not what they are by default."""
-    options, values = config.options, config._values  # noqa: SLF001
-    return {name: value for name, value in values.items() if value != options[name].default}
-
-
-def _are_equal(one: TargetConfig, other: object) -> bool:
-    """Compare the options that are set, which are few, where numba compares all."""
-    return type(one) is type(other) and (
-        one._values == other._values or _set_options(one) == _set_options(other)  # noqa: SLF001
-    )
-
-
-TargetConfig.__eq__ = _are_equal  # type: ignore[method-assign]
-TargetConfig.__hash__ = lambda self: len(_set_options(self))  # type: ignore[method-assign]
-
-_call_type: Any = BaseFunction.get_call_type
-_call_types: dict[Any, Any] = {}
-"""Signature and implementation of each call of NumPy's and Python's functions in kernels."""
-_compiling = 0
-
-
-def _known_call_type(function: Any, context: Any, args: Any, kws: Any) -> Any:
-    """Return the signature of a call; calls that are alike in kernels are searched for once."""
-    if not _compiling:
-        return _call_type(function, context, args, kws)
-    key = function, context, tuple(args), tuple(kws.items()), ConfigStack.top_or_none()
-    known = _call_types.get(key)
-    if known is None:
-        found = _call_type(function, context, args, kws)
-        known = _call_types[key] = found, function._impl_keys[found.args]  # noqa: SLF001
-    # The function keeps one implementation for these types: the last, perhaps of other options.
-    found, function._impl_keys[found.args] = known  # noqa: SLF001
-    return found
-
-
-BaseFunction.get_call_type = _known_call_type  # type: ignore[method-assign, assignment]
-
-
-@contextmanager
-def _quickly() -> Iterator[None]:
-    """Search functions once, and collect garbage seldom: most of what is made is in use."""
-    global _compiling  # noqa: PLW0603  (one thread at a time has numba's lock)
-    before = gc.get_threshold()
-    if before[0]:  # 0 means never
-        gc.set_threshold(max(before[0], 20_000), *before[1:])
-    _compiling += 1
-    try:
-        yield
-    finally:
-        _compiling -= 1
-        gc.set_threshold(*before)
-
-
 class _Within(Compiler):
     """numba's compiler, for a kernel that only kernels call."""
 
@@ -184,7 +123,7 @@ class Kernel(CPUDispatcher):
             if kinds not in self.overloads:
                 self.targetoptions["no_cpython_wrapper"] = inside
                 self._compiler.pipeline_class = _Within if inside else Compiler
-                with self._cache.turn(kinds), _quickly():
+                with self._cache.turn(kinds):
                     super().compile(kinds)
             entry = self.get_overload(kinds)
             if given != kinds:  # Python finds it by these types from now on

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import numba
 import numpy as np
 import pytest
-from numba.core.compiler import Flags
 
 from leaseboard.algorithms import compilation
 from leaseboard.algorithms.compilation import compiled
@@ -220,54 +217,6 @@ def test_one_specialisation_for_constants_and_for_read_only_arrays():
     assert len(totals.overloads) == 1
     assert len(total.overloads) <= 1  # none where `totals` was kept by an earlier run
     assert total(shown, 3) == 6  # which only a kernel called until now
-
-
-def test_options_are_equal_and_hash_alike_by_what_differs_from_their_defaults():
-    plain, said, other = Flags(), Flags(), Flags()
-    said.debuginfo = plain.debuginfo  # its default
-    other.nrt = not plain.nrt
-    assert said == plain
-    assert hash(said) == hash(plain)
-    assert other != plain
-    assert {plain, said, other} == {plain, other}
-
-
-@pytest.fixture
-def nothing_known(monkeypatch, tmp_path):
-    """Keep kernels of a test apart from those that other tests, or an earlier run, compiled."""
-    monkeypatch.setattr(compilation, "folder", lambda: tmp_path)
-    monkeypatch.setattr(compilation, "_call_types", {})
-
-
-@pytest.mark.usefixtures("nothing_known")
-def test_functions_are_searched_once_for_kernels_alone(monkeypatch):
-    asked = []
-    search = compilation._call_type
-    monkeypatch.setattr(compilation, "_call_type", lambda *a: asked.append(a) or search(*a))
-
-    def body(values):
-        return math.hypot(values[0], values[1]) + math.hypot(values[1], values[2])
-
-    def searched():
-        return sum(function.typing_key is math.hypot for function, *_ in asked)
-
-    ours, theirs = compiled(body), numba.njit(body)
-    assert ours(np.arange(3.0)) == 1 + 5**0.5
-    assert searched() == 1
-    asked.clear()
-    assert theirs(np.arange(3.0)) == ours(np.arange(3.0))
-    assert searched() > 1
-
-
-@pytest.mark.usefixtures("nothing_known")
-def test_kernels_of_other_options_have_no_part_of_each_other():
-    def body(values):
-        return np.nanmean(values)
-
-    values = np.array([np.nan, 1.0, 2.0])
-    for options in ({}, {"fastmath": True, "error_model": "numpy"}, {"error_model": "python"}):
-        found = compiled(**options)(body)(values)
-        assert options.get("fastmath") or found == 1.5
 
 
 def test_what_was_compiled_first_goes_when_the_folder_is_full(tmp_path, monkeypatch):
