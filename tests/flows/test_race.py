@@ -350,15 +350,6 @@ def test_three_kinds_are_raced(beans, race):
     assert all("learning_rate" in row["champion"][kind] for kind in kinds[1:])
 
 
-def test_a_policy_prints_the_test_score_of_its_choice(beans, call):
-    arms = "arms=[logistic_regression, qda]"
-    ended = call("race", "ucb", beans, "--target", "kind", "--budget", "2", "--set", arms)
-    found = re.search(r"did not use: accuracy (\S+),", ended.out)
-
-    assert ended.code == 0
-    assert 0.5 < float(found[1]) <= 1
-
-
 def test_who_takes_two_classes_is_skipped_and_says_so(beans, race):
     row, complained, code = race("chacha-literal", "--target", "kind", data=beans)
     reason = "chacha-literal predicts numbers or two classes, and the stream has 3: leave it out"

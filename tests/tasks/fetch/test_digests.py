@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from leaseboard.tasks.fetch.dataset import digest_of
-from leaseboard.tasks.fetch.loading import load
 
 COLUMNS = {
     "number": st.one_of(st.floats(-1e6, 1e6), st.just(float("nan"))),
@@ -89,25 +84,3 @@ def test_equal_numbers_of_any_type_are_equal():
     assert digest(frame) == digest(pd.DataFrame({"a": [-0.0, 2.0]}))
     large = pd.DataFrame({"a": [2**60, 2**60 + 1]})
     assert digest(large) != digest(pd.DataFrame({"a": [2**60, 2**60]}))
-
-
-def test_another_process_gives_the_same_digests():
-    references = ["synthetic:mv?rows=100", "sklearn:iris"]
-    program = (
-        "from leaseboard.tasks.fetch.loading import load;"
-        f" print(*(load(r).digest for r in {references}))"
-    )
-    root = Path(__file__).parents[3]
-
-    found = subprocess.run(
-        [sys.executable, "-c", program], cwd=root, capture_output=True, text=True, check=True
-    )
-
-    assert found.stdout.split() == [load(reference).digest for reference in references]
-
-
-def test_options_change_the_digest_because_they_change_the_data():
-    options = ["task=classification", "rows=50", "first_rows=50", "threshold=150", "target=bmi"]
-    digests = {load(f"sklearn:diabetes?{option}").digest for option in options}
-
-    assert len(digests | {load("sklearn:diabetes").digest}) == 6

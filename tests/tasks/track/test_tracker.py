@@ -364,16 +364,6 @@ def test_rows_are_counted_while_a_suite_runs_and_open_connections_see_it(
     assert int(counted.split()[0]) > 12
 
 
-def test_the_configurations_of_a_job_lie_together(uri, finished, result, runs):
-    for key in ("k1", "k2"):
-        made, folder = finished(result(key))
-        Tracker(uri, "s", [key]).log(made, folder)
-
-    found = sorted(runs(uri, "s/configurations"), key=lambda run: run.info.run_id)
-    jobs = [run.data.tags["leaseboard.job"] for run in found]
-    assert jobs in (["k1"] * 5 + ["k2"] * 5, ["k2"] * 5 + ["k1"] * 5)
-
-
 @pytest.mark.parametrize(
     ("name", "by_client"),
     [("a#b", True), ("a%20b", False), ("größe ☃", False), ("a?b", False)],
