@@ -54,6 +54,9 @@ RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 PREDICTIONS = "predictions.parquet"
 """File of each label with its prediction, in a job's folder."""
 
+UNTRAINED = ("table", "curves", "verdicts")
+"""Protocols whose data are the outcomes of learners."""
+
 Sink = Callable[[Event], None]
 
 
@@ -79,10 +82,12 @@ def check(job: Job) -> None:
     """Raise UsageError for what is wrong with `job`, as far as that is known without data."""
     kind = describe(job.algorithm, job.settings).environment
     environments.check_options(kind, job.environment)
-    if job.predictions and KINDS[kind].chooses != "model":
+    chooses = KINDS[kind].chooses
+    frozen = job.environment.get("protocol") in UNTRAINED or registry.unrepeatable(job.algorithm)
+    if job.predictions and (chooses == "system" or (chooses != "model" and frozen)):
         raise UsageError(
-            f"predictions of {job.algorithm} cannot be written: its measures are those of its best"
-            " trial, whose process has ended: leave them out, or take an algorithm on streams"
+            f"predictions of {job.algorithm} cannot be written: what it finds is not a learner of"
+            " ours that could be fitted again: leave them out"
         )
     for file in files(job):
         if not file.is_file():
@@ -188,14 +193,20 @@ def run_job(
                 log(Measured(at=env.at, value=env.score().value))
             raise
         auditor.close()
-    if job.predictions and (answers := env.answers()) is not None:
-        import pandas as pd  # of those that write them alone
-
-        both = dict(zip(("label", "prediction"), answers, strict=True))
-        pd.DataFrame(both).to_parquet(folder / PREDICTIONS, index=False)
     reach("run.after-log")
     guard.verify()
     result = made(setup_seconds=setup_seconds(), **_fields(auditor, env, *spent))
+    if job.predictions and result.status == "ok":
+        import pandas as pd  # of those that write them alone
+
+        if KINDS[algorithm.environment].chooses == "model":
+            found = dict(zip(("label", "prediction"), env.answers() or (), strict=False))
+        else:
+            from leaseboard.tasks.models import chosen
+
+            found = chosen.answers(dataset, job, result)
+        if found:
+            pd.DataFrame(found).to_parquet(folder / PREDICTIONS, index=False)
     return result, model if result.status == "ok" else None
 
 

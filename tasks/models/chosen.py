@@ -5,6 +5,7 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
@@ -42,12 +43,35 @@ class Fit:
     model: Any
     labels: NDArray[Any]
     """The target of every row, as the model takes it."""
+    validation: Rows
+    """Those that the score of the job is of; none where it is not of this fit alone."""
+
+    def predict(self, rows: Rows) -> NDArray[Any]:
+        """Return the predictions of `rows`."""
+        return self.model.predict(self.encoder.transform(self.dataset.features.iloc[rows]))
 
 
 def fitted(
     dataset: Dataset, job: Job, result: Result, learner: None
 ) -> tuple[PipelineModel, float]:
-    """Return the configuration that a job chose, fitted, and its score on the test rows.
+    """Return the configuration that a job chose, fitted, and its score on the test rows."""
+    fit, test = _refit(dataset, job, result)
+    pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
+    target = fit.dataset.target
+    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
+    return PipelineModel(describe(fit.dataset.features), pipeline, classes), test
+
+
+def answers(dataset: Dataset, job: Job, result: Result) -> dict[str, Any]:
+    """Return the part, label and prediction of each row that scores of a job are of."""
+    fit, _ = _refit(dataset, job, result)
+    rows = np.concatenate([fit.validation, fit.test])
+    part = np.repeat(["validation", "test"], [len(fit.validation), len(fit.test)])
+    return {"part": part, "label": fit.labels[rows], "prediction": fit.predict(rows)}
+
+
+def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
+    """Return what a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
     probes run. So it must come to the test score that is on record.
@@ -69,8 +93,7 @@ def fitted(
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
         fit.model.fit(fit.encoder.transform(features.iloc[fit.train]), fit.labels[fit.train])
-        pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
-        predicted = pipeline.predict(features.iloc[fit.test])
+        predicted = fit.predict(fit.test)
     task: Any = dataset.task
     test = reward_of(task, fit.labels[fit.test], predicted)
     if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
@@ -79,9 +102,7 @@ def fitted(
             f" to {recorded} when it was recorded: code, libraries or processor have changed, run"
             " the suite again"
         )
-    target = fit.dataset.target
-    classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
-    return PipelineModel(describe(features), pipeline, classes), test
+    return fit, test
 
 
 def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
@@ -102,7 +123,8 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
     n_features = encoder.transform(dataset.features.iloc[:1]).shape[1]
     values = {**arm.constants, **chosen}
     model = recipes.build(arm.estimator, values, n_features, result.champion_seed)
-    return Fit(dataset, part.train, part.test, encoder, model, labels_of(dataset))
+    labels = labels_of(dataset)
+    return Fit(dataset, part.train, part.test, encoder, model, labels, part.validation)
 
 
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
@@ -113,4 +135,4 @@ def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)
     chosen = dict(result.champion or {})
     model = drawn.build(chosen)
-    return Fit(dataset, train, test, encoder, able(model, labels[train]), labels)
+    return Fit(dataset, train, test, encoder, able(model, labels[train]), labels, test[:0])

@@ -261,5 +261,32 @@ def test_a_score_can_be_computed_again_from_the_predictions(tmp_path, algorithm,
 
     assert result.score == pytest.approx(((found["label"] - found["prediction"]) ** 2).mean())
     assert result.key != run_job(replace(job, predictions=False), tmp_path)[0].key
-    with pytest.raises(UsageError, match="predictions of average cannot be written: its measures"):
-        check(replace(job, algorithm="average"))
+
+
+ARMS = {"space": "er-ucb10", "arms": ["k_neighbors", "decision_tree"]}
+CHOSEN = [
+    ("rising-bandits", ARMS, "validation"),
+    ("er-ucb", ARMS | {"protocol": "cv"}, "test"),
+    ("abc", {"initial_rows": 100, "configurations": 3}, "test"),
+]
+
+
+@pytest.mark.parametrize(("algorithm", "options", "part"), CHOSEN)
+def test_the_predictions_of_what_is_chosen_give_its_scores(tmp_path, algorithm, options, part):
+    budget = None if algorithm == "abc" else 6
+    job = Job(
+        algorithm, "sklearn:wine", 0, 0, environment=options, budget=budget, predictions=True
+    )
+    result, _ = run_job(job, tmp_path)
+    found = pd.read_parquet(tmp_path / "predictions.parquet")
+    right = (found["label"] == found["prediction"]).groupby(found["part"]).mean()
+
+    assert right["test"] == result.metrics.get("test", result.score)
+    if part == "validation":
+        assert right["validation"] == result.score
+
+
+def test_predictions_without_a_learner_are_refused():
+    for algorithm, options in (("average", {"protocol": "table"}), ("flaml-default", {})):
+        with pytest.raises(UsageError, match=f"predictions of {algorithm} cannot be written"):
+            check(Job(algorithm, "sklearn:wine", 0, 0, environment=options, predictions=True))
