@@ -113,13 +113,14 @@ class ParallelApple(Apple):
             yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
         learner = yield from self._race(env, rates)
         if env.scores_test:
-            env.submit(learner.predict(env.holdout.test.rows))
+            env.submit(learner.predict(self.holdout(env).test.rows))
         env.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
         return learner
 
     def _race(self, env: HoldoutEnvironment, rates: Sequence[float]) -> Run:
         """Yield all passes of all rates; the learner of the rate that did best in the last."""
-        rows, labels = env.holdout.train.rows, env.holdout.train.labels
+        holdout = self.holdout(env)
+        rows, labels = holdout.train.rows, holdout.train.labels
         averages = [self.learner(rows, rate) for rate in rates]
         for learner in averages:
             learner.magnitude = largest_magnitudes(rows[: env.budget])
@@ -153,7 +154,7 @@ class ParallelApple(Apple):
                         at=n,
                         configuration=i,
                         found=tuple(len(learner.parents()) for learner in trained),
-                        parents=tuple(readable(m, env.holdout.names) for m in average.parents()),
+                        parents=tuple(readable(m, holdout.names) for m in average.parents()),
                         size=average.size,
                         degree=average.max_degree,
                     )

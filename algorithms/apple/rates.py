@@ -18,12 +18,13 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
 from leaseboard.algorithms.apple.learner import Learning, Monomial, MonomialLearner, readable
-from leaseboard.algorithms.apple.rows import Targets, targets_of
+from leaseboard.algorithms.apple.rows import Targets, targets_of, with_bigrams
 from leaseboard.algorithms.apple.update import DROPPED
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import (
     Floats,
+    Holdout,
     HoldoutAlgorithm,
     HoldoutEnvironment,
     Rows,
@@ -159,6 +160,8 @@ class OnlineLearner(HoldoutAlgorithm):
     bits : int
         The hashed kernel keeps monomials in a table of 2^bits. Dense rows have a plan of products
         instead, if their monomials cannot outgrow the table.
+    base : {"unigram", "bigram"}
+        Base variables: the features, or of text the words and all pairs of neighbouring words.
     """
 
     many_classes: ClassVar[bool] = True
@@ -166,6 +169,7 @@ class OnlineLearner(HoldoutAlgorithm):
     learning_rate: RateOrAuto = "auto"
     rates: Annotated[tuple[Rate, ...], BeforeValidator(listed)] = ()
     bits: Annotated[int, Field(ge=1, le=28)] = 18
+    base: Literal["unigram", "bigram"] = "unigram"
 
     @property
     def tried(self) -> tuple[float, ...]:
@@ -187,6 +191,10 @@ class OnlineLearner(HoldoutAlgorithm):
     ) -> Iterator[Chunk]:
         """Learn some examples, whose first pass has `n_first_pass`."""
 
+    def holdout(self, env: HoldoutEnvironment) -> Holdout:
+        """Return the examples with the base variables; bigrams are made once an environment."""
+        return env.once(with_bigrams, env.holdout) if self.base == "bigram" else env.holdout
+
     @abstractmethod
     def learner(self, rows: Rows, rate: float) -> MonomialLearner:
         """Return a learner that has seen nothing, of the kernel that suits `rows`."""
@@ -200,8 +208,8 @@ class OnlineLearner(HoldoutAlgorithm):
         return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
 
     def prepare(self, env: HoldoutEnvironment) -> None:
-        """Compile the kernels on a few rows."""
-        rows = env.holdout.train.rows
+        """Compile the kernels on a few rows, and make the base variables."""
+        rows = self.holdout(env).train.rows
         learner = self.learner(rows, self.tried[0])
         few = min(4, rows.shape[0])
         for _ in self.chunks(learner, rows[:few], env.holdout.train.labels[:few], few):
@@ -216,7 +224,7 @@ class OnlineLearner(HoldoutAlgorithm):
         one on all, with epochs of their full length; what they say of the examples that chose them
         is not asked, since their labels did so.
         """
-        holdout = env.holdout
+        holdout = self.holdout(env)
         rows = holdout.train.rows
         targets = targets_of(holdout.train.labels, len(holdout.classes))
         budget, first_pass = env.budget, min(env.n_train, env.budget)

@@ -6,6 +6,8 @@ makes a product of two columns a copy of them. So a column is clipped at high an
 and its mean taken away. A column that is mostly zeros keeps them: a rare value there is not an
 outlier, and without its zeros it would cost a feature in every row.
 
+Texts may have pairs of neighbouring words as features: the `bigram` baseline, and apple on top.
+
 Three and more classes have a target each, which separates the class from all others, and a learner
 each, which grows its own features. The monomials that separate one class from the rest are of
 little use to another, so that shared ones would have to be as many as all classes need together,
@@ -13,15 +15,17 @@ and every class would learn the others' as well. Sharing would save only the pro
 feature, one multiplication of the dozen that its update takes.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.environments.holdout import Floats, Rows
-from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.environments.holdout import Floats, Holdout, Rows
+from leaseboard.algorithms.errors import DataError, SkipError
 
 DENSE_ENOUGH = 1 / 3
 """Rows fuller than this are kept dense: a plan's product costs a third of a table look-up."""
@@ -189,3 +193,35 @@ def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Targets:
         return np.asarray(labels, dtype=np.float32)[None, :]
     own = np.arange(n_classes)[:, None] == labels
     return np.where(own, np.float32(1), np.float32(-1))
+
+
+def with_bigrams(holdout: Holdout) -> Holdout:
+    """Return the examples with a count for each pair of neighbouring words of the training texts.
+
+    Raises SkipError if the data have no text.
+    """
+    from sklearn.feature_extraction import DictVectorizer  # takes a second to load
+
+    if not holdout.train.texts:
+        raise SkipError("bigrams need text: use data with a text column")
+    counter = DictVectorizer(dtype=np.float32).fit(map(_pairs, holdout.train.texts))
+    train, test = (
+        replace(
+            part,
+            rows=sparse.hstack(
+                [sparse.csr_array(part.rows), counter.transform(map(_pairs, part.texts))],
+                format="csr",
+                dtype=np.float32,
+            ),
+        )
+        for part in (holdout.train, holdout.test)
+    )
+    pairs = tuple(f"{first}_{second}" for _, first, second in counter.feature_names_)
+    return replace(holdout, train=train, test=test, names=holdout.names + pairs)
+
+
+def _pairs(texts: tuple[str, ...]) -> Counter[tuple[int, str, str]]:
+    """Return how often two words follow one another, by the number of their column."""
+    return Counter(
+        (place, *pair) for place, text in enumerate(texts) for pair in pairwise(text.split())
+    )

@@ -44,17 +44,21 @@ class Part:
     rows : ndarray of float32 or csr_array, shape (n_examples, n_features)
     labels : ndarray of float32, shape (n_examples,)
         A regression's target, -1 and 1 for two classes, or the number of one of more.
+    texts : tuple of tuple of str
+        Of each example, what its columns of text hold; empty for data without such columns.
     """
 
     rows: Rows
     labels: Floats
+    texts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Unlabelled:
-    """Rows of a `Part`: what an algorithm is shown of the test rows."""
+    """Rows and texts of a `Part`: what an algorithm is shown of the test rows."""
 
     rows: Rows
+    texts: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,11 +124,11 @@ class HoldoutEnvironment(Environment):
         available = self.n_train * passes
         self.budget: int = available if budget is None else min(budget, available)
         train, test = (
-            Part(read_only(part.rows), read_only(part.labels))
+            Part(read_only(part.rows), read_only(part.labels), part.texts)
             for part in (holdout.train, holdout.test)
         )
         self.holdout = replace(holdout, train=train, test=test)
-        questions: Any = Unlabelled(test.rows)
+        questions: Any = Unlabelled(test.rows, test.texts)
         self.shown = {"holdout": replace(holdout, train=train, test=questions)}
         self.seed = seed
         self.passes = passes

@@ -98,7 +98,8 @@ def make(dataset: Dataset, job: Job, parts: Holdout | None = None) -> HoldoutEnv
 def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
     """Encode and divide `dataset`; everything that is fitted is fitted on the training rows.
 
-    See `SparseEncoder` for the encoding of a column.
+    See `SparseEncoder` for the encoding of a column. Texts stay, for algorithms that look at the
+    order of words.
     """
     features, (train, test) = _columns(dataset, options), divided(dataset, options, seed)
     with naming(dataset.reference):
@@ -109,7 +110,12 @@ def as_holdout(dataset: Dataset, options: Options, seed: int) -> Holdout:
         target, classes = _labels(dataset, options, seed)
         check_labels(target)
         labels = in_float32(target)
-    train_part, test_part = (Part(rows[part], labels[part]) for part in (train, test))
+    words = [each.fillna("") for _, each in features.items() if columns.is_text(each)]
+    texts = [*zip(*words, strict=True)]
+    train_part, test_part = (
+        Part(rows[part], labels[part], tuple(texts[i] for i in part) if texts else ())
+        for part in (train, test)
+    )
     low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
     return Holdout(train_part, test_part, encode.names_, dataset.task, classes, high - low)
 

@@ -67,7 +67,7 @@ def test_text_becomes_counts_of_the_training_words():
     assert all(sum(column) for column in zip(*learned, strict=True))
 
 
-def test_two_text_columns_keep_their_words_apart_and_leave_out_unknown_ones():
+def test_two_text_columns_keep_their_words_apart_and_in_order_and_leave_out_unknown_ones():
     n = 8
     features = pd.DataFrame({
         "title": pd.Series(["a b"] * n, dtype=object),
@@ -79,6 +79,10 @@ def test_two_text_columns_keep_their_words_apart_and_leave_out_unknown_ones():
     assert made.names[:3] == ("a", "b", "b")
     assert table(made.train).sum(axis=1).tolist() == [5] * 6
     assert table(made.test).sum(axis=1).tolist() == [4, 4]
+    for row, (title, body) in zip(table(made.train), made.train.texts, strict=True):
+        assert title == "a b"
+        assert row[made.names.index(body.split()[1])] == 1  # its own word
+    assert len(made.test.texts) == 2
 
 
 @pytest.mark.parametrize(
