@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
     from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
     from leaseboard.algorithms.base import Algorithm, Run
+    from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
     from leaseboard.algorithms.environments.stream import StreamEnvironment
     from leaseboard.algorithms.errors import UsageError
     from leaseboard.algorithms.online_automl.scikit import StreamClassifier, StreamRegressor
@@ -31,6 +32,8 @@ __all__ = [
     "ArmPolicy",
     "AutoMLClassifier",
     "AutoMLRegressor",
+    "ChaChaClassifier",
+    "ChaChaRegressor",
     "Leaderboard",
     "OnlineAutoMLClassifier",
     "OnlineAutoMLRegressor",
@@ -53,6 +56,8 @@ _PLACES = {
     "ArmPolicy": "leaseboard.algorithms.policies.policy",
     "AutoMLClassifier": "leaseboard.tasks.models.automl.estimators",
     "AutoMLRegressor": "leaseboard.tasks.models.automl.estimators",
+    "ChaChaClassifier": "leaseboard.algorithms.chacha.estimators",
+    "ChaChaRegressor": "leaseboard.algorithms.chacha.estimators",
     "OnlineAutoMLClassifier": "leaseboard.algorithms.online_automl.streaming",
     "OnlineAutoMLRegressor": "leaseboard.algorithms.online_automl.streaming",
     "Leaderboard": "leaseboard.tasks.steps.interactive",

@@ -34,6 +34,8 @@ FILE = "model"
 KINDS = {
     "OnlineAutoMLRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
     "OnlineAutoMLClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
+    "ChaChaRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
+    "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "ended-stream": "leaseboard.tasks.models.ended_stream:EndedStreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
     "apple": "leaseboard.tasks.models.apple_model:AppleModel",

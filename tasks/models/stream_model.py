@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
 from leaseboard.algorithms.online_automl.streaming import (
@@ -188,7 +189,8 @@ class StreamModel(TableModel):
     @classmethod
     def restored(cls, file: ModelFile) -> Self:
         """See `TableModel.restored`."""
-        kind = {each.__name__: each for each in MODELS.values()}[file.kind]
+        kinds = *MODELS.values(), ChaChaRegressor, ChaChaClassifier
+        kind = {each.__name__: each for each in kinds}[file.kind]
         return cls(kind.restored(file.state, file.name))
 
     def prepare(self, classes: int = 0) -> float:

@@ -19,6 +19,8 @@ HEAVY = ("mlflow", "prefect", "vowpalwabbit", "lightgbm", "hyperopt", "openml", 
 """What no name needs to be imported."""
 STREAMING = (
     "Algorithm",
+    "ChaChaClassifier",
+    "ChaChaRegressor",
     "OnlineAutoMLClassifier",
     "OnlineAutoMLRegressor",
 )
