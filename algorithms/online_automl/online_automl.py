@@ -75,6 +75,9 @@ class OnlineAutoML(Racing):
     tune : str, optional
         Interactions, learning rate, or both, on the raw features. By default both, and
         representations.
+    budget_us : float, optional
+        Microseconds an example that trees, Fourier features and neighbours may take together
+        (`leaseboard.algorithms.online_automl.members.leases`); by default all that save enough.
     levels : tuple of float
         Of the prediction intervals of a regression (`leaseboard.algorithms.online.conformal`);
         0.9 is added to them.
@@ -154,6 +157,7 @@ class OnlineAutoML(Racing):
     max_terms: Annotated[int, Field(ge=1)] | None = None
     tune: Tune | None = None
     levels: tuple[Annotated[float, Field(gt=0, le=HIGHEST)], ...] = LEVELS
+    budget_us: Annotated[float, Field(ge=2)] | None = None  # the cheapest member takes up to 2
 
     @property
     def capacity(self) -> int:
@@ -182,6 +186,8 @@ class OnlineAutoML(Racing):
             levels=self.levels,
             seed=seeds.derive_seed(seed, "members"),
         )
+        if ensemble.pool is not None and self.budget_us is not None:
+            ensemble.pool.limit(self.budget_us)
         return SafeRace(
             schema,
             ensemble,

@@ -9,7 +9,8 @@ have saved. It goes on, for a lease that is twice as long, if that is at least
 learns, and what it is said to predict is today's prediction. The pause is followed by a new lease,
 and each pause is twice as long as the one before, so that what is useless costs less and less.
 
-Costs are counted in operations, so the same stream gives the same leases on every machine.
+Costs are counted in operations, so the same stream gives the same leases on every machine. If
+members take more than they may together, those that save least an operation pause.
 """
 
 from __future__ import annotations
@@ -32,9 +33,10 @@ PRICE = 0.005
 OPERATIONS = 1000.0
 """Operations a microsecond, of one core of an AMD EPYC of 2024."""
 
-AWAKE, SINCE, LENGTH, PAUSE, SAVED, EXAMPLES = range(6)
+AWAKE, SINCE, LENGTH, PAUSE, SAVED, EXAMPLES, GAIN = range(7)
 """The fields of a member: whether it has a lease, since which example, of how many; the next
-pause; the loss that it saved in this lease; and how many examples it had a lease for in all."""
+pause; the loss that it saved in this lease; how many examples it had a lease for in all; and the
+share of the loss that it saved in the last whole lease, infinite before there was one."""
 
 
 class Leases(Saved):
@@ -46,21 +48,24 @@ class Leases(Saved):
 
     Attributes
     ----------
-    table : ndarray of float64, shape (members, 6)
+    table : ndarray of float64, shape (members, 7)
         See `AWAKE` and those after it.
     lost : ndarray of float64, shape (members,)
         Loss of today's prediction in this lease.
     due : float
         The example after which a lease or a pause ends.
+    most : float
+        Operations an example that members may take together.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("table", "lost")
 
     def __init__(self, members: int) -> None:
-        self.table = np.zeros((members, 6))
-        self.table[:, [AWAKE, LENGTH, PAUSE]] = 1.0, TRIAL, FIRST_PAUSE
+        self.table = np.zeros((members, 7))
+        self.table[:, [AWAKE, LENGTH, PAUSE, GAIN]] = 1.0, TRIAL, FIRST_PAUSE, math.inf
         self.lost = np.zeros(members)
         self.due = float(TRIAL)
+        self.most = math.inf
 
     def held(self, member: int, at: int) -> float:
         """Return for how many of `at` examples a member had a lease."""
@@ -90,6 +95,8 @@ class Leases(Saved):
             paused = not row[AWAKE]
             gain = row[SAVED] / self.lost[member] if self.lost[member] > 0.0 else 0.0
             worth_it = gain >= PRICE * operations[member] / today
+            if not paused:
+                row[GAIN] = gain
             if paused or worth_it:
                 row[EXAMPLES] += row[AWAKE] * (at - row[SINCE])
                 row[LENGTH] = TRIAL if paused else min(2.0 * row[LENGTH], LONGEST)
@@ -98,4 +105,14 @@ class Leases(Saved):
                 self.end(member, at, row[PAUSE])
                 row[PAUSE] *= 2.0
             row[SAVED] = self.lost[member] = 0.0
+        self.fit(at, operations)
+
+    def fit(self, at: int, operations: Sequence[float]) -> None:
+        """Let those that save least an operation pause until the others take at most `most`."""
+        awake = np.flatnonzero(self.table[:, AWAKE]).tolist()
+        fits = [each <= self.most for each in operations]  # alone
+        awake.sort(key=lambda m: (fits[m], self.table[m, GAIN] / operations[m], -operations[m]))
+        while sum(operations[m] for m in awake) > self.most:
+            member = awake.pop(0)
+            self.end(member, at, self.table[member, PAUSE])
         self.plan()

@@ -66,6 +66,11 @@ class MemberPool(Saved, ABC):
         self._leave_out()
         self.leases.plan()
 
+    def limit(self, budget_us: float) -> None:
+        """Let members take at most so many microseconds an example together."""
+        self.leases.most = budget_us * OPERATIONS
+        self.leases.fit(self.at, self.operations)
+
     def _columns(self, name: str) -> int:
         return self.n_features if self.n_features <= MEMBERS[name] else 0
 
@@ -184,6 +189,7 @@ class MemberPool(Saved, ABC):
         self.at += n
         if self.trees.draw():
             self._handle = None
+            self.leases.fit(self.at, self.operations)
         if self.at >= self.leases.due:
             self.leases.review(self.at, self.operations, self._today)
 

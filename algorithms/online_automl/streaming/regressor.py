@@ -57,6 +57,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             Features that are not 0 at a time of all live models together. By default 600.
         tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
             Search these alone, on raw features. By default both, and feature encodings.
+        budget_us : float, optional
+            Microseconds an example, 2 at least, that trees, Fourier features and neighbours may
+            take together; by default all that save enough.
         levels : tuple of float
             Of the prediction intervals; by default (0.5, 0.8, 0.9, 0.95, 0.99).
 
