@@ -48,7 +48,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 LIMIT = 256 * 2**20
 """Bytes of compiled kernels that are kept; those that were compiled first are removed first."""
 
-_FORMAT = 6
+_FORMAT = 7
 """It differs if kernels of an earlier version of this module must not be used."""
 _DIGEST = 32
 """Bytes before the content of a file."""

@@ -31,11 +31,13 @@ from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 
 class Plan(NamedTuple):
-    """Scale of the columns, and the product of each slot."""
+    """Scale of the columns, and the product of each slot.
+
+    Of `factors` the low 32 bits are the source, the others the variable: one load for both.
+    """
 
     scale: NDArray[np.float64]
-    source: NDArray[np.uint32]
-    variable: NDArray[np.uint32]
+    factors: NDArray[np.uint64]
 
 
 class Slots(NamedTuple):
@@ -113,7 +115,7 @@ class PlanLearner(GrowingLearner):
 
     @property
     def _plan(self) -> Plan:
-        return Plan(self._scale, self.source, self.variable)
+        return Plan(self._scale, self.source | self.variable.astype(np.uint64) << np.uint64(32))
 
     def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
         slots = Slots(self.w, self.g, self.inverse)
@@ -130,7 +132,7 @@ def _dense(rows: Rows) -> Floats:
 @compiled(error_model="numpy")
 def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
     """Fill `v` with the values of all slots; returns the non-zero base features, constant too."""
-    scale, source, variable = plan
+    scale, factors = plan
     d = len(scale)
     nonzeros = 1
     # Base features, scaled, and the constant.
@@ -139,8 +141,8 @@ def _expand_row(x: Floats, plan: Plan, v: Floats) -> int:
         nonzeros += v[i] != 0
     v[d] = np.float32(1.0)
     # Products: a source comes before its children.
-    for j in range(d + 1, len(source)):
-        v[j] = v[source[j]] * v[variable[j]]
+    for j in range(d + 1, len(factors)):
+        v[j] = v[np.uint32(factors[j])] * v[factors[j] >> np.uint64(32)]
     return nonzeros
 
 
@@ -151,7 +153,7 @@ def _learn(
 ) -> int:  # fmt: skip
     w, g, inverse = slots
     totals, residual_moments, square_moments, rate = update
-    size = len(plan.source)
+    size = len(plan.factors)
     v = np.empty(size, dtype=np.float32)
     z = np.empty(3 * size, dtype=np.float32)
     for t in range(len(labels)):
@@ -175,7 +177,7 @@ def _learn(
 def _predict(
     rows: Floats, plan: Plan, w: Floats, inverse: Floats, low: float, high: float, out: Floats
 ) -> None:
-    size = len(plan.source)
+    size = len(plan.factors)
     v = np.empty(size, dtype=np.float32)
     for t in range(len(out)):
         _expand_row(rows[t], plan, v)
