@@ -28,6 +28,8 @@ class Schema:
         For users: what each column is made of; empty where `features` say that.
     called : mapping of str to str
         For users: the names of namespaces that they named themselves.
+    entity : str
+        The column whose values are entities, where it is named.
     """
 
     namespaces: tuple[str, ...]
@@ -36,6 +38,7 @@ class Schema:
     bits: int = 18
     origins: tuple[Origin, ...] = field(default=(), compare=False)
     called: Mapping[str, str] = field(default_factory=dict, compare=False)
+    entity: str = field(default="", compare=False)
 
     @property
     def mask(self) -> int:

@@ -29,6 +29,7 @@ from leaseboard.algorithms.online.handles import Handle, array_at, pointer, quic
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online_automl.members.leases import SAVED
 from leaseboard.algorithms.online_automl.members.pool import (
+    LOOKED,
     MEMBERS,
     OWN,
     MemberPool,
@@ -124,6 +125,10 @@ class NumberPool(MemberPool):
         """Return what may be lost by the theorem, if today's prediction may lose so much."""
         best = min(today, float(self.known.scores.min() - self.known.totals[FIRST]))
         return best + float(self.known.aggregated[ALLOWED])
+
+    def said(self, n_features: int) -> Doubles:
+        """Return what each member said of the example that was looked at last, shape (3,)."""
+        return np.asarray(self._arrays[LOOKED][1 + n_features :])
 
     def weighed(self) -> tuple[Doubles, Doubles]:
         """See `MemberPool.weighed`: by the posterior mean, and next to it in the aggregate."""

@@ -33,14 +33,13 @@ from leaseboard.algorithms.online_automl.safe.mixture import (
     N_TOTALS,
     SHARE_OF_BOUND,
     Mixture,
-    learning_rate,
-    posterior_mean,
 )
 from leaseboard.algorithms.online_automl.safe.passes import (
     ALL,
     EXPAND,
     FOLLOW,
     LEARN,
+    LOOKED,
     MIX,
     MODEL,
     in_room,
@@ -219,6 +218,11 @@ class Ensemble(Saved):
             self._handle = handle_of(*self._arrays)
         return self._handle
 
+    def forget_look(self) -> None:
+        """Let nothing that was computed for the last prediction be used to learn its label."""
+        if self._handle is not None:
+            self._arrays[0][LOOKED] = 0
+
     def begin(self, slot: int, parent: int | None, *, untrained: bool) -> None:
         """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`.
 
@@ -305,72 +309,3 @@ class Ensemble(Saved):
         """Loss of the predictions on all examples but the first."""
         known = self.pool.known if isinstance(self.pool, NumberPool) else self.known
         return float(known.totals[LOST])
-
-
-N_PARTS = 2 + N_SIMPLE
-
-MEMORY = 1000.0
-"""Answers after which a loss counts 1/e."""
-
-
-class Waited(Saved):
-    """State of predictions that waited for their labels.
-
-    The race weighs its models by how they predict the next label. What predicts one label ahead
-    by following the last ones may be worse than the mean a hundred ahead. So of predictions that
-    wait the race's *parts* (its prediction, that of the initial configuration, its simple models)
-    are weighed again, each by the losses of its prediction at the time, as models are in
-    `leaseboard.algorithms.online_automl.safe.mixture`; and intervals are of the errors of what was
-    then prediction.
-
-    Parameters
-    ----------
-    levels : sequence of float
-        Of intervals.
-    """
-
-    kept: ClassVar[tuple[str, ...]] = ("intervals", "losses", "mass")
-
-    def __init__(self, levels: Sequence[float]) -> None:
-        self.intervals = Intervals(levels, later=True)
-        self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
-
-    def predict(self, parts: Doubles) -> tuple[float, Doubles]:
-        """Return the prediction by its parts, and what `update` needs of it."""
-        prediction = float(parts[0])
-        if self.mass[0]:
-            places = np.arange(N_PARTS)
-            eta = learning_rate(places, self.losses, self.mass[0])
-            prediction = float(posterior_mean(parts, places, self.losses, eta))
-        return prediction, np.concatenate((parts, self.intervals.ask(prediction)))
-
-    def around(self, prediction: float, level: float, values: Doubles) -> tuple[float, float]:
-        """Return the interval that a prediction was given.
-
-        Parameters
-        ----------
-        prediction, level : float
-        values : ndarray of float64, shape (N_PARTS + n_asked,)
-            What `predict` returned with it.
-        """
-        return self.intervals.around(prediction, level, values[N_PARTS:])
-
-    def update(
-        self, label: float, shown: float, prediction: float, values: Doubles, delay: int
-    ) -> None:
-        """Learn the label of a prediction.
-
-        Parameters
-        ----------
-        label, shown : float
-            Raw, and as learners see it.
-        prediction : float
-        values : ndarray of float64, shape (N_PARTS + n_asked,)
-            What `Waited.predict` returned with it.
-        delay : int
-            Predictions that were made since.
-        """
-        kept = 1.0 - 1.0 / MEMORY
-        self.losses[:] = kept * self.losses + (values[:N_PARTS] - shown) ** 2
-        self.mass[:] = kept * self.mass + 1.0
-        self.intervals.update(label, prediction, values[N_PARTS:], delay)

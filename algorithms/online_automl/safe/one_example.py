@@ -15,7 +15,7 @@ from leaseboard.algorithms.online.handles import (
     handle_of,
     quick,
 )
-from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.placement import ENTERED
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
@@ -65,11 +65,6 @@ class OneExample:
             members = _NO_POOL if pool is None else pool.handle
             take(self.known, self.given, members, self.codes, live, champion, False)
         return self.predictions.item()
-
-    def parts(self, live: Slots, champion: int) -> Doubles:
-        """Return the prediction, that of the model in slot 0, and those of the simple models."""
-        prediction, row = self.predict(live, champion), self.block.values[0]
-        return np.concatenate(([prediction, row[0]], row[self.ensemble.b :]))
 
     def enter(self, live: Slots, n: int) -> None:
         """Place the `live` models in lanes for about n examples, unless they are there."""

@@ -18,7 +18,7 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
@@ -26,6 +26,7 @@ from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW
+from leaseboard.algorithms.online_automl.safe.later import Head, without_past
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
@@ -79,6 +80,7 @@ class SafeRace(Race):
         super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
         self.round_length, self.represents = round_length, ensemble.represents
         self.ensemble, self.losses = ensemble, ensemble.known.losses
+        self.head = Head(ensemble.gamma, schema.entity)
         self.champion_slot = BASE
         self.candidates = Candidates()
         self.delta, self.windows = delta, CommonWindows(ensemble.known.sums)
@@ -113,9 +115,18 @@ class SafeRace(Race):
         """Return the mixture's prediction, for classes log odds; nothing is learned."""
         return OneExample(self.ensemble, example).predict(self.live, self.champion_slot)
 
-    def parts(self, example: Floats) -> Doubles:
-        """See `OneExample.parts`."""
-        return OneExample(self.ensemble, example).parts(self.live, self.champion_slot)
+    def _without_past(self, example: Floats) -> float | None:
+        """Return the prediction without past labels of the first example of a round of numbers."""
+        if self.at % self.round_length or not self.represents or self.ensemble.classes:
+            return None
+        return without_past(OneExample(self.ensemble, example), self)
+
+    def without_past(self) -> list[int]:
+        """Return the live slots whose models go by no past label."""
+        past = {self.representations.last, self.representations.season}
+        named = (self.configurations[self.holders[slot]].namespaces for slot in self.live)
+        pairs = zip(self.live.tolist(), named, strict=True)
+        return [slot for slot, names in pairs if past.isdisjoint(names or ())]
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
@@ -123,23 +134,34 @@ class SafeRace(Race):
         """Learn until the round ends; importances weigh what is learned, and all losses."""
         n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
         block = examples[:n], labels[:n], importances[:n]
+        without = self._without_past(examples[0])
         self.ensemble.learn(*block, self.live, self.champion_slot, predictions[:n])
+        if without is not None:
+            self.head.compare(float(labels[0]), without, float(predictions[0]))
         self.at += n
         self.ensemble.move(self.at, self.live)
+        self.head.learn(self, *block)
         return n
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
         one, round_length, steady_until = OneExample(self.ensemble, row), self.round_length, 0
+        block = row[None], *np.zeros((2, 1), dtype=np.float32)
 
         def learn(label: float, importance: float) -> bool:
             nonlocal steady_until
             at, live = self.at, self.live
             left = round_length - at % round_length
+            without = self._without_past(row) if left == round_length else None
             if at >= steady_until:
                 steady_until = at + min(left, self.ensemble.steady(at))
             one.learn(label, importance, live, self.champion_slot, left)
             self.at = at + 1
+            if without is not None:
+                self.head.compare(label, without, float(one.predictions[0]))
+            if self.head.entities or left == 1:
+                block[1][0], block[2][0] = label, importance
+                self.head.learn(self, *block)
             if at + 1 < steady_until:
                 return False
             self.ensemble.move(at + 1, live)
@@ -321,6 +343,7 @@ class SafeRace(Race):
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
+        self.head.grow(schema.origins)
         if widened and self.represents:
             self._make_whole()
         # Slots are filled at the end of the round.
@@ -366,9 +389,14 @@ class SafeRace(Race):
             "loss": float(self.losses[slot] / max(self.ensemble.known.totals[MASS], 1.0)),
         }
 
+    def state(self) -> dict[str, Any]:
+        """See `Saved.state`."""
+        return super().state() | {"head": self.head.state()}
+
     def fill(self, state: Any) -> None:
         """See `Race.fill`."""
         self.candidates.measure([0.0] * len(state["configurations"]))
         super().fill(state)
         self._measure()
+        self.head.restore(self, state["head"])
         self.champion_slot = self.slot_of(self.champion)

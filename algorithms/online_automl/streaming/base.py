@@ -17,7 +17,7 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import racing_of
-from leaseboard.algorithms.online_automl.safe.ensemble import Waited
+from leaseboard.algorithms.online_automl.safe.later import Forecasts, Parts, Waited
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
@@ -71,7 +71,9 @@ class OnlineModel(LaterLabels):
         self._race: Race | None = None
         self._last: LastRows | None = None  # of a regressor; races of classes have their own
         self._pending = Pending(max_pending)
-        self._waited: Waited | None = None  # of a regressor
+        self._waited: Waited | None = None  # of a regressor, as the next two
+        self._forecasts = Forecasts()
+        self._caller: tuple[Floats, Schema, Callable[[float, float], Parts]] | None = None
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
         self._first: Any = 0.0  # the prediction of an example before its new features had a place

@@ -1,6 +1,7 @@
 """Predictions now, labels later: by an id, in any order, some never, in bounded memory."""
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -38,6 +39,7 @@ class Pending:
         self.most = most
         self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
         self.made = self.dropped = 0
+        self._of: Counter[int] = Counter()
 
     def __contains__(self, key: object) -> bool:
         """Return whether an example of this id waits; UsageError for what cannot be an id."""
@@ -50,9 +52,17 @@ class Pending:
         """Remember an example until its label comes; its id does not wait yet."""
         self.waiting[key] = None if x is None else _copied(x), prediction, self.made, parts
         self.made += 1
-        if len(self.waiting) > self.most:
-            del self.waiting[next(iter(self.waiting))]
-            self.dropped += 1
+        self._of[_entity(parts)] += 1
+
+    def pop(self, key: Hashable) -> Doubles:
+        """Forget an example that waits; return its parts."""
+        parts = self.waiting.pop(key)[-1]
+        self._of[_entity(parts)] -= 1
+        return parts
+
+    def waiting_of(self, entity: int) -> int:
+        """Return how many examples of an entity wait, which the last of the parts names."""
+        return self._of[entity]
 
     def get(self, key: Hashable) -> tuple[Example | None, Any, int, Doubles]:
         """Return an example that waits, its prediction, how many were made since, and its parts.
@@ -89,7 +99,12 @@ class Pending:
         examples, before = map(_read, state["examples"]), state["before"].tolist()
         rows = zip(examples, state["predictions"], before, state["parts"], strict=True)
         self.waiting = dict(zip(state["keys"], rows, strict=True))
+        self._of = Counter(_entity(each) for each in state["parts"])
         plain.fill(self, state, ("made", "dropped"))
+
+
+def _entity(parts: Doubles) -> int:
+    return int(parts[-1]) if len(parts) else 0
 
 
 class LaterLabels(ABC):
@@ -111,8 +126,11 @@ class LaterLabels(ABC):
             raise UsageError(
                 f"id {id!r} is not equal to itself: no label would find it; take another"
             )
-        prediction, parts = self._preview(x)
+        prediction, parts = self._preview(x, waits=True)
         self._pending.add(id, x if store_x else None, prediction, parts)
+        if self.n_pending > self._pending.most:
+            self._release(self._pending.pop(next(iter(self._pending.waiting))))
+            self._pending.dropped += 1
         return prediction
 
     def predict_delayed_one(self, x: Example) -> Any:
@@ -141,9 +159,12 @@ class LaterLabels(ABC):
         """
         return id in self._pending
 
-    def _preview(self, x: Example) -> tuple[Any, Doubles]:
-        """Return a prediction, and `_n_parts` numbers of which it was made."""
+    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
+        """Return a prediction, and `_n_parts` numbers of which it was made; whether it `waits`."""
         return self.predict_one(x), np.empty(0)
+
+    def _release(self, parts: Doubles) -> None:
+        """Let a prediction go whose label never comes, by its parts."""
 
     def learn_label(
         self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
@@ -178,7 +199,7 @@ class LaterLabels(ABC):
                 f"id {id!r} was predicted with store_x=False: hand its example over again, as x="
             )
         self.learn_one(example, y, w)
-        del self._pending.waiting[id]
+        self._pending.pop(id)
 
     def forget_pending(self, ids: Iterable[Hashable] | None = None) -> None:
         """Forget examples that wait: their labels can no longer be learned by id.
@@ -190,7 +211,7 @@ class LaterLabels(ABC):
         """
         for id in list(self._pending.waiting) if ids is None else ids:
             if id in self._pending:
-                del self._pending.waiting[id]
+                self._release(self._pending.pop(id))
 
     @property
     def n_pending(self) -> int:

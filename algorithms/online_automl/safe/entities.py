@@ -1,0 +1,266 @@
+"""Weights, last labels and errors of each entity: of each shop, product or sensor of a stream.
+
+Where a column of texts has few values that repeat, each value is an *entity*. It has a ridge
+regression of its own, which begins with the weights of the regression on all examples, so that it
+is near them while it has few examples. Next to it predict the entity's last label, alone, with the
+mean step of the entity, and with the mean step of all. The regressions are exact after each
+example, by the recursion of `leaseboard.algorithms.online_automl.members.fourier`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.environments.stream import Origin
+from leaseboard.algorithms.online.handles import quick
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.online_automl.members.fourier import shrink
+from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW
+from leaseboard.algorithms.plain import Saved
+
+MOST, LEAST = 50, 20
+"""Entities of a column that is not named, and examples of each."""
+
+COLUMNS, NUMBERS = 64, 2**23
+"""The most columns of a regression, and numbers of all of them: 64 MB."""
+
+OWN_RIDGE, LAST, OWN_STEP, COMMON_STEP = range(4)
+"""What is predicted: by the entity's regression, by its last label, and by that with its own mean
+step or that of all."""
+
+N_SAID = 4
+
+COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS = range(7)
+"""The fields of an entity's past: examples; labels and times; squared errors and their number,
+which forget."""
+
+FORGETTING = 0.99
+"""What an error of an entity is worth one of its examples later."""
+
+
+def entity_columns(
+    origins: Sequence[Origin], means: Doubles, seen: float, named: str = ""
+) -> list[str]:
+    """Return the columns of texts whose values are entities, at most three.
+
+    Parameters
+    ----------
+    origins : sequence of Origin
+    means : ndarray of float64, shape (n_features,)
+        Of the features so far.
+    seen : float
+        Examples so far.
+    named : str
+        The column whose values are entities, whatever it holds.
+
+    Examples
+    --------
+    >>> origins = [Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("price")]
+    >>> entity_columns(origins, np.array([0.5, 0.5, 7.0]), 40)
+    ['shop']
+    >>> entity_columns(origins, np.array([0.9, 0.1, 7.0]), 40)
+    []
+    """
+    counts: dict[str, list[float]] = {}
+    for origin, mean in zip(origins, means.tolist(), strict=True):
+        if origin.value and not origin.part:
+            counts.setdefault(origin.column, []).append(mean * seen)
+    if named:
+        return [named] if named in counts else []
+    fit = [
+        name for name, each in counts.items() if 2 <= len(each) <= MOST and min(each) > LEAST - 0.5
+    ]
+    return fit[:3]
+
+
+class Entities(Saved):
+    """Predictor that knows each entity of one column.
+
+    Parameters
+    ----------
+    column : str
+    origins : sequence of Origin
+        Of the features.
+    moments : ndarray of float64, shape (2, n_features)
+        Mean and mean squared deviation of each feature so far.
+    gamma : float
+        What a loss is worth one example later.
+
+    Attributes
+    ----------
+    place : ndarray of float64, shape (2, n_features)
+        Regressions are on features less the first and times the second, which is set for good by
+        the examples before, or by the first value that differs.
+    losses : ndarray of float64, shape (4,)
+        Discounted squared losses of what is predicted, see `OWN_RIDGE` and those after it.
+    past : ndarray of float64, shape (n_entities + 1, 7)
+        Of each entity; first of all together.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (
+        *("column", "place", "inverse", "weights", "past", "steps", "losses"),
+    )
+
+    def __init__(
+        self, column: str, origins: Sequence[Origin], moments: Doubles, gamma: float
+    ) -> None:
+        self.column, self.gamma = column, gamma
+        self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 7))
+        varied = moments[1] > 0.0
+        self.place = np.array([moments[0], varied / np.sqrt(np.where(varied, moments[1], 1.0))])
+        self.inverse, self.weights = np.zeros((0, 0, 0)), np.zeros((0, 0))
+        self.grow(origins)
+
+    def grow(self, origins: Sequence[Origin]) -> None:
+        """Go on with more features, which were 0 until now, and more entities."""
+        own = [each.column == self.column and each.value and not each.part for each in origins]
+        self.of = np.where(own, np.cumsum(own), 0)
+        days = [j for j, each in enumerate(origins) if each.part == "days"]
+        self.time = np.array(days[:1], dtype=np.int64)
+        rest, n = np.flatnonzero(self.of == 0), 1 + int(sum(own))
+        fits = len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
+        self.columns, size = rest if fits else rest[:0], 1 + len(rest) if fits else 1
+        self.place = _padded(self.place, (2, len(origins)))
+        self.past, self.weights = _padded(self.past, (n, 7)), _padded(self.weights, (n, size))
+        before, self.inverse = self.inverse, np.zeros((n, size, size))
+        self.inverse[:] = np.eye(size)
+        k = min(size, before.shape[-1])
+        self.inverse[: len(before), :k, :k] = before[:, :k, :k]
+
+    def learn(
+        self, examples: Floats, labels: Floats, importances: Floats, scale: Doubles
+    ) -> Doubles:
+        """Learn a block; return what was predicted of each example, shape (n, 4)."""
+        found = np.empty((len(labels), N_SAID))
+        learn_entities(
+            examples, labels, importances, self.of, self.columns, self.time, self.place,
+            self.inverse, self.weights, self.past, self.steps, self.losses, scale, self.gamma,
+            found,
+        )  # fmt: skip
+        return found
+
+    def predict(self, example: Floats, scale: Doubles) -> Doubles:
+        """Return what is predicted of one example, shape (4,); nothing is learned."""
+        nothing = np.zeros(1, dtype=np.float32)
+        return self.learn(example[None], nothing, nothing, scale)[0]
+
+    def entity(self, example: Floats) -> int:
+        """Return the number of an example's entity, 0 if it is none that is known."""
+        return int(self.of[example != 0].max(initial=0))
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`; nothing may be infinite or NaN."""
+        super().fill(state)
+        for each in (self.inverse, self.weights, self.past, self.losses):
+            if not np.isfinite(each).all():
+                raise ValueError("a value of an entity is not finite")
+
+
+def _padded(old: Doubles, shape: tuple[int, int]) -> Doubles:
+    new = np.zeros(shape)
+    rows, columns = (min(a, b) for a, b in zip(old.shape, shape, strict=True))
+    new[:rows, :columns] = old[:rows, :columns]
+    return new
+
+
+@quick
+@compiled(error_model="numpy")
+def learn_entities(
+    examples: Floats,
+    labels: Floats,
+    worths: Floats,
+    of: Slots,
+    columns: Slots,
+    time: Slots,
+    place: Doubles,
+    inverse: Doubles,
+    weights: Doubles,
+    past: Doubles,
+    steps: Doubles,
+    losses: Doubles,
+    scale: Doubles,
+    gamma: float,
+    found: Doubles,
+) -> None:
+    """Predict example after example, each before its label is used.
+
+    Parameters
+    ----------
+    of : ndarray of int64, shape (n_features,)
+        The entity that a feature stands for, 0 for none.
+    columns : ndarray of int64
+        The features that regressions are on.
+    time : ndarray of int64
+        The feature that is a time, where there is one.
+    worths : ndarray of float32, shape (n,)
+        An example of 0 teaches nothing.
+    """
+    row, gain = np.ones(1 + len(columns)), np.empty(1 + len(columns))
+    for t in range(len(labels)):
+        example, worth, label = examples[t], np.float64(worths[t]), np.float64(labels[t])
+        # The entity, and the features in their units.
+        entity = 0
+        for j in range(len(of)):
+            if of[j] > 0 and example[j] != 0.0:
+                entity = of[j]
+        own = past[entity]
+        for k in range(len(columns)):
+            j = columns[k]
+            value = example[j] - place[0, j]
+            if place[1, j] == 0.0 and value != 0.0 and worth > 0.0:
+                place[1, j] = 1.0 / abs(value)
+            row[1 + k] = value * place[1, j]
+        # What the regressions say, the last label, and where steps would lead.
+        known = entity if own[COUNT] > 0.0 else 0
+        common = own_ridge = 0.0
+        for k in range(len(row)):
+            common += weights[0, k] * row[k]
+            own_ridge += weights[known, k] * row[k]
+        last = own[LAST_LABEL] if own[COUNT] > 0.0 else common
+        said = found[t]
+        said[OWN_RIDGE], said[LAST], said[OWN_STEP], said[COMMON_STEP] = (
+            own_ridge,
+            last,
+            last,
+            last,
+        )
+        if own[COUNT] > 1.0:
+            said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
+        if steps[1] > 0.0 and own[COUNT] > 0.0:
+            said[COMMON_STEP] += steps[0] / steps[1]
+        best = 0
+        for k in range(len(said)):
+            said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
+            best = k if losses[k] < losses[best] else best
+        if worth <= 0.0:
+            continue
+        # Take the losses; those of the entity are of what is best so far.
+        squared = worth * (said[best] - label) ** 2
+        for k in range(len(said)):
+            losses[k] = gamma * losses[k] + worth * (said[k] - label) ** 2
+        # An entity that is new begins with the weights of all.
+        if entity > 0 and own[COUNT] == 0.0:
+            weights[entity] = weights[0]
+        for which in range(2 if entity > 0 else 1):
+            number = entity if which else 0
+            its, error = past[number], label
+            for k in range(len(row)):
+                error -= weights[number, k] * row[k]
+            # Move the weights along the gain, which is scaled by the step.
+            step = np.sqrt(shrink(row, worth, inverse[number], gain)) * error
+            for k in range(len(row)):
+                weights[number, k] += step * gain[k]
+            if number and its[COUNT] > 0.0:
+                steps[0] += label - its[LAST_LABEL]
+                steps[1] += 1.0
+            if its[COUNT] == 0.0:
+                its[FIRST_LABEL] = label
+                its[FIRST_TIME] = example[time[0]] if len(time) else 0.0
+            its[LAST_LABEL], its[COUNT] = label, its[COUNT] + 1.0
+            its[LAST_TIME] = example[time[0]] if len(time) else 0.0
+            its[ERRORS] = FORGETTING * its[ERRORS] + squared
+            its[MASS] = FORGETTING * its[MASS] + worth

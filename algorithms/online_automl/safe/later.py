@@ -1,0 +1,507 @@
+"""The second head of a race: predictions of examples whose past labels are not known.
+
+The race predicts the next label, and may go by the labels just before it. Of an example that is
+predicted while others wait, those are not known. The second head is the posterior mean
+(`leaseboard.algorithms.online_automl.safe.mixture`) of what holds at the example's own age:
+
+- the race's own prediction, where each past label is replaced by their mean: its loss is that of
+  the prediction times what it lost more on the examples on which both were compared, one a round;
+- live models without past labels, the running mean, the ridge regression on features, members that
+  have a lease, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`):
+  each by its discounted loss so far, which does not depend on the age;
+- the last label, and the one a season ago, by what the label so many examples before has lost as a
+  prediction (`leaseboard.algorithms.reference.naive.compare`), up to the age that was measured;
+- an entity's last label, by its loss one step ahead, and k times that k steps ahead, which it is
+  for a random walk.
+
+The age of an example is how many came after the last one that was learned: where features have a
+time, by it and the mean time between two examples, else by its place. Of an entity it is how many
+of its own came. So the prediction of a row that has a time does not depend on other rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from leaseboard.algorithms.online.conformal import Intervals
+from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online_automl.members.leases import AWAKE
+from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
+from leaseboard.algorithms.online_automl.safe.aggregate import (
+    FIELDS,
+    aggregate,
+    new_aggregate,
+    weigh,
+)
+from leaseboard.algorithms.online_automl.safe.entities import COUNT as COUNT_OF
+from leaseboard.algorithms.online_automl.safe.entities import (
+    ERRORS,
+    FIRST_TIME,
+    LAST,
+    LAST_TIME,
+    N_SAID,
+    OWN_STEP,
+    Entities,
+    entity_columns,
+)
+from leaseboard.algorithms.online_automl.safe.entities import MASS as OWN_MASS
+from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
+from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.safe.one_example import OneExample
+from leaseboard.algorithms.online_automl.safe.scale import COUNT, MEAN
+from leaseboard.algorithms.plain import Saved, fill_array
+from leaseboard.algorithms.reference.naive import LONGEST
+
+if TYPE_CHECKING:
+    from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+
+FIRST_LOOK, TRIED = 64, 512
+"""Examples before entities are looked for, again after twice as many; and those after which, of
+several columns of entities, the one of least loss stays."""
+
+WITHOUT_PAST, FREE, INITIAL, MEAN_PART, RIDGE_PART, STALE, LABEL, SEASON_PART, ENTITY = range(9)
+"""The parts of a prediction: the race's without past labels; what goes by none, together; the
+initial configuration; the running mean; the ridge regression; the race's by the last labels that
+are known; the last label; the one a season ago; and from there on what entities say."""
+
+N_PARTS = ENTITY + N_SAID
+
+BASELINES = (INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, ENTITY + LAST)
+N_BASELINES = 6
+
+OWN = 4
+"""What `Waited` keeps next to the parts: their mean, the range of labels, and a copy."""
+
+PRIOR = 20.0
+"""Answers as which the losses count that parts would have had."""
+
+MEMORY = 1000.0
+"""Answers after which a loss counts 1/e."""
+
+REMEMBERED = 0.95
+"""What a comparison with the prediction without past labels is worth one round later."""
+
+SURE = 20.0
+"""Examples of an entity from which on its own error is its scale."""
+
+
+SCORES = 1000
+"""Errors that intervals of forecasts are made of."""
+
+
+class Parts(NamedTuple):
+    """What a prediction is made of.
+
+    Attributes
+    ----------
+    said : ndarray of float64, shape (N_PARTS,)
+        See `WITHOUT_PAST` and those after it.
+    lost : ndarray of float64, shape (N_PARTS,)
+        The mean squared loss that each would have had.
+    limits : ndarray of float64, shape (2,)
+        The range of labels.
+    spread : float
+        The deviation of recent errors of the example's entity, 1 where there is none.
+    """
+
+    said: Doubles
+    lost: Doubles
+    limits: Doubles
+    spread: float
+
+
+NOTHING = Parts(np.zeros(N_PARTS), np.zeros(N_PARTS), np.zeros(2), 1.0)
+
+
+class Ages:
+    """Ages of examples that are predicted one after another, while nothing is learned.
+
+    Parameters
+    ----------
+    race : SafeRace
+    """
+
+    def __init__(self, race: SafeRace) -> None:
+        self.race, self.place, self.own = race, 0, dict[int, int]()
+
+    def next(self, example: Floats) -> tuple[float, float]:
+        """Return the ages of the next example, and among those of its entity."""
+        entity = self.race.head.entity(example)
+        found = float(self.place), float(self.own.get(entity, 0))
+        self.place += 1
+        self.own[entity] = self.own.get(entity, 0) + 1
+        return found
+
+
+class Head(Saved):
+    """What the second head knows in addition to the race.
+
+    Parameters
+    ----------
+    gamma : float
+        What a loss is worth one example later.
+    named : str
+        The column whose values are entities, if it is named.
+
+    Attributes
+    ----------
+    entities : list of Entities
+        One for each column of entities that is tried, three at most.
+    since : int
+        The example after which they began.
+    compared : ndarray of float64, shape (2,)
+        Discounted squared errors of the race's prediction without past labels, and with them, on
+        the same examples.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("entities", "since", "compared")
+
+    def __init__(self, gamma: float, named: str = "") -> None:
+        self.gamma, self.named = gamma, named
+        self.entities: list[Entities] = []
+        self.since, self.compared = 0, np.zeros(2)
+
+    def compare(self, label: float, without: float, prediction: float) -> None:
+        """Learn what the prediction without past labels loses."""
+        errors = np.array([without, prediction]) - label
+        self.compared[:] = REMEMBERED * self.compared + errors**2
+
+    def learn(self, race: SafeRace, examples: Floats, labels: Floats, worths: Floats) -> None:
+        """Learn a block that the race has learned, which does not go beyond the end of a round."""
+        scale = race.ensemble.expansion.scale
+        for each in self.entities:
+            each.learn(examples, labels, worths, scale)
+        at, looked = race.at, race.at // FIRST_LOOK
+        if at % FIRST_LOOK or not race.ensemble.represents:
+            return
+        if not self.entities and not looked & (looked - 1):
+            self._look(race)
+        elif len(self.entities) > 1 and at >= self.since + TRIED:
+            self.entities = [min(self.entities, key=lambda each: each.losses.min())]
+
+    def _look(self, race: SafeRace) -> None:
+        known, origins = race.ensemble.known, race.schema.origins
+        means = race.ensemble.expansion.known.moments[0]
+        if len(origins) != len(means):
+            return
+        columns = entity_columns(origins, means, race.at, self.named)
+        moments = np.array([means, race.ensemble.expansion.known.moments[1] / race.at])
+        self.entities = [Entities(name, origins, moments, self.gamma) for name in columns]
+        self.since = race.at
+        # Until now they would have lost what the regression of all has.
+        for each in self.entities:
+            each.losses[:] = known.losses[race.b + RIDGE]
+
+    def entity(self, example: Floats) -> int:
+        """Return the number of an example's entity, 0 for none."""
+        return self.entities[0].entity(example) if self.entities else 0
+
+    def grow(self, origins: Any) -> None:
+        """Go on with more features, which were 0 until now."""
+        for each in self.entities:
+            each.grow(origins)
+
+    def state(self) -> dict[str, Any]:
+        """See `Saved.state`."""
+        found = {"entities": [each.state() for each in self.entities]}
+        return {**found, "since": self.since, "compared": self.compared}
+
+    def restore(self, race: SafeRace, state: Any) -> None:
+        """Go on from `state`, as `fill` would, which does not know the features."""
+        origins, self.since = race.schema.origins, int(state["since"])
+        fill_array(self.compared, state["compared"])
+        for its in state["entities"]:
+            nothing = np.zeros((2, len(origins)))
+            self.entities.append(Entities(str(its["column"]), origins, nothing, self.gamma))
+            self.entities[-1].fill(its)
+
+
+def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
+    """Return what gives the parts of a prediction of the example in `row`, at its two ages."""
+    one, ensemble = OneExample(race.ensemble, row), race.ensemble
+    b, free, of_live = ensemble.b, np.zeros(0, dtype=np.int64), np.zeros(0)
+
+    def predict(age: float, own_age: float) -> Parts:
+        nonlocal free, of_live
+        said, lost = np.zeros(N_PARTS), np.zeros(N_PARTS)
+        said[STALE], live = one.predict(race.live, race.champion_slot), race.live
+        said[WITHOUT_PAST] = without_past(one, race)
+        if of_live is not live:
+            of_live, free = live, np.array([*race.without_past(), b + MEAN_SO_FAR, b + RIDGE])
+        values, limits = one.block.values[0], one.block.limits[0].copy()
+        pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
+        losses = ensemble.known.losses / mass
+        said[INITIAL], lost[INITIAL] = values[0], losses[0]
+        for part, simple in ((MEAN_PART, MEAN_SO_FAR), (RIDGE_PART, RIDGE)):
+            said[part], lost[part] = values[b + simple], losses[b + simple]
+        # What goes by no past label, by its losses so far.
+        some, its = values[free], losses[free]
+        known = losses[[*live, *range(b, len(losses))]]
+        if isinstance(pool, NumberPool):
+            awake, own = np.flatnonzero(pool.leases.table[:, AWAKE]), pool.said(len(row))
+            some = np.append(some, np.clip(own[awake], *limits))
+            its, known = (
+                np.append(its, pool.known.losses[1 + awake] / mass),
+                pool.known.losses / mass,
+            )
+        places = np.arange(len(some))
+        eta = learning_rate(places, its * mass, mass)
+        said[FREE], lost[FREE] = posterior_mean(some, places, its * mass, eta), its.min()
+        without, aware = race.head.compared.tolist()
+        lost[WITHOUT_PAST] = known.min() * (without / aware if aware else 1.0)
+        lost[STALE] = lost[MEAN_PART]
+        # Entities; where there are none, the ridge regression.
+        said[ENTITY:], lost[ENTITY:] = said[RIDGE_PART], lost[RIDGE_PART]
+        spread = 1.0
+        for each in race.head.entities[:1]:
+            past = each.past[each.entity(row)]
+            steps = 1.0 + _age(past, row, each.time, own_age)
+            found = each.predict(row, ensemble.expansion.scale)
+            found[OWN_STEP:] += (steps - 1.0) * (found[OWN_STEP:] - found[LAST])
+            if past[COUNT_OF]:
+                said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
+                lost[ENTITY + LAST :] *= steps
+            surest = past if past[OWN_MASS] > SURE / 2 else each.past[0]
+            if surest[OWN_MASS]:
+                spread = math.sqrt(surest[ERRORS] / surest[OWN_MASS]) or 1.0
+            age = _age(each.past[0], row, each.time, age)
+        said[LABEL : SEASON_PART + 1], lost[LABEL : SEASON_PART + 1] = _lags(
+            ensemble, round(age), said[MEAN_PART], lost[MEAN_PART]
+        )
+        return Parts(np.clip(said, *limits), lost, limits, spread)
+
+    return predict
+
+
+def without_past(one: OneExample, race: SafeRace) -> float:
+    """Return what the race predicts of an example if each past label is replaced by their mean."""
+    expansion = race.ensemble.expansion
+    past, scale = expansion.known.past, expansion.scale
+    begin = -int(scale[COUNT]) % LONGEST
+    places = begin + np.array([0, 1, 2, expansion.period - 1])
+    kept = past[places]
+    past[places] = scale[MEAN]
+    found = one.predict(race.live, race.champion_slot)
+    past[places] = kept
+    race.ensemble.forget_look()
+    return found
+
+
+def _age(past: Doubles, row: Floats, time: Any, place: float) -> float:
+    """Return how many examples come between the last one and `row`, by its time if it has one."""
+    if not len(time) or past[COUNT_OF] < 2.0:
+        return place
+    last = past[LAST_TIME]
+    step = (last - past[FIRST_TIME]) / (past[COUNT_OF] - 1.0)
+    return max(0.0, round((float(row[time[0]]) - last) / step) - 1.0) if step > 0.0 else place
+
+
+def _lags(ensemble: Any, age: int, mean: float, loss: float) -> tuple[list[float], list[float]]:
+    """Return the last label and the one a season ago, and what they have lost at this age.
+
+    Where that was never measured, they are the mean.
+    """
+    known, period = ensemble.expansion.known, ensemble.expansion.period
+    seen, said, lost = int(known.scale[COUNT]), [mean, mean], [loss, loss]
+    begin = -seen % LONGEST
+    for k, lag in enumerate((1 + age, period * -(-(1 + age) // period))):
+        if lag <= LONGEST and 2 * lag <= seen:
+            said[k] = float(known.past[begin + lag - age - 1])
+            lost[k] = float(known.losses[lag]) / (seen - lag)
+    return said, lost
+
+
+class Weighed(Saved):
+    """Posterior mean of parts by what each has lost in predictions whose labels came later.
+
+    They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`; what they
+    would have lost counts as `PRIOR` answers.
+
+    Attributes
+    ----------
+    losses : ndarray of float64, shape (N_PARTS,)
+        Discounted squared losses.
+    mass : ndarray of float64, shape (1,)
+        Their number, discounted alike.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("losses", "mass")
+
+    def __init__(self) -> None:
+        self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
+
+    def mean(self, parts: Parts) -> float:
+        """Return the posterior mean of the parts."""
+        places, mass = np.arange(N_PARTS), PRIOR + float(self.mass[0])
+        losses = PRIOR * parts.lost + self.losses
+        eta = learning_rate(places, losses, mass)
+        return float(posterior_mean(parts.said, places, losses, eta))
+
+    def learn(self, said: Doubles, label: float) -> None:
+        """Take what the parts of a prediction have lost."""
+        kept = 1.0 - 1.0 / MEMORY
+        self.losses[:] = kept * self.losses + (said - label) ** 2
+        self.mass[:] = kept * self.mass + 1.0
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        if not (np.isfinite(self.losses).all() and 0 <= self.mass[0] <= MEMORY):
+            raise ValueError("losses must be finite, and their mass from 0 to 1,000")
+
+
+class Forecasts(Weighed):
+    """Predictions of rows none of whose labels is known before all are predicted.
+
+    Intervals hold what the given share of the last `SCORES` errors held that were measured so,
+    each in units of the recent errors of its entity (split conformal prediction): as many of
+    the next labels, if these follow on the last ones as those did on the ones before.
+
+    Attributes
+    ----------
+    scores : ndarray of float64
+        These errors, the latest last.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "scores")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scores = np.full(SCORES, math.nan)
+
+    def measure(self, parts: Parts, prediction: float, label: float) -> None:
+        """Learn the label of a prediction that was made with these parts."""
+        self.learn(parts.said, label)
+        self.scores = np.append(self.scores[1:], abs(label - prediction) / parts.spread)
+
+    def half(self, level: float, spread: float) -> float:
+        """Return half the width of an interval; infinite while there are too few errors."""
+        known = np.sort(self.scores[~np.isnan(self.scores)])
+        rank = math.ceil(level * (len(known) + 1))
+        return float(known[rank - 1]) * spread if 0 < rank <= len(known) else math.inf
+
+
+class Waited(Weighed):
+    """State of predictions that waited for their labels.
+
+    The posterior mean of the parts, next to the naive baselines, is an
+    expert of the aggregate (`leaseboard.algorithms.online_automl.safe.aggregate`), of which there
+    are as many copies as predictions wait at a time: each prediction takes one that no other waits
+    for [1]_.
+
+    **Theorem.** For every sequence of labels, in whatever order they come, the squared loss of all
+    predictions that were answered is at most that of the best baseline, plus for each copy the
+    constant of the aggregate with `N_BASELINES` + 1 experts. There are at most D + 1 copies, where
+    D predictions wait at most when one is made.
+
+    *Proof.* A copy predicts a part of the sequence, and knows each label of this part before it
+    predicts the next. So its theorem holds, and the losses of the copies sum. A copy is made only
+    where all others wait. ∎
+
+    With labels that come before the next prediction there is one copy, and the theorem is the
+    first one.
+
+    References
+    ----------
+    .. [1] Joulani, Gyorgy, Szepesvari. Online learning under delayed feedback. ICML 2013.
+
+    Parameters
+    ----------
+    levels : sequence of float
+        Of intervals.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = (*Weighed.kept, "intervals")
+
+    def __init__(self, levels: Sequence[float]) -> None:
+        super().__init__()
+        self.intervals = Intervals(levels, later=True)
+        self.copies = [new_aggregate(1 + N_BASELINES)]
+        self.free = [0]
+
+    @property
+    def n_kept(self) -> int:
+        """Number of values that are kept of a prediction until its label comes."""
+        return N_PARTS + OWN + self.intervals.n_asked + 1
+
+    def nothing(self) -> Doubles:
+        """Return what is kept of a prediction before the first example, which had no parts."""
+        kept = np.zeros(self.n_kept)
+        kept[N_PARTS + OWN - 1] = -1.0
+        return kept
+
+    def predict(self, parts: Parts, *, waits: bool) -> tuple[float, Doubles]:
+        """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,).
+
+        The last value is the caller's own: the entity.
+
+        Parameters
+        ----------
+        parts : Parts
+        waits : bool
+            Whether a copy of the aggregate waits for the label.
+        """
+        if not self.free:
+            self.free.append(len(self.copies))
+            self.copies.append(new_aggregate(1 + N_BASELINES))
+        copy = self.free.pop() if waits else self.free[-1]
+        mean = self.mean(parts)
+        prediction = aggregate(np.array([mean, *parts.said[[*BASELINES]]]), self.copies[copy])
+        own = np.array([mean, *parts.limits, copy])
+        asked = self.intervals.ask(prediction)
+        return prediction, np.concatenate((parts.said, own, asked, [0.0]))
+
+    def around(self, prediction: float, level: float, values: Doubles) -> tuple[float, float]:
+        """Return the interval that a prediction was given.
+
+        Parameters
+        ----------
+        prediction, level : float
+        values : ndarray of float64, shape (n_kept,)
+            What `predict` returned with it.
+        """
+        return self.intervals.around(prediction, level, values[N_PARTS + OWN : -1])
+
+    def update(
+        self, label: float, shown: float, prediction: float, values: Doubles, delay: int
+    ) -> None:
+        """Learn the label of a prediction.
+
+        Parameters
+        ----------
+        label, shown : float
+            Raw, and as learners see it.
+        prediction : float
+        values : ndarray of float64, shape (n_kept,)
+            What `Waited.predict` returned with it.
+        delay : int
+            Predictions that were made since.
+        """
+        said, (mean, low, high, copy) = values[:N_PARTS], values[N_PARTS : N_PARTS + OWN].tolist()
+        if copy < 0:
+            return
+        experts = np.array([mean, *said[[*BASELINES]]])
+        weigh(experts, label, min(max(shown, low), high), high - low, self.copies[int(copy)])
+        self.free.append(int(copy))
+        self.learn(said, shown)
+        self.intervals.update(label, prediction, values[N_PARTS + OWN : -1], delay)
+
+    def forget(self, values: Doubles) -> None:
+        """Let a prediction go whose label never comes."""
+        if values[N_PARTS + OWN - 1] >= 0:
+            self.free.append(int(values[N_PARTS + OWN - 1]))
+
+    def state(self) -> dict[str, Any]:
+        """See `Saved.state`."""
+        return super().state() | {"copies": np.array(self.copies), "free": self.free}
+
+    def fill(self, state: Any) -> None:
+        """See `Saved.fill`."""
+        super().fill(state)
+        self.copies, self.free = [*state["copies"].copy()], [*map(int, state["free"])]
+        if not all(each.shape == (FIELDS + 1 + N_BASELINES,) for each in self.copies):
+            raise ValueError("copies of an aggregate of another size")
