@@ -167,7 +167,7 @@ class Head(Saved):
 
     def compare(self, label: float, without: float, prediction: float) -> None:
         """Learn what the prediction without past labels loses."""
-        errors = np.array([without, prediction]) - label
+        errors = np.array([without, prediction]) - float(np.float32(label))
         self.compared[:] = REMEMBERED * self.compared + errors**2
 
     def learn(self, race: SafeRace, examples: Floats, labels: Floats, worths: Floats) -> None:
