@@ -207,35 +207,14 @@ def learn_entities(
         for j in range(len(of)):
             if of[j] > 0 and example[j] != 0.0:
                 entity = of[j]
-        own = past[entity]
         for k in range(len(columns)):
             j = columns[k]
             value = example[j] - place[0, j]
             if place[1, j] == 0.0 and value != 0.0 and worth > 0.0:
                 place[1, j] = 1.0 / abs(value)
             row[1 + k] = value * place[1, j]
-        # What the regressions say, the last label, and where steps would lead.
-        known = entity if own[COUNT] > 0.0 else 0
-        common = own_ridge = 0.0
-        for k in range(len(row)):
-            common += weights[0, k] * row[k]
-            own_ridge += weights[known, k] * row[k]
-        last = own[LAST_LABEL] if own[COUNT] > 0.0 else common
         said = found[t]
-        said[OWN_RIDGE], said[LAST], said[OWN_STEP], said[COMMON_STEP] = (
-            own_ridge,
-            last,
-            last,
-            last,
-        )
-        if own[COUNT] > 1.0:
-            said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
-        if steps[1] > 0.0 and own[COUNT] > 0.0:
-            said[COMMON_STEP] += steps[0] / steps[1]
-        best = 0
-        for k in range(len(said)):
-            said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
-            best = k if losses[k] < losses[best] else best
+        best = say(row, entity, weights, past, steps, losses, scale, said)
         if worth <= 0.0:
             continue
         # Take the losses; those of the entity are of what is best so far.
@@ -243,24 +222,81 @@ def learn_entities(
         for k in range(len(said)):
             losses[k] = gamma * losses[k] + worth * (said[k] - label) ** 2
         # An entity that is new begins with the weights of all.
-        if entity > 0 and own[COUNT] == 0.0:
+        if entity > 0 and past[entity, COUNT] == 0.0:
             weights[entity] = weights[0]
-        for which in range(2 if entity > 0 else 1):
-            number = entity if which else 0
-            its, error = past[number], label
-            for k in range(len(row)):
-                error -= weights[number, k] * row[k]
-            # Move the weights along the gain, which is scaled by the step.
-            step = np.sqrt(shrink(row, worth, inverse[number], gain)) * error
-            for k in range(len(row)):
-                weights[number, k] += step * gain[k]
-            if number and its[COUNT] > 0.0:
-                steps[0] += label - its[LAST_LABEL]
+        time_now = np.float64(example[time[0]]) if len(time) else 0.0
+        for number in range(0, entity + 1, max(1, entity)):
+            if number and past[number, COUNT] > 0.0:
+                steps[0] += label - past[number, LAST_LABEL]
                 steps[1] += 1.0
-            if its[COUNT] == 0.0:
-                its[FIRST_LABEL] = label
-                its[FIRST_TIME] = example[time[0]] if len(time) else 0.0
-            its[LAST_LABEL], its[COUNT] = label, its[COUNT] + 1.0
-            its[LAST_TIME] = example[time[0]] if len(time) else 0.0
-            its[ERRORS] = FORGETTING * its[ERRORS] + squared
-            its[MASS] = FORGETTING * its[MASS] + worth
+            take(
+                row,
+                label,
+                worth,
+                squared,
+                time_now,
+                inverse[number],
+                weights[number],
+                past[number],
+                gain,
+            )
+
+
+@compiled
+def say(
+    row: Doubles,
+    entity: int,
+    weights: Doubles,
+    past: Doubles,
+    steps: Doubles,
+    losses: Doubles,
+    scale: Doubles,
+    said: Doubles,
+) -> int:
+    """Write what is predicted of a row; return which of it has lost least so far."""
+    # What the regressions say, the last label, and where steps would lead.
+    own = past[entity]
+    known, common, own_ridge = entity if own[COUNT] > 0.0 else 0, 0.0, 0.0
+    for k in range(len(row)):
+        common += weights[0, k] * row[k]
+        own_ridge += weights[known, k] * row[k]
+    last = own[LAST_LABEL] if own[COUNT] > 0.0 else common
+    said[OWN_RIDGE], said[LAST], said[OWN_STEP], said[COMMON_STEP] = own_ridge, last, last, last
+    if own[COUNT] > 1.0:
+        said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
+    if steps[1] > 0.0 and own[COUNT] > 0.0:
+        said[COMMON_STEP] += steps[0] / steps[1]
+    # All within the range of labels.
+    best = 0
+    for k in range(len(said)):
+        said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
+        best = k if losses[k] < losses[best] else best
+    return best
+
+
+@compiled(error_model="numpy")
+def take(
+    row: Doubles,
+    label: float,
+    worth: float,
+    squared: float,
+    time: float,
+    inverse: Doubles,
+    weights: Doubles,
+    past: Doubles,
+    gain: Doubles,
+) -> None:
+    """Take an example into a regression and an entity's past."""
+    # Move the weights along the gain, which is scaled by the step.
+    error = label
+    for k in range(len(row)):
+        error -= weights[k] * row[k]
+    step = np.sqrt(shrink(row, worth, inverse, gain)) * error
+    for k in range(len(row)):
+        weights[k] += step * gain[k]
+    # Remember the label, its time, and how far off it was.
+    if past[COUNT] == 0.0:
+        past[FIRST_LABEL], past[FIRST_TIME] = label, time
+    past[LAST_LABEL], past[LAST_TIME], past[COUNT] = label, time, past[COUNT] + 1.0
+    past[ERRORS] = FORGETTING * past[ERRORS] + squared
+    past[MASS] = FORGETTING * past[MASS] + worth

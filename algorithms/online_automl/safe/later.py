@@ -176,7 +176,7 @@ class Head(Saved):
         for each in self.entities:
             each.learn(examples, labels, worths, scale)
         at, looked = race.at, race.at // FIRST_LOOK
-        if at % FIRST_LOOK or not race.ensemble.represents:
+        if at % FIRST_LOOK or not race.ensemble.represents or race.ensemble.classes:
             return
         if not self.entities and not looked & (looked - 1):
             self._look(race)
@@ -191,7 +191,7 @@ class Head(Saved):
         columns = entity_columns(origins, means, race.at, self.named)
         moments = np.array([means, race.ensemble.expansion.known.moments[1] / race.at])
         self.entities = [Entities(name, origins, moments, self.gamma) for name in columns]
-        self.since = race.at
+        self.since = race.at if columns else 0
         # Until now they would have lost what the regression of all has.
         for each in self.entities:
             each.losses[:] = known.losses[race.b + RIDGE]
@@ -430,9 +430,9 @@ class Waited(Weighed):
 
     def nothing(self) -> Doubles:
         """Return what is kept of a prediction before the first example, which had no parts."""
-        kept = np.zeros(self.n_kept)
-        kept[N_PARTS + OWN - 1] = -1.0
-        return kept
+        own = np.zeros(N_PARTS + OWN)
+        own[-1] = -1.0
+        return np.concatenate((own, self.intervals.ask(0.0), [0.0]))
 
     def predict(self, parts: Parts, *, waits: bool) -> tuple[float, Doubles]:
         """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,).

@@ -8,7 +8,6 @@ import pytest
 from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.online.conformal import Intervals, follow
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.safe.ensemble import N_PARTS, Waited
 from tests.algorithms.online_automl.safe.hard_streams import (
     abrupt,
     constant,
@@ -124,32 +123,3 @@ def test_an_interval_holds_what_rounds_to_what_it_holds():
 
     assert low <= 0.1 <= high
     assert high - low < 1e-7
-
-
-PARTS = np.arange(N_PARTS, dtype=float)
-
-
-def test_before_the_first_answer_it_is_the_race_that_is_trusted():
-    prediction, said = Waited(()).predict(PARTS + 5)
-
-    assert prediction == 5.0
-    assert said[:N_PARTS].tolist() == (PARTS + 5).tolist()
-
-
-def test_parts_are_weighed_by_what_they_said_when_it_was_said():
-    waited = Waited(())
-    prediction, said = waited.predict(PARTS)
-    waited.predict(PARTS + 100)  # what is said meanwhile counts when it is answered
-    waited.update(2.5, 2.5, prediction, said, delay=1)
-
-    losses = (PARTS - 2.5) ** 2
-    weights = np.exp(-0.5 * (losses - 0.25) / 0.25)
-    assert waited.predict(10 * PARTS)[0] == pytest.approx(10 * weights @ PARTS / weights.sum())
-
-
-def test_a_label_out_of_range_is_shown_as_learners_see_it():
-    waited = Waited(())
-    prediction, said = waited.predict(PARTS)
-    waited.update(1e6, 7.0, prediction, said, delay=0)
-
-    assert waited.losses.max() == 49.0

@@ -1,0 +1,155 @@
+"""Predictions that wait: their weights, their guarantee, and what they may go by."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
+from leaseboard.algorithms.online_automl.safe.later import (
+    BASELINES,
+    N_PARTS,
+    PRIOR,
+    Forecasts,
+    Parts,
+    Waited,
+)
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+
+LIMITS = np.array([-1000.0, 1000.0])
+
+
+def parts_of(said, lost=1.0):
+    return Parts(np.asarray(said, float), np.full(N_PARTS, lost), LIMITS, 1.0)
+
+
+def test_parts_are_weighed_by_what_they_said_when_it_was_said():
+    said = np.arange(N_PARTS, dtype=float)
+    waited = Waited(())
+    prediction, kept = waited.predict(parts_of(said), waits=True)
+    waited.predict(parts_of(said + 100), waits=True)  # counts when it is answered
+    waited.update(2.5, 2.5, prediction, kept, delay=1)
+
+    losses = PRIOR + (said - 2.5) ** 2
+    weights = np.exp(-0.5 * (PRIOR + 1) * (losses / losses.min() - 1))
+    assert waited.mean(parts_of(10 * said)) == pytest.approx(10 * weights @ said / weights.sum())
+
+
+def test_a_label_out_of_range_is_shown_as_learners_see_it():
+    waited = Waited(())
+    prediction, kept = waited.predict(parts_of(np.zeros(N_PARTS)), waits=True)
+    waited.update(1e6, 7.0, prediction, kept, delay=0)
+
+    assert waited.losses.max() == 49.0
+
+
+def adversarial(delay, with_blocks, n=4000):
+    """Return the excess over the best baseline, and what the theorem allows.
+
+    Each label is far from what is predicted, for as long as the baseline that is trusted most is
+    near it; then another baseline is right.
+    """
+    rng, waited = np.random.default_rng(delay), Waited(())
+    lost, own, waiting = np.zeros(len(BASELINES)), 0.0, []
+    for t in range(n):
+        said = rng.normal(scale=3.0, size=N_PARTS)
+        right = BASELINES[t // (7 * (delay + 1)) % len(BASELINES)]
+        prediction, kept = waited.predict(parts_of(said), waits=True)
+        label = said[right] + np.sign(said[right] - prediction)
+        own += (prediction - label) ** 2
+        lost += (said[[*BASELINES]] - label) ** 2
+        waiting.append((label, prediction, kept))
+        due = len(waiting) > delay
+        while due and waiting:
+            label, prediction, kept = waiting.pop(0)
+            waited.update(label, label, prediction, kept, delay=len(waiting))
+            due = with_blocks
+    allowed = sum(state[ALLOWED] for state in waited.copies)
+    assert len(waited.copies) <= delay + 1
+    return own - lost.min(), allowed
+
+
+@pytest.mark.parametrize("with_blocks", [False, True])
+@pytest.mark.parametrize("delay", [0, 1, 24, 200])
+def test_no_labels_make_it_worse_than_the_theorem_allows(delay, with_blocks):
+    excess, allowed = adversarial(delay, with_blocks)
+
+    assert excess <= allowed
+
+
+def test_intervals_of_forecasts_are_a_quantile_of_the_errors_that_were_measured():
+    forecasts = Forecasts()
+    for error in range(1, 20):
+        forecasts.measure(parts_of(np.zeros(N_PARTS)), 0.0, float(error))
+
+    assert forecasts.half(0.9, spread=2.0) == 36.0
+    assert forecasts.half(0.96, spread=2.0) == np.inf  # twenty errors show no more than .95
+
+
+@pytest.fixture(scope="module")
+def shops():
+    """Return 900 sales of three shops a day, each of which goes its own way, and the labels."""
+    rng = np.random.default_rng(1)
+    day = np.repeat(np.arange(300), 3)
+    frame = pd.DataFrame(
+        {
+            "day": pd.Timestamp("2024-01-01") + pd.to_timedelta(day, unit="D"),
+            "shop": np.tile(["a", "b", "c"], 300),
+            "heat": rng.normal(size=900),
+            "note": rng.choice(["x", "y"], 900),
+        }
+    )
+    slope = frame["shop"].map({"a": 5.0, "b": -5.0, "c": 0.0})
+    return frame, (slope * frame["heat"] + rng.normal(scale=0.1, size=900)).to_numpy()
+
+
+@pytest.fixture(scope="module")
+def seller(shops):
+    frame, labels = shops
+    model = OnlineAutoMLRegressor(b=8)
+    model.learn_many(frame[:600], labels[:600])
+    model.measure_forecast(frame[600:750], labels[600:750])
+    model.learn_many(frame[600:750], labels[600:750])
+    return model
+
+
+def test_each_entity_has_weights_of_its_own(shops, seller):
+    frame, labels = shops
+    found = seller.forecast_many(frame[750:], level=0.9)
+
+    assert np.sqrt(np.mean((found[:, 0] - labels[750:]) ** 2)) < 0.15
+    assert 0.8 < np.mean((found[:, 1] <= labels[750:]) & (labels[750:] <= found[:, 2])) < 0.98
+
+
+def test_a_row_with_a_date_is_predicted_alike_whatever_the_others_are(shops, seller):
+    frame, _ = shops
+    whole = seller.forecast_many(frame[750:])
+    order = np.random.default_rng(0).permutation(150)
+
+    assert seller.forecast_many(frame[750:].iloc[order]).tolist() == whole[order].tolist()
+    assert seller.forecast_many(frame[780:790]).tolist() == whole[30:40].tolist()
+
+
+def test_a_season_goes_on_by_its_place():
+    rng, season = np.random.default_rng(0), np.array([1.0, 5.0, 2.0, 8.0, 3.0, 9.0, 4.0])
+    model = OnlineAutoMLRegressor(b=8)
+    model.learn_many(np.zeros((700, 1)), np.tile(season, 100) + rng.normal(scale=0.1, size=700))
+    found = model.forecast_many(np.zeros((70, 1)))
+
+    assert np.sqrt(np.mean((found - np.tile(season, 10)) ** 2)) < 0.12
+
+
+def test_a_saved_model_forecasts_the_same_and_goes_on(shops, seller, tmp_path):
+    frame, labels = shops
+    seller.save(tmp_path / "m")
+    again = OnlineAutoMLRegressor.load(tmp_path / "m")
+
+    assert again.forecast_many(frame[750:], 0.9).tolist() == (
+        seller.forecast_many(frame[750:], 0.9).tolist()
+    )
+    for t, (x, label) in enumerate(zip(frame[750:].to_dict("records"), labels[750:], strict=True)):
+        said = [model.predict_one(x, id=t) for model in (again, seller)]
+        assert said[0] == said[1]
+        if t % 2:
+            for model in (again, seller):
+                model.learn_label(t, label)
+    assert again.dump() == seller.dump()
