@@ -39,6 +39,14 @@ NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
 
 
+def _predict_next(race: Race, example: Floats) -> float:
+    return race.predict(example)
+
+
+def _predict_later(race: Race, example: Floats) -> float:
+    return race.predict_later(example)
+
+
 class OneVsRest(Saved):
     """Races of each class but the first, whose probability the others imply.
 
@@ -110,18 +118,29 @@ class OneVsRest(Saved):
         self._recorder(0)(self.races[0].open())
         return self.decide()
 
-    def predict(self, example: Floats) -> Doubles:
+    def predict_later(self, example: Floats) -> Doubles:
+        """Do `predict` without past labels, which are not known where others wait for theirs."""
+        last, self.mixture.last = self.mixture.last, -1
+        found = self.predict(example, _predict_later)
+        self.mixture.last = last
+        return found
+
+    def predict(
+        self, example: Floats, of_race: Callable[[Race, Floats], float] = _predict_next
+    ) -> Doubles:
         """Return the probabilities of the classes that came so far; nothing is learned.
 
         Parameters
         ----------
         example : ndarray of float32, shape (n_features,)
+        of_race : callable
+            What a race predicts of it.
 
         Returns
         -------
         ndarray of float64, shape (n_classes,)
         """
-        margins = np.array([[race.predict(example) for race in self.races]])
+        margins = np.array([[of_race(race, example) for race in self.races]])
         own: Doubles = self._own(margins)[0]
         if self.n_classes <= 2:
             return own

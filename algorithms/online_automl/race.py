@@ -121,6 +121,10 @@ class Race(Saved, ABC):
     def predict(self, example: Floats) -> float:
         """Return the prediction for one example of shape (n_features,); nothing is learned."""
 
+    def predict_later(self, example: Floats) -> float:
+        """Do `predict` without past labels, which are not known where others wait for theirs."""
+        return self.predict(example)
+
     @abstractmethod
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats

@@ -47,10 +47,11 @@ def learn(
     algorithm: str | None = None,
     settings: Settings = None,
     seed: OptionalSeed = None,
+    labels: str | None = None,
     output: Output = None,
     as_json: AsJson = False,
 ) -> int:
-    """Train a model on a stream: predict each row of a table, then learn its label.
+    """Train a model on a stream: predict each row of a table, and learn its label when it arrives.
 
     The model continues where it stopped. Its file is replaced when all rows are learned, so an
     interruption leaves it unchanged. All options but --output and --json are for a new model.
@@ -59,6 +60,8 @@ def learn(
     - `file`: Table: csv, parquet, arff or libsvm.
     - `algorithm`: one that learns streams (default: online-automl).
     - `seed`: by default 0.
+    - `labels`: When they arrive: immediate, after=N (rows), with=COLUMN or end; by default with
+      the only column of dates, if it never decreases.
     - `output`: a file for the table with the predictions, .csv or .parquet.
 
     Example: leaseboard learn sales.model january.csv --target revenue
@@ -86,7 +89,7 @@ def learn(
             " `leaseboard learn` made, or a new file"
         )
     given = {"target": target, "task": task, "algorithm": algorithm, "seed": seed,
-             "set": settings or None}  # fmt: skip
+             "labels": labels, "set": settings or None}  # fmt: skip
     changed = [name for name, value in given.items() if value is not None]
     if known is not None and changed:
         raise UsageError(
@@ -106,6 +109,7 @@ def learn(
         algorithm=algorithm or "online-automl",
         settings=parse_settings(settings or []),
         seed=seed or 0,
+        **({} if labels is None else {"labels": labels}),
     )
 
     def introduce() -> None:
@@ -196,6 +200,11 @@ def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) ->
     numbers = frame[stream.target].dtype.kind in "iuf" and not stream.is_regression
     if task is None and numbers:
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
+    if stream.labels.column:
+        made += (
+            f"\nlabels {stream.labels}: those of one {stream.labels.column} come before the next;"
+            " --labels says otherwise"
+        )
     labels = frame[stream.target]
     if labels.nunique() == 1 and len(labels) > 1:
         made += (
@@ -373,6 +382,8 @@ def _print(
             "target": stream.target,
             "task": stream.task,
             "metrics": learned.measures,
+            "labels": str(stream.labels),
+            "forecast": learned.forecast,
             "baseline": learned.best,
             "champion": model.champion,
             "groups": model.groups,
@@ -403,8 +414,15 @@ def _print(
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
     whole = learned.best and " from row " not in learned.best
     since = ", which has learned the same rows" if whole else ""
-    say(f"measured: {describe_metrics(learned.measures, learned.best)}{since}")
+    say(
+        f"measured, labels {stream.labels}: {describe_metrics(learned.measures, learned.best)}{since}"
+    )
     for line in [*lines_of(found), *remarks(facts)]:
         say(line)
     say(f"champion: {phrase(model.champion or {})}")
     say(f"model: {path}")
+    if learned.forecast:
+        say(
+            f"without any label since (the last {learned.forecast_rows} rows), as `predict` of a"
+            f" next file: {describe_metrics(learned.forecast)}"
+        )

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
+from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
 from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
 from leaseboard.algorithms.online_automl.streaming import (
@@ -48,12 +49,13 @@ PREDICTION, PROBABILITY = "prediction", "probability of "
 ENDS = ("low", "high")
 """And those of intervals."""
 
-TARGET, COLUMNS, BASELINES = "target", "columns", "baselines"
+TARGET, COLUMNS, BASELINES, LABELS = "target", "columns", "baselines", "labels"
 """What `about` of a model has of the tables that it learned: the target, the kind of each column
-(``number``, ``date`` or ``text``), and the naive baselines that learn with it."""
+(``number``, ``date`` or ``text``), the naive baselines that learn with it, and when labels arrive
+(`leaseboard.algorithms.environments.arrival`)."""
 
-PIECE = 10_000
-"""Rows that are predicted at a time."""
+HELD_OUT, FEWEST = 5, 50
+"""One row of so many is forecast before it is learned, the last ones, of so many rows at least."""
 
 MODELS: dict[str, type[OnlineModel]] = {
     "regression": OnlineAutoMLRegressor,
@@ -76,6 +78,10 @@ class LearnedTable:
     """Columns that the model had not seen before."""
     baselines_cpu_seconds: float
     """Of learning the naive baselines; 0 without baselines."""
+    forecast: dict[str, float]
+    """The same measures of the last fifth of the rows, each predicted without any label of these;
+    empty for few rows."""
+    forecast_rows: int
 
 
 class StreamModel(TableModel):
@@ -104,6 +110,7 @@ class StreamModel(TableModel):
         algorithm: str = "online-automl",
         settings: Mapping[str, Any] | None = None,
         seed: int = 0,
+        labels: str = IMMEDIATE,
     ) -> Self:
         """Return a model that has learned nothing.
 
@@ -111,9 +118,10 @@ class StreamModel(TableModel):
         - `task`: ``regression`` or ``classification``.
         - `algorithm`, `settings`, `seed`: see
           `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`.
+        - `labels`: when they arrive, see `leaseboard.algorithms.environments.arrival`.
         """
         model = MODELS[task](None, seed, algorithm, **settings or {})
-        model.about = {TARGET: target, COLUMNS: {}}
+        model.about = {TARGET: target, COLUMNS: {}, LABELS: str(Arrival.parse(labels))}
         return cls(model)
 
     @classmethod
@@ -125,7 +133,8 @@ class StreamModel(TableModel):
         - `target`: by default the last column.
         - `task`: by default that of the target's values, see
           `leaseboard.tasks.fetch.dataset.infer_task`.
-        - `how`: the algorithm, its settings and the seed, see `new`.
+        - `how`: the algorithm, its settings, the seed and when labels arrive, see `new`; by
+          default with the value of the only column of dates, if none is before the one above it.
         """
         name = frame.columns[-1] if target is None else target
         if name not in frame:
@@ -138,7 +147,15 @@ class StreamModel(TableModel):
         refuse_dates(columns.tidy(frame[name]), "the table")
         if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
             columns.refuse_few_words(frame[name])
+        days = [each for each in frame if each != name and kind_of(frame[each]) == "date"]
+        if "labels" not in how and len(days) == 1 and frame[days[0]].is_monotonic_increasing:
+            how["labels"] = str(Arrival(column=days[0]))
         return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
+
+    @property
+    def labels(self) -> Arrival:
+        """When labels arrive."""
+        return Arrival.parse(self.model.about.get(LABELS, IMMEDIATE))
 
     @property
     def is_regression(self) -> bool:
@@ -213,12 +230,14 @@ class StreamModel(TableModel):
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`; UsageError if a column is missing."""
-        found = self._in_pieces(self.model.predict_many, frame)
-        return np.asarray(found, dtype=np.float64 if self.is_regression else object)
+        if self.is_regression:
+            return np.asarray(self._all_rows(self.model.forecast_many, frame), dtype=np.float64)
+        classes, shares = np.array(self.model.classes, dtype=object), self.predict_proba(frame)
+        return np.asarray(classes[shares.argmax(axis=1)])
 
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """See `TableModel.predict_proba`."""
-        found = self._in_pieces(self.model.predict_proba_many, frame)
+        found = self._all_rows(self.model.forecast_proba_many, frame)
         return np.asarray(found, dtype=np.float64)
 
     def predict_interval(self, frame: pd.DataFrame, level: float = LEVEL) -> NDArray[np.float64]:
@@ -237,7 +256,8 @@ class StreamModel(TableModel):
                 f"--level {level} is not one of {', '.join(map(str, self.levels))}, which this"
                 f" model keeps: name one of them, or learn a new model with --set levels=[{level}]"
             )
-        return self._in_pieces(partial(self.model.predict_interval_many, level=level), frame)
+        found = self._all_rows(partial(self.model.forecast_many, level=level), frame)
+        return np.asarray(found[:, 1:])
 
     def learn_table(
         self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
@@ -250,6 +270,8 @@ class StreamModel(TableModel):
             raise UsageError(
                 f"no column {self.target!r}, which the model learns: name the file that has it"
             )
+        if self.labels.column not in ("", *map(str, frame)):
+            raise UsageError(unknown("column of --labels", self.labels.column, [*frame]))
         self._check_names(frame)
         features, new = self._plain(frame)
         labels = self._labels(frame[self.target])
@@ -263,7 +285,10 @@ class StreamModel(TableModel):
             if declared:
                 self.model.declare(*declared)
             with data_errors():
-                predictions, measures = self._learn(features, labels)
+                said, ahead = self._learn(features, labels)
+                predictions, measures = self._measured(said, labels)
+                late = labels.tail(len(ahead))
+                forecast = self._measured(ahead, late)[1] if len(ahead) else {}
         except BaseException:
             self.model = whole
             raise
@@ -273,7 +298,8 @@ class StreamModel(TableModel):
             measures["skill"] = skill_over([losses[best]], loss)
         self.model.about |= baselines
         table = pd.concat([labels.rename(self.target), predictions], axis=1)
-        return LearnedTable(table, measures, best if "skill" in measures else "", new, taken)
+        best = best if "skill" in measures else ""
+        return LearnedTable(table, measures, best, new, taken, forecast, len(ahead))
 
     # Rows whose labels come later
 
@@ -354,17 +380,13 @@ class StreamModel(TableModel):
 
     # Columns and labels
 
-    def _in_pieces(
+    def _all_rows(
         self, predict: Callable[[pd.DataFrame], Any], frame: pd.DataFrame
     ) -> NDArray[Any]:
         """Return what `predict` gives for all rows: a table may take minutes."""
         known = self._plain(frame[[name for name in frame if name in self.kinds]])[0]
-        with Activity("predicting", len(known), "rows") as work, data_errors():
-            found = list[NDArray[Any]]()
-            for start in range(0, max(len(known), 1), PIECE):
-                found.append(np.asarray(predict(known[start : start + PIECE])))
-                work.done += len(found[-1])
-            return np.concatenate(found)
+        with Activity("predicting", len(known), "rows"), data_errors():
+            return np.asarray(predict(known))
 
     def _plain(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """Return the features as the model knows them, and which of them are new."""
@@ -408,25 +430,58 @@ class StreamModel(TableModel):
 
     def _learn(
         self, features: pd.DataFrame, labels: pd.Series
-    ) -> tuple[pd.DataFrame, dict[str, float]]:
-        """Return the progressive predictions and their measures."""
+    ) -> tuple[Sequence[Any], Sequence[Any]]:
+        """Learn a table; return what was predicted of each row, and forecast of the last ones."""
+        n = len(labels)
+        held_out = n // HELD_OUT if n >= FEWEST else 0
+        first, last = slice(0, n - held_out), slice(n - held_out, n)
+        said = [*self._learn_rows(features[first], labels[first])]
+        if not held_out:
+            return said, []
         if self.is_regression:
-            found = self.model.predict_then_learn_many(features, labels).astype(np.float64)
-            return pd.DataFrame({PREDICTION: found}), of_numbers(found, labels)
-        classifier = self.model
-        shares = []
-        for x, label in zip(features.to_dict("records"), labels, strict=True):
-            shares.append(classifier.predict_proba_one(x))
-            classifier.learn_one(x, label)
-        likeliest = [max(each, key=each.__getitem__, default=None) for each in shares]
-        codes = {name: code for code, name in enumerate(classifier.classes)}
+            ahead: Any = self.model.measure_forecast(features[last], labels[last])
+        else:
+            ahead = self.model.forecast_proba_many(features[last]).to_dict("records")
+        return [*said, *self._learn_rows(features[last], labels[last])], ahead
+
+    def _learn_rows(self, features: pd.DataFrame, labels: pd.Series) -> Iterable[Any]:
+        """Yield what is predicted of each row by the labels that are known then."""
+        model, arrival = self.model, self.labels
+        if self.is_regression and arrival.is_immediate:
+            yield from model.predict_then_learn_many(features, labels).astype(np.float64)
+            return
+        rows, targets = features.to_dict("records"), labels.tolist()
+        days = features[arrival.column] if arrival.column else None
+        for said, known in arrival.steps(len(rows), days):
+            for row in range(said.start, said.stop):
+                if self.is_regression:
+                    yield model.predict_one(rows[row], id=row, store_x=False)
+                elif arrival.is_immediate:
+                    yield model.predict_proba_one(rows[row])
+                else:
+                    yield model.forecast_proba_one(rows[row])
+            for row in range(known.start, known.stop):
+                if self.is_regression:
+                    model.learn_label(row, targets[row], x=rows[row])
+                else:
+                    model.learn_one(rows[row], targets[row])
+
+    def _measured(
+        self, said: Sequence[Any], labels: pd.Series
+    ) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Return predictions as the columns that they are, and their measures."""
+        if self.is_regression:
+            numbers = np.asarray(said, dtype=np.float64)
+            return pd.DataFrame({PREDICTION: numbers}), of_numbers(numbers, labels)
+        likeliest = [max(each, key=each.__getitem__, default=None) for each in said]
+        codes = {name: code for code, name in enumerate(self.model.classes)}
         measures = of_classes(
             np.array([codes.get(name, -1) for name in likeliest]),
             np.array([codes[name] for name in labels]),
-            [each.get(name, math.nan) for each, name in zip(shares, labels, strict=True)],
+            [each.get(name, math.nan) for each, name in zip(said, labels, strict=True)],
         )
         found = pd.DataFrame({PREDICTION: likeliest}, dtype=object)
-        probabilities = pd.DataFrame(shares, columns=classifier.classes)
+        probabilities = pd.DataFrame(said, columns=self.model.classes)
         return found.join(probabilities.add_prefix(PROBABILITY)), measures
 
     def _declared(self, target: pd.Series) -> tuple[str, ...]:

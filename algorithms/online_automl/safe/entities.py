@@ -117,11 +117,12 @@ class Entities(Saved):
 
     def grow(self, origins: Sequence[Origin]) -> None:
         """Go on with more features, which were 0 until now, and more entities."""
-        own = [each.column == self.column and each.value and not each.part for each in origins]
+        named = [each.column == self.column and each.part == "" for each in origins]
+        own = np.array(named) & np.array([each.value != "" for each in origins])
         self.of = np.where(own, np.cumsum(own), 0)
         days = [j for j, each in enumerate(origins) if each.part == "days"]
         self.time = np.array(days[:1], dtype=np.int64)
-        rest, n = np.flatnonzero(self.of == 0), 1 + int(sum(own))
+        rest, n = np.flatnonzero(self.of == 0), 1 + int(own.sum())
         fits = len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
         self.columns, size = rest if fits else rest[:0], 1 + len(rest) if fits else 1
         self.place = _padded(self.place, (2, len(origins)))
@@ -146,7 +147,7 @@ class Entities(Saved):
     def predict(self, example: Floats, scale: Doubles) -> Doubles:
         """Return what is predicted of one example, shape (4,); nothing is learned."""
         nothing = np.zeros(1, dtype=np.float32)
-        return self.learn(example[None], nothing, nothing, scale)[0]
+        return np.asarray(self.learn(example[None], nothing, nothing, scale)[0])
 
     def entity(self, example: Floats) -> int:
         """Return the number of an example's entity, 0 if it is none that is known."""

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
 from leaseboard.algorithms.online_automl.safe.aggregate import (
@@ -223,7 +223,8 @@ class Head(Saved):
 def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
     """Return what gives the parts of a prediction of the example in `row`, at its two ages."""
     one, ensemble = OneExample(race.ensemble, row), race.ensemble
-    b, free, of_live = ensemble.b, np.zeros(0, dtype=np.int64), np.zeros(0)
+    b, free = ensemble.b, np.zeros(0, dtype=np.int64)
+    of_live: Slots | None = None
 
     def predict(age: float, own_age: float) -> Parts:
         nonlocal free, of_live

@@ -115,6 +115,15 @@ class SafeRace(Race):
         """Return the mixture's prediction, for classes log odds; nothing is learned."""
         return OneExample(self.ensemble, example).predict(self.live, self.champion_slot)
 
+    def predict_later(self, example: Floats) -> float:
+        """See `Race.predict_later`."""
+        one = OneExample(self.ensemble, example)
+        return (
+            without_past(one, self)
+            if self.represents
+            else one.predict(self.live, self.champion_slot)
+        )
+
     def _without_past(self, example: Floats) -> float | None:
         """Return the prediction without past labels of the first example of a round of numbers."""
         if self.at % self.round_length or not self.represents or self.ensemble.classes:

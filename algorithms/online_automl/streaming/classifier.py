@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
@@ -227,10 +227,32 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         dict of class to float
             They sum to 1; empty before the first example.
         """
-        probabilities: Any = self._predict(x)
+        return self._named(self._predict(x))
+
+    def _named(self, probabilities: Any) -> dict[Hashable, float]:
         if not isinstance(probabilities, np.ndarray):  # nothing was learned
             return dict.fromkeys(self.classes, 0.5)
         return dict(zip(self.classes, probabilities.tolist(), strict=True))
+
+    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
+        if not self.n_pending:
+            return self.predict_one(x), np.empty(0)
+        shares = self.forecast_proba_one(x)
+        return max(shares, key=shares.__getitem__, default=None), np.empty(0)
+
+    def forecast_proba_one(self, x: Example) -> dict[Hashable, float]:
+        """Do `predict_proba_one` where the last labels are not known; see `forecast_proba_many`.
+
+        Parameters
+        ----------
+        x : dict
+
+        Returns
+        -------
+        dict of class to float
+        """
+        race = self._race
+        return self._named(0.5 if race is None else race.predict_later(self._row(x)))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.
@@ -318,6 +340,22 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         """
         rows = [self.predict_proba_one(x) for x in examples_of(X)]
         return shares_in_kind(X, rows, self.classes)
+
+    def forecast_proba_many(self, X: Any) -> Any:
+        """Do `predict_proba_many` for rows none of whose labels is known before all are predicted.
+
+        What is predicted of a row goes by its columns and the labels that were learned, and by
+        none of the last labels, which are not those before it.
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+
+        Returns
+        -------
+        DataFrame, shape (n_examples, n_classes)
+        """
+        return shares_in_kind(X, list(map(self.forecast_proba_one, examples_of(X))), self.classes)
 
     @property
     def champion(self) -> dict[Any, Any] | None:

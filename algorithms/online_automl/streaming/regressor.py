@@ -25,6 +25,9 @@ from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRe
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.inputs import labels_of, regression_label
 
+FORECAST = 10_000
+"""Rows that are held as examples at a time."""
+
 
 class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     """Online AutoML for numbers: a regressor that selects its features and learning rates.
@@ -287,13 +290,14 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
 
     def _forecast(self, X: Any) -> Iterator[tuple[Parts, float]]:
         race, ages = self._race, None
-        for x in examples_of(X):
-            if not isinstance(race, SafeRace):
-                yield NOTHING, float(self._predict(x))
-                continue
-            ages, row = ages or Ages(race), self._row(x)
-            parts = self._parts_of(row)[0](*ages.next(row))
-            yield parts, self._forecasts.mean(parts)
+        for start in range(0, len(X), FORECAST):
+            for x in examples_of(X[start : start + FORECAST]):
+                if not isinstance(race, SafeRace):
+                    yield NOTHING, float(self._predict(x))
+                    continue
+                ages, row = ages or Ages(race), self._row(x)
+                parts = self._parts_of(row)[0](*ages.next(row))
+                yield parts, self._forecasts.mean(parts)
 
     # Intervals
 
