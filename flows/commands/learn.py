@@ -414,9 +414,8 @@ def _print(
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")
     whole = learned.best and " from row " not in learned.best
     since = ", which has learned the same rows" if whole else ""
-    say(
-        f"measured, labels {stream.labels}: {describe_metrics(learned.measures, learned.best)}{since}"
-    )
+    by = describe_metrics(learned.measures, learned.best)
+    say(f"measured, labels {stream.labels}: {by}{since}")
     for line in [*lines_of(found), *remarks(facts)]:
         say(line)
     say(f"champion: {phrase(model.champion or {})}")

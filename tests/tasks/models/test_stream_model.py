@@ -38,7 +38,7 @@ GAPS, WHOLE = ("true", "", "false"), ("true", "false")
 
 @pytest.mark.parametrize("parts", [(GAPS, WHOLE), (WHOLE, GAPS), (GAPS, ("",), WHOLE)])
 def test_booleans_are_numbers_with_gaps_and_without(tmp_path, parts):
-    parts = [flags(30, part, seed) for seed, part in enumerate(parts)]
+    parts = [flags(15, part, seed) for seed, part in enumerate(parts)]
     head = ["a,flag,sold"]
     halves, file = learned(tmp_path, *(head + part for part in parts))
     _, whole = learned(tmp_path, head + list(itertools.chain(*parts)))
@@ -57,7 +57,7 @@ def test_booleans_among_classes_and_texts_are_written_one_way(tmp_path, spelt, o
     assert sorted(halves.model.classes) == ["False", "True", "maybe"]
     assert sorted(whole.model.classes) == sorted(halves.model.classes)
 
-    texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(20)] for i in (1, *order)]
+    texts = [[f"{parts[i][a % 2]},{a}.5" for a in range(15)] for i in (1, *order)]
     _, halves = learned(tmp_path, *(["kind,b", *rows] for rows in texts))
     _, whole = learned(tmp_path, ["kind,b", *itertools.chain(*texts)])
     assert halves == whole
