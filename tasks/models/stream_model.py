@@ -316,24 +316,14 @@ class StreamModel(TableModel):
         with data_errors():
             examples = self._examples(rows, adds=bool(ids))
             if not self.is_regression:  # they are learned as if they were never predicted
-                return [model.predict_proba_one(x) for x in examples]
-            found: list[Prediction] = []
-            has_intervals = level in model.levels
-            for row, x in enumerate(examples):
-                if ids:
-                    prediction = model.predict_one(x, id=ids[row], store_x=False)
-                else:
-                    prediction = model.predict_delayed_one(x)
-                if not has_intervals:
-                    found.append(float(prediction))
-                    continue
-                ends = (
-                    model.pending_interval(ids[row], level)
-                    if ids
-                    else model.predict_delayed_interval_one(x, level)
-                )
-                found.append([float(prediction), *map(float, ends)])
-        return found
+                return [model.forecast_proba_one(x) for x in examples]
+            at = level if level in model.levels else None
+            found: list[Prediction] = [
+                list(each) for each in model.predict_delayed_many(examples, at)
+            ]
+            for key, x in zip(ids, examples, strict=False):
+                model.predict_one(x, id=key, store_x=False)
+        return found if at is not None else [each[0] for each in found]  # type: ignore[index]
 
     def learn(self, rows: Sequence[Values], labels: Sequence[Any], ids: Sequence[str]) -> None:
         """See `TableModel.learn`.

@@ -33,6 +33,7 @@ from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
 from leaseboard.algorithms.online_automl.safe.aggregate import (
     FIELDS,
+    LARGEST,
     aggregate,
     new_aggregate,
     weigh,
@@ -435,7 +436,7 @@ class Waited(Weighed):
         own[-1] = -1.0
         return np.concatenate((own, self.intervals.ask(0.0), [0.0]))
 
-    def predict(self, parts: Parts, *, waits: bool) -> tuple[float, Doubles]:
+    def predict(self, parts: Parts, *, waits: bool, ahead: int = 0) -> tuple[float, Doubles]:
         """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,).
 
         The last value is the caller's own: the entity.
@@ -445,13 +446,18 @@ class Waited(Weighed):
         parts : Parts
         waits : bool
             Whether a copy of the aggregate waits for the label.
+        ahead : int
+            How many would wait that were predicted just before, if it does not.
         """
-        if not self.free:
+        if waits and not self.free:
             self.free.append(len(self.copies))
             self.copies.append(new_aggregate(1 + N_BASELINES))
-        copy = self.free.pop() if waits else self.free[-1]
+        copy = self.free[-1 - ahead] if ahead < len(self.free) else -1
+        state = new_aggregate(1 + N_BASELINES) if copy < 0 else self.copies[copy]
+        if waits:
+            self.free.pop()
         mean = self.mean(parts)
-        prediction = aggregate(np.array([mean, *parts.said[[*BASELINES]]]), self.copies[copy])
+        prediction = aggregate(np.array([mean, *parts.said[[*BASELINES]]]), state)
         own = np.array([mean, *parts.limits, copy])
         asked = self.intervals.ask(prediction)
         return prediction, np.concatenate((parts.said, own, asked, [0.0]))
@@ -495,6 +501,10 @@ class Waited(Weighed):
         """Let a prediction go whose label never comes."""
         if values[N_PARTS + OWN - 1] >= 0:
             self.free.append(int(values[N_PARTS + OWN - 1]))
+        if len(self.free) == len(self.copies):  # of those that learned nothing one is enough
+            learned = [each for each in self.copies if each[LARGEST] > 0.0]
+            self.copies = learned or self.copies[:1]
+            self.free = [*range(len(self.copies))]
 
     def state(self) -> dict[str, Any]:
         """See `Saved.state`."""

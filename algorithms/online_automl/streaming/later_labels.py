@@ -133,19 +133,6 @@ class LaterLabels(ABC):
             self._pending.dropped += 1
         return prediction
 
-    def predict_delayed_one(self, x: Example) -> Any:
-        """Return what ``predict_one(x, id=id)`` would, and remember nothing.
-
-        Parameters
-        ----------
-        x : dict
-
-        Returns
-        -------
-        float, or a class
-        """
-        return self._preview(x)[0]
-
     def is_pending(self, id: Hashable) -> bool:
         """Return whether an example of this id waits for its label.
 
@@ -160,7 +147,14 @@ class LaterLabels(ABC):
         return id in self._pending
 
     def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
-        """Return a prediction, and `_n_parts` numbers of which it was made; whether it `waits`."""
+        """Return a prediction, and numbers of which it was made.
+
+        Parameters
+        ----------
+        x : dict
+        waits : bool
+            Whether its label will be learned by an id.
+        """
         return self.predict_one(x), np.empty(0)
 
     def _release(self, parts: Doubles) -> None:

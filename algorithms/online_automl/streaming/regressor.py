@@ -1,6 +1,8 @@
 """Online AutoML for numbers that come as a stream."""
 
-from collections.abc import Callable, Hashable, Iterator
+import math
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -406,21 +408,30 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         _, prediction, _, parts = self._pending.get(id)
         return self._around(prediction, parts, level)
 
-    def predict_delayed_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
-        """Return what `pending_interval` would for this example, and remember nothing.
+    def predict_delayed_many(
+        self, examples: Sequence[Example], level: float | None = None
+    ) -> list[tuple[float, float, float]]:
+        """Return what `predict_one` with an id would of each of these in turn; remember nothing.
 
         Parameters
         ----------
-        x : dict
-        level : float
+        examples : sequence of dict
+        level : float, optional
             One of `levels`.
 
         Returns
         -------
-        tuple of float
-            The lower and the upper end.
+        list of tuple of float
+            Each prediction, and the ends of its interval: infinite ones without a level.
         """
-        return self._around(*self._preview(x), level)
+        found, others = [], Counter[int]()
+        for ahead, x in enumerate(examples):
+            prediction, kept = self._preview(x, ahead=ahead, others=others)
+            ends = (
+                (-math.inf, math.inf) if level is None else self._around(prediction, kept, level)
+            )
+            found.append((float(prediction), *ends))
+        return found
 
     def learn_label(
         self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
@@ -461,14 +472,24 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             return self._new_intervals().around(prediction, level)
         return self._with_waited().around(prediction, level, parts)
 
-    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
+    def _preview(
+        self,
+        x: Example,
+        *,
+        waits: bool = False,
+        ahead: int = 0,
+        others: Counter[int] | None = None,
+    ) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, OnlineAutoML):
             return super()._preview(x, waits=waits)
         if not isinstance(self._race, SafeRace):
             return 0.0, self._with_waited().nothing()
         predict, entity = self._parts_of(self._row(x))
-        parts = predict(self.n_pending, self._pending.waiting_of(entity))
-        prediction, kept = self._with_waited().predict(parts, waits=waits)
+        others = Counter() if others is None else others
+        own = self._pending.waiting_of(entity) + others[entity]
+        others[entity] += 1
+        parts = predict(self.n_pending + ahead, own)
+        prediction, kept = self._with_waited().predict(parts, waits=waits, ahead=ahead)
         kept[-1] = entity
         return prediction, kept
 
