@@ -17,8 +17,9 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import racing_of
-from leaseboard.algorithms.online_automl.safe.later import Forecasts, Parts, Waited
+from leaseboard.algorithms.online_automl.safe.later import Parts
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+from leaseboard.algorithms.online_automl.safe.waited import Forecasts, Waited
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
 from leaseboard.algorithms.online_automl.streaming.later_labels import LaterLabels, Pending

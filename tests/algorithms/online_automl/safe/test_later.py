@@ -5,14 +5,8 @@ import pandas as pd
 import pytest
 
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
-from leaseboard.algorithms.online_automl.safe.later import (
-    BASELINES,
-    N_PARTS,
-    PRIOR,
-    Forecasts,
-    Parts,
-    Waited,
-)
+from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_PARTS, Parts
+from leaseboard.algorithms.online_automl.safe.waited import PRIOR, Forecasts, Waited
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 
 LIMITS = np.array([-1000.0, 1000.0])
