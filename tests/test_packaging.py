@@ -72,11 +72,6 @@ import pickle, sys
 import mlflow, leaseboard
 mlflow.set_tracking_uri("sqlite:///mlruns/mlflow.db")
 mlflow.pyfunc.load_model("models:/small/1")
-jobs = mlflow.search_runs(
-    experiment_names=["small"], filter_string="tags.leaseboard.level = 'job'",
-    output_format="list",
-)
-assert len(mlflow.data.get_source(jobs[0].inputs.dataset_inputs[0]).load()) == 200
 model = leaseboard.OnlineAutoMLRegressor()
 model.learn_one({"a": 1.0}, 2.0)
 print(pickle.loads(pickle.dumps(model)).predict_one({"a": 1.0}), leaseboard.__file__)

@@ -76,8 +76,8 @@ def data_input(result: Result, table: Dataset | None = None) -> DataInput:
     return DataInput(
         name=result.data,
         digest=result.digest[:36],
-        kind="leaseboard",  # as `leaseboard.tasks.track.dataset_source` calls itself
-        source=json.dumps({"uri": result.data, "sha256": result.digest}),
+        kind="code",  # of MLflow's kinds the one with data of any form
+        source=json.dumps({"tags": {"uri": result.data, "sha256": result.digest}}),
         **columns,
     )
 
