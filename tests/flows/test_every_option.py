@@ -23,7 +23,7 @@ STEPS = """
 0 list algorithms --for stream -v
 0 learn m.model d.csv --target y --task regression --algorithm chacha --set b=3 --seed 2 --output o.csv --json
 0 predict m.model d.csv --output p.csv --tracking-uri STORE
-0 learn i.model d.csv --target y --set b=2 -q
+0 learn i.model d.csv --target y --set b=2 --labels after=2 -q
 0 predict i.model d.csv --level 0.9 --debug
 0 race vanilla running-mean d.csv --target y --task regression --seed 1 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
 0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --track --tracking-uri STORE
