@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, short
+from leaseboard.algorithms.tables.dates import date_of, refuse_unsure
 from leaseboard.algorithms.tables.values import (
     NO_NUMBERS,
     is_date,
@@ -30,6 +31,27 @@ def standard_types(frame: pd.DataFrame) -> pd.DataFrame:
     ):
         return frame
     return pd.concat([standard_type(column) for _, column in frame.items()], axis=1)
+
+
+def with_dates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return `frame` with dates for texts that are dates, in columns of pandas' type of strings.
+
+    Each value is read by itself, so that it does not matter which rows come together. A missing
+    one is None, as of dates. Objects and categories stay.
+
+    Raises
+    ------
+    DataError
+        See `leaseboard.algorithms.tables.dates.refuse_unsure`.
+    """
+    found = frame.copy(deep=False)
+    for place, (name, column) in enumerate(frame.items()):
+        if isinstance(column.dtype, pd.StringDtype):
+            read = [date_of(text) or text if isinstance(text, str) else None for text in column]
+            if not any(map(is_date, read)):
+                refuse_unsure(name, column.dropna().unique())
+            found.isetitem(place, pd.Series(read, frame.index, dtype=object))
+    return found
 
 
 def numbers_alone(X: Any) -> Any:

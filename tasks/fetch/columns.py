@@ -1,29 +1,21 @@
 """Columns of any file format: integers, reals, booleans, dates, nominal, text."""
 
-import datetime as dt
 import re
-from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, ValueKind, label
+from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
+from leaseboard.algorithms.tables.values import LARGEST, LONGEST_LABEL, ValueKind, copied, label
 
 FEW_WORDS = 0.1
 """Up to this share of words among numbers or dates is mistakes; more of them make texts."""
 
 SHOWN = 3
 """Number of them that a message shows."""
-
-_DAY = r"\d{4}-\d\d-\d\d"
-_ISO = re.compile(
-    rf"({_DAY})|({_DAY}[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?"
-)
-"""A day, or what a clock shows, perhaps with an offset after it."""
 
 _MONEY = "(?:[$€£¥%]|EUR|USD|GBP|CHF|JPY)"
 _THOUSANDS = r"\d{1,3}(?:[ ,.'\u2019\u00a0\u202f]\d{3})+"
@@ -44,10 +36,10 @@ def tidy(column: pd.Series) -> pd.Series:
     """Return `column` as integers, reals, booleans, dates, an unordered nominal column, or text.
 
     See `leaseboard.algorithms.tables.column_types.standard_type`, and: a date is what its clock
-    shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is an ISO
-    date. Other strings become nominal, with their categories sorted, unless one is longer than
-    `LONGEST_LABEL`; declared categories keep the declared order. Nullable integers with missing
-    values become reals, a decimal a real.
+    shows, as a ``datetime64[us]`` without a zone; so are strings of which every one is a date
+    (`leaseboard.algorithms.tables.dates`). Other strings become nominal, with their categories
+    sorted, unless one is longer than `LONGEST_LABEL`; declared categories keep the declared order.
+    Nullable integers with missing values become reals, a decimal a real.
     """
     column = standard_type(column)
     dtype = column.dtype
@@ -64,8 +56,11 @@ def tidy(column: pd.Series) -> pd.Series:
     return _nominal(column) if dates is None else dates
 
 
-def as_dates(column: pd.Series) -> pd.Series | None:
-    """Return `column` as ``datetime64[us]`` if it holds only dates, or ISO dates as strings."""
+def as_dates(column: pd.Series, day_first: bool | None = None) -> pd.Series | None:
+    """Return `column` as ``datetime64[us]`` if it holds only dates, or only texts of them.
+
+    - `day_first`: see `leaseboard.algorithms.tables.dates.date_of`; by default what it shows.
+    """
     column = standard_type(column)
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         column = column.dt.tz_localize(None)
@@ -77,17 +72,61 @@ def as_dates(column: pd.Series) -> pd.Series | None:
     if kind not in ("string", "date", "datetime", "datetime64"):
         return None
     if kind != "string":  # times of two offsets are equal and show other clocks
-        column = column.map(_without_offset, na_action="ignore")
-    first = column.first_valid_index()
-    if first is None or not _ISO.fullmatch(str(column[first])):  # most strings are not dates
+        return column.map(copied, na_action="ignore").astype("datetime64[us]")
+    first = str(column.get(column.first_valid_index()))
+    if not any(map(date_of, (first, first), (True, False))):  # most texts are not dates
         return None
     codes, values = pd.factorize(column)
-    known = iso_dates(values)
+    known = dates_of(values, shows_day_first(values) if day_first is None else day_first)
     if np.isnat(known).any():
         return None
     # The last entry is that of code -1, a missing value.
     table = np.append(known, np.datetime64("NaT", "us"))
     return pd.Series(table[codes], column.index, name=column.name)
+
+
+def dated(column: pd.Series) -> pd.Series:
+    """Return texts that are all dates as dates, another column itself.
+
+    Raises DataError for texts of which it is not sure what dates they are.
+    """
+    dates = as_dates(column)
+    if dates is None and is_text(column):
+        refuse_unsure(column.name, column.dropna().unique())
+    return column if dates is None else dates
+
+
+def day_order(column: pd.Series) -> bool | None:
+    """Return `shows_day_first` of the texts in a column."""
+    return shows_day_first(column.dropna().unique()) if is_text(column) else None
+
+
+def require_dates(column: pd.Series, day_first: bool | None = None) -> pd.Series:
+    """Return dates, which may be texts, as ``datetime64[us]``; DataError for others.
+
+    - `day_first`: see `leaseboard.algorithms.tables.dates.date_of`; by default what they show.
+    """
+    if column.isna().all():
+        return pd.Series(pd.NaT, column.index, dtype="datetime64[us]")
+    dates = as_dates(column, day_first)
+    if dates is None:
+        dated(column)
+        known = dates_of(column, day_order(column) if day_first is None else day_first)
+        refuse_rows(column, np.isnat(known) & column.notna(), "dates, such as 2024-02-29")
+        raise DataError(f"column {column.name!r} mixes dates with their texts: give one of them")
+    return dates
+
+
+def refuse_rows(column: pd.Series, wrong: ArrayLike, what: str) -> None:
+    """Raise a DataError that names the first row that is `wrong`, if there is one."""
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        value = column.iloc[rows[0]]
+        plain = value.item() if isinstance(value, np.generic) else value
+        raise DataError(
+            f"column {column.name!r} holds {what}, and {plain!r} in row {rows[0] + 1} does not"
+            " fit: fix that row, or leave it out"
+        )
 
 
 def kind_of(column: pd.Series) -> ValueKind:
@@ -149,45 +188,20 @@ def is_dressed_numeral(text: str) -> bool:
     return not is_numeral(text) and _DRESSED.fullmatch(text) is not None
 
 
-def is_iso_date(text: str) -> bool:
-    """Return whether `text` is an ISO date, as `iso_dates` reads them.
-
-    Examples
-    --------
-    >>> is_iso_date("2024-02-29 12:30"), is_iso_date("2024-02-30"), is_iso_date("29.2.2024")
-    (True, False, False)
-    """
-    found = _ISO.fullmatch(text)
-    if found is None:
-        return False
-    try:
-        dt.datetime.fromisoformat(found[1] or found[2])
-    except ValueError:
-        return False
-    return True
-
-
-def iso_dates(values: Iterable[object]) -> NDArray[np.datetime64]:
-    """Return what the clocks of ISO dates show; NaT for other texts, and the 30th of February."""
-    read = [_ISO.fullmatch(str(value)) for value in values]
-    shown = pd.Series([found and (found[1] or found[2]) for found in read], dtype=object)
-    known = pd.to_datetime(shown, format="ISO8601", errors="coerce")
-    return known.to_numpy().astype("datetime64[us]")
-
-
-def refuse_few_words(column: pd.Series) -> None:
+def refuse_unclear(column: pd.Series) -> None:
     """Raise DataError if all but a few values are numbers, or dates; categories may be anything.
 
     Such texts are mistakes of a file, or marks of missing values of its own; as categories they
-    would make one of each number.
+    would make one of each number. So would dates of which it is not sure what they mean.
     """
-    column = standard_type(column)
+    column = dated(standard_type(column))
     if not is_text(column):
         return
     texts, present = column.astype(str), column.notna()
     different = texts.unique()
     numerals = [is_numeral(text) for text in different]
-    for what, are in (("numbers", numerals), ("dates", ~np.isnat(iso_dates(different)))):
+    dates = ~np.isnat(dates_of(different, shows_day_first(different)))
+    for what, are in (("numbers", numerals), ("dates", dates)):
         known = dict(zip(different, are, strict=True))
         rows = np.flatnonzero(present & ~texts.map(known).astype(bool))
         if 0 < len(rows) <= FEW_WORDS * present.sum():
@@ -206,12 +220,6 @@ def as_classes(column: pd.Series) -> pd.Series:
         return column.cat.remove_unused_categories()
     classes = column.astype("category")
     return classes.cat.rename_categories([label(value) for value in classes.cat.categories])
-
-
-def _without_offset(value: Any) -> Any:
-    if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]")
-    return value.replace(tzinfo=None) if isinstance(value, dt.datetime) else value
 
 
 def _nominal(column: pd.Series) -> pd.Series:

@@ -117,7 +117,7 @@ def finish(table: RawTable, reference: Reference, text: str) -> Dataset:
     if reference.source == "file":  # others have been looked through
         for name in frame:
             if name != column or options.task is None:
-                columns.refuse_few_words(frame[name])
+                columns.refuse_unclear(frame[name])
     target, task = _target(frame[column].rename(str(column)), options, table.task, text)
     if options.rows is not None:
         rows = sampled(target, options.rows, text, by_class=task == "classification")

@@ -15,7 +15,7 @@ import pandas as pd
 
 from leaseboard.algorithms.errors import DataError, UsageError, short, unknown
 from leaseboard.algorithms.tables.values import FALSE, FLAGS, TRUE
-from leaseboard.tasks.fetch.columns import is_numeral
+from leaseboard.tasks.fetch.columns import as_dates, is_numeral
 from leaseboard.tasks.fetch.dataset import RawTable
 from leaseboard.tasks.machine import disk
 
@@ -217,7 +217,9 @@ def read_csv(path: Path, rows: int | None = None, texts: Collection[str] = ()) -
         if pa.types.is_string(column.type):
             if column.name not in texts:
                 _refuse_flags_among_numbers(path, column.name, table[place])
-            table = table.set_column(place, column, _without(GAPS, table[place]))
+            different = _without(NUMBERS_GAPS, table[place].unique()).to_pandas()
+            gaps = GAPS if column.name in texts or as_dates(different) is None else NUMBERS_GAPS
+            table = table.set_column(place, column, _without(gaps, table[place]))
     empty = [place for place, column in enumerate(table.schema) if pa.types.is_null(column.type)]
     frame = _to_pandas(table)  # which, unlike a dict of columns, keeps duplicate names
     for position in empty:

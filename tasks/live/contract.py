@@ -181,7 +181,7 @@ def check_uses(contract: Contract, data: DataSettings, place: str = "") -> None:
     kind = contract.columns[data.time].kind if data.time is not None else "date"
     if kind != "date":
         raise UsageError(
-            f"{place}time: column {data.time!r} is of kind {kind}: name one of ISO dates, such as"
+            f"{place}time: column {data.time!r} is of kind {kind}: name one of dates, such as"
             " 2024-02-29, or none"
         )
     if contract.columns[data.target].kind == "date":

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, short
 from leaseboard.algorithms.tables.column_types import standard_type
+from leaseboard.algorithms.tables.dates import date_of, dates_of
 from leaseboard.algorithms.tables.values import (
     BOOLEANS,
     LARGEST,
@@ -38,8 +39,8 @@ _EXACT = 2**53
 
 
 def _is_date(value: Any) -> bool:
-    """Return whether a value is a date, or a text in ISO's form of one."""
-    return columns.is_iso_date(value) if isinstance(value, str) else is_date(value)
+    """Return whether a value is a date, or a text of one that is sure without other rows."""
+    return date_of(value) is not None if isinstance(value, str) else is_date(value)
 
 
 def _is_word(value: Any) -> bool:
@@ -119,7 +120,7 @@ FEW = 10
 """Of fewer values no share is taken: each of them is reported."""
 AHEAD = timedelta(days=1)
 """How far a clock that shows another zone's time may be ahead."""
-_OFFSET = re.compile(r"(?:Z|([+-])(\d\d)(?::?(\d\d))?)$")
+_OFFSET = re.compile(r"(?:Z|UTC|GMT|(?<=[\d M])([+-])(\d\d)(?::?(\d\d))?)$", re.IGNORECASE)
 """Of a date, after its day."""
 
 
@@ -433,7 +434,6 @@ def _typed(column: pd.Series, rule: ColumnRule) -> pd.Series:
     if rule.kind == "date":
         if columns.is_date(column):
             return columns.as_dates(column)
-        texts = [None if is_gap(value) else value for value in column.tolist()]
-        return pd.Series(columns.iso_dates(texts), column.index)
+        return pd.Series(dates_of(column), column.index)
     words = [None if is_gap(value) else text_of(value) for value in column.tolist()]
     return pd.Series(words, column.index, dtype=object)

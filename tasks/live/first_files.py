@@ -16,6 +16,7 @@ import pandas as pd
 import yaml
 
 from leaseboard.algorithms.errors import UsageError, unknown
+from leaseboard.algorithms.tables.dates import refuse_unsure
 from leaseboard.algorithms.tables.values import LARGEST, ValueKind, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.folder.results import write_atomically
@@ -27,7 +28,7 @@ from leaseboard.tasks.live.contract import (
     Contract,
     check_uses,
 )
-from leaseboard.tasks.live.contract_check import median_size, standard_columns
+from leaseboard.tasks.live.contract_check import fault_of, median_size, standard_columns
 from leaseboard.tasks.live.settings import DataSettings, LiveSettings
 from leaseboard.tasks.live.sources import pending
 from leaseboard.tasks.live.update import recipe_of
@@ -173,8 +174,10 @@ def infer(
     rules, frame = {}, standard_columns(frame)
     for name in map(str, frame):
         if name != id:
-            columns.refuse_few_words(frame[name])
+            columns.refuse_unclear(frame[name])
         rule = _rule(frame[name], grows=name in (time, id))
+        if rule.kind == "date" and any(map(fault_of(rule), frame[name].dropna())):
+            refuse_unsure(name, frame[name].dropna().unique())  # rows come one by one
         if name == id and rule.kind in (*NUMBERS, UNDECIDED):
             rule = ColumnRule(kind="text")
         if name == target:

@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.errors import DataError, short
+from leaseboard.algorithms.tables.dates import date_of
 from leaseboard.algorithms.tables.values import ValueKind, finite_number, flag_of, is_gap, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.live.contract import UNDECIDED, Contract
@@ -288,8 +289,8 @@ def reader_of(kind: ValueKind) -> Callable[[Any], Any]:
 @lru_cache(maxsize=4096)
 def _day_of(value: Any) -> str | None:
     """Return what the clock of a date shows, as ISO's text; None for a day that does not exist."""
-    (found,) = columns.iso_dates([value])
-    return None if np.isnat(found) else found.item().isoformat()
+    found = date_of(str(value))
+    return None if found is None else found.isoformat()
 
 
 _READERS: dict[ValueKind, Callable[[Any], Any]] = {

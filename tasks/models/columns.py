@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict
 
 from leaseboard.algorithms.errors import DataError
@@ -58,11 +57,11 @@ def typed(frame: pd.DataFrame, known: Sequence[Column]) -> pd.DataFrame:
 
     A missing value stays missing, and so becomes a category that the dataset does not have.
     Integers are int64, so that one beyond the data's own range is still the same number; they and
-    flags are floats where one is missing. Dates may be ISO strings.
+    flags are floats where one is missing. Dates may be texts.
 
     Raises DataError if a column is absent, or a value is not of its column's kind: a fraction
     among integers, an infinite number, anything but true and false among flags, a text that is not
-    an ISO date among dates.
+    a date among dates.
     """
     absent = [column.name for column in known if column.name not in frame.columns]
     if absent:
@@ -106,29 +105,17 @@ def as_numbers(column: pd.Series) -> pd.Series:
     """
     column = standard_type(column)
     if columns.is_date(column):  # which pandas takes for nanoseconds
-        _refuse(column, column.notna(), "numbers")
+        columns.refuse_rows(column, column.notna(), "numbers")
     numbers = pd.to_numeric(
         column.astype(object) if columns.is_nominal(column) else column, errors="coerce"
     )
-    _refuse(column, numbers.isna() & column.notna(), "numbers")
+    columns.refuse_rows(column, numbers.isna() & column.notna(), "numbers")
     reals = numbers.to_numpy(np.float64, na_value=np.nan)
-    _refuse(column, np.abs(reals) > LARGEST, "numbers that are finite in 32 bits")
+    columns.refuse_rows(column, np.abs(reals) > LARGEST, "numbers that are finite in 32 bits")
     if isinstance(numbers.dtype, np.dtype):
         return numbers
     whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()
     return numbers.astype("int64" if whole else "float64")
-
-
-def as_dates(column: pd.Series) -> pd.Series:
-    """Return dates, which may be ISO strings, as ``datetime64[us]``; DataError for others."""
-    if column.isna().all():
-        return pd.Series(pd.NaT, column.index, dtype="datetime64[us]")
-    dates = columns.as_dates(column)
-    if dates is None:
-        alone = [columns.as_dates(column.iloc[[row]]) is None for row in range(len(column))]
-        _refuse(column, np.array(alone) & column.notna(), "dates, such as 2024-02-29")
-        raise DataError(f"column {column.name!r} mixes dates with their texts: give one of them")
-    return dates
 
 
 def as_texts(column: pd.Series) -> pd.Series:
@@ -145,10 +132,10 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
     if column.kind == "flag":
         missing = values.isna()
         flags = [isinstance(value, bool | np.bool_) for value in values]
-        _refuse(values, ~(np.array(flags) | missing), "true and false")
+        columns.refuse_rows(values, ~(np.array(flags) | missing), "true and false")
         return values.astype("float64" if missing.any() else bool)
     if column.kind == "date":
-        return as_dates(values)
+        return columns.require_dates(values)
     if column.kind == "text":
         return as_texts(values)
     numbers = as_numbers(values)
@@ -158,20 +145,8 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
         return numbers
     reals, missing = numbers.to_numpy(np.float64), numbers.isna()
     whole = (np.trunc(reals) == reals) & (reals >= -(2.0**63)) & (reals < 2.0**63)
-    _refuse(numbers, ~whole & ~missing, "integers of 64 bits")
+    columns.refuse_rows(numbers, ~whole & ~missing, "integers of 64 bits")
     return pd.Series(reals) if missing.any() else numbers.astype(np.int64)
-
-
-def _refuse(column: pd.Series, wrong: ArrayLike, what: str) -> None:
-    """Raise a DataError that names the first row that is `wrong`, if there is one."""
-    rows = np.flatnonzero(wrong)
-    if len(rows):
-        value = column.iloc[rows[0]]
-        plain = value.item() if isinstance(value, np.generic) else value
-        raise DataError(
-            f"column {column.name!r} holds {what}, and {plain!r} in row {rows[0] + 1} does not"
-            " fit: fix that row, or leave it out"
-        )
 
 
 def kind_of(column: pd.Series) -> str:
@@ -193,10 +168,10 @@ def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:
         if kind == "number":
             found[name] = flags_or_numbers(column)
         elif kind == "date":
-            found[name] = as_dates(column)
+            found[name] = columns.require_dates(column)
         else:
             if name not in known:
-                columns.refuse_few_words(column)
+                columns.refuse_unclear(column)
             found[name] = as_texts(column).map(text_of, na_action="ignore").astype(object)
     return pd.DataFrame(found, frame.index)
 

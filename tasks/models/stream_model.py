@@ -49,10 +49,10 @@ PREDICTION, PROBABILITY = "prediction", "probability of "
 ENDS = ("low", "high")
 """And those of intervals."""
 
-TARGET, COLUMNS, BASELINES, LABELS = "target", "columns", "baselines", "labels"
+TARGET, COLUMNS, ORDERS, BASELINES, LABELS = "target", "columns", "orders", "baselines", "labels"
 """What `about` of a model has of the tables that it learned: the target, the kind of each column
-(``number``, ``date`` or ``text``), the naive baselines that learn with it, and when labels arrive
-(`leaseboard.algorithms.environments.arrival`)."""
+(``number``, ``date`` or ``text``), whether dates as texts begin with the day, the naive baselines
+that learn with it, and when labels arrive (`leaseboard.algorithms.environments.arrival`)."""
 
 HELD_OUT, FEWEST = 5, 50
 """One row of so many is forecast before it is learned, the last ones, of so many rows at least."""
@@ -146,10 +146,11 @@ class StreamModel(TableModel):
             )
         refuse_dates(columns.tidy(frame[name]), "the table")
         if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
-            columns.refuse_few_words(frame[name])
-        days = [each for each in frame if each != name and kind_of(frame[each]) == "date"]
-        if "labels" not in how and len(days) == 1 and frame[days[0]].is_monotonic_increasing:
-            how["labels"] = str(Arrival(column=days[0]))
+            columns.refuse_unclear(frame[name])
+        others = [frame[each] for each in frame if each != name]
+        days = [columns.require_dates(each) for each in others if kind_of(each) == "date"]
+        if "labels" not in how and len(days) == 1 and days[0].is_monotonic_increasing:
+            how["labels"] = str(Arrival(column=str(days[0].name)))
         return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
 
     @property
@@ -389,11 +390,15 @@ class StreamModel(TableModel):
             )
         given = frame.drop(columns=self.target, errors="ignore")
         new = tuple(name for name in given if name not in self.kinds)
-        return plain(given, self.kinds), new if known else ()
+        orders = self.model.about.get(ORDERS, {})
+        days = {n: columns.require_dates(given[n], o) for n, o in orders.items() if n in given}
+        return plain(given.assign(**days), self.kinds), new if known else ()
 
     def _remember_kinds(self, frame: pd.DataFrame) -> None:
         found = {name: kind for name in frame if (kind := kind_of(frame[name]))}
+        orders = {name: columns.day_order(frame[name]) for name in found if found[name] == "date"}
         self.model.about[COLUMNS] = found | self.kinds
+        self.model.about[ORDERS] = orders | self.model.about.get(ORDERS, {})
 
     def _check_names(self, frame: pd.DataFrame) -> None:
         """Raise UsageError if a column has the name of one that `leaseboard predict` adds."""

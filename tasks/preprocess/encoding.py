@@ -117,8 +117,9 @@ LABELS = {
 }
 """The nominal parts of a date with their values in order."""
 
-KnownDates = dict[str, tuple[float, list[str]]]
-"""Of each column of dates its first day, and those of its `LABELS` that vary."""
+KnownDates = dict[str, tuple[float, list[str], bool | None]]
+"""Of each column of dates its first day, those of its `LABELS` that vary, and in
+which order its texts are (`leaseboard.algorithms.tables.dates.shows_day_first`)."""
 
 EVERY = slice(None)
 
@@ -137,15 +138,15 @@ def known_dates(frame: pd.DataFrame, rows: Any = EVERY) -> KnownDates:
         parts = date_parts(times)
         first = float(parts.days[0]) if len(times) else 0.0
         varying = [part for part in LABELS if len(times) and np.ptp(getattr(parts, part))]
-        found[str(name)] = first, varying
+        found[str(name)] = first, varying, columns.day_order(column)
     return found
 
 
 def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
-    """Return `frame` with nominal columns for the parts of each date that vary, and one of days.
+    """Return `frame` with columns for the parts of each date that vary, and one of days.
 
-    The parts of column ``t`` are called ``t hour``, ``t weekday``, ``t month`` and ``t days``;
-    the last is the days since the first training row.
+    Nominal columns of ``t`` are called ``t hour``, ``t weekday`` and ``t month``; a number is
+    ``t days`` since the first training row.
 
     Raises DataError if another column has the name of one that is made.
 
@@ -162,19 +163,18 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
         if name not in known:
             made[str(name)] = column
             continue
-        first, varying = known[str(name)]
+        first, varying, day_first = known[str(name)]
         for part in (*varying, "days"):
             taken = f"{name} {part}"
             if taken in frame and taken not in known:
                 raise DataError(
                     f"column {taken!r} is also made of the dates {str(name)!r}: rename it"
                 )
-        times = _times(column)
+        times = columns.require_dates(column, day_first).to_numpy().astype(np.int64)
         missing = times == MISSING
         parts = date_parts(np.where(missing, 0, times))
         for part in varying:
-            codes = getattr(parts, part) - (part == "month")
-            codes = np.where(missing, -1, codes)
+            codes = np.where(missing, -1, getattr(parts, part) - (part == "month"))
             nominal = pd.Categorical.from_codes(codes, list(LABELS[part]))
             made[f"{name} {part}"] = pd.Series(nominal, frame.index)
         made[f"{name} days"] = np.where(missing, np.nan, parts.days - first)
@@ -203,17 +203,3 @@ def as_numbers(column: pd.Series) -> NDArray[Any]:
             " or rescale the column"
         )
     return values
-
-
-def _times(column: pd.Series) -> NDArray[np.int64]:
-    """Return a column that held dates before as microseconds since 1970, or `MISSING`."""
-    dates = columns.as_dates(column)
-    if dates is None and not column.isna().all():
-        wrong = column[column.first_valid_index()]
-        raise DataError(
-            f"column {column.name!r} held dates before and holds {wrong!r}: give ISO dates, such"
-            " as 2024-02-29 or 2024-02-29T18:30"
-        )
-    if dates is None:
-        return np.full(len(column), MISSING)
-    return dates.to_numpy().astype(np.int64)

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.inputs import unique_names
-from leaseboard.tasks.fetch.columns import refuse_few_words, tidy_frame
+from leaseboard.tasks.fetch.columns import refuse_unclear, tidy_frame
 from leaseboard.tasks.fetch.references import with_options
 from leaseboard.tasks.jobs.job import Result, first_fault
 from leaseboard.tasks.jobs.suites.plan import (
@@ -261,7 +261,7 @@ def _written(frame: pd.DataFrame, folder: Path) -> Path:
     frame = frame.reset_index(level=names) if names else frame
     frame = frame.set_axis(unique_names(frame.columns), axis=1)
     for name in frame:  # a parquet file is not checked for this
-        refuse_few_words(frame[name])
+        refuse_unclear(frame[name])
     path = folder / "table.parquet"
     tidy_frame(frame).to_parquet(path)
     return path

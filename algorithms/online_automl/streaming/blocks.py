@@ -17,10 +17,11 @@ def is_frame(X: Any) -> bool:
 def examples_of(X: Any) -> list[dict[Hashable, Any]]:
     """Return the rows of a DataFrame, or of an array, whose columns are called 0, 1, 2..."""
     if is_frame(X):
-        from leaseboard.algorithms.tables.column_types import standard_types  # pandas is heavy
+        # pandas is heavy
+        from leaseboard.algorithms.tables.column_types import standard_types, with_dates
 
         unique_names(X.columns)
-        records: list[dict[Hashable, Any]] = standard_types(X).to_dict("records")
+        records: list[dict[Hashable, Any]] = with_dates(standard_types(X)).to_dict("records")
         return records
     names, block = numeric_block(X)
     return [dict(zip(names, row, strict=True)) for row in block.tolist()]

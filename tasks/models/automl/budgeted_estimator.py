@@ -208,9 +208,10 @@ class AutoMLEstimator(BaseEstimator):
             frame = frame[counted].reset_index(drop=True)
             target, weight = target[counted], weight[counted]
         labels, targets, classes = self._labels(target)
-        refuse_wide(frame)  # before the encoder, which may take long
+        dated = pd.concat([columns.dated(column) for _, column in frame.items()], axis=1)
+        refuse_wide(dated)  # before the encoder, which may take long
         known = pd.Series(targets if classes is None else pd.Categorical(labels))
-        for leak in leaks_of("X", facts_of(frame, known)):
+        for leak in leaks_of("X", facts_of(dated, known)):
             warnings.warn(f"{leak.code}: {leak}; {leak.meaning['advice']}", stacklevel=3)
         space = self._space(weighted=weight is not None, n_rows=len(frame), algorithm=algorithm)
         scale: Any = self.scale

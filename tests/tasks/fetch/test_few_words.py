@@ -6,7 +6,7 @@ import pytest
 
 from leaseboard import race
 from leaseboard.algorithms.errors import DataError
-from leaseboard.tasks.fetch.columns import refuse_few_words
+from leaseboard.tasks.fetch.columns import refuse_unclear
 from leaseboard.tasks.fetch.loading import load
 from leaseboard.tasks.live.first_files import infer
 from leaseboard.tasks.models.stream_model import StreamModel
@@ -73,12 +73,12 @@ def test_more_texts_are_categories_everywhere(tmp_path):
 def test_at_the_share_they_are_refused_and_above_it_not():
     column = pd.Series([*map(str, range(90)), *["x"] * 10], name="x")
     with pytest.raises(DataError, match="texts in 10: 'x' in row 91"):
-        refuse_few_words(column)
-    refuse_few_words(pd.concat([column, pd.Series(["x"])], ignore_index=True))
+        refuse_unclear(column)
+    refuse_unclear(pd.concat([column, pd.Series(["x"])], ignore_index=True))
 
 
 def test_categories_that_are_declared_may_be_anything():
-    refuse_few_words(table(price={3: "x"})["price"].astype(str).astype("category"))
+    refuse_unclear(table(price={3: "x"})["price"].astype(str).astype("category"))
     load_of_classes = table(sold={9: "closed"})
     model = StreamModel.for_table(load_of_classes, target="sold", task="classification")
     assert model.task == "classification"

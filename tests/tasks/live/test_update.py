@@ -106,12 +106,21 @@ def test_two_keeps_of_one_name_have_no_state_in_common(world):
     assert run_update(keep, world.home, now, local=True, file=other).batches == 0, "it was renamed"
 
 
-@pytest.mark.parametrize("values", [range(60), [f"{n % 28 + 1:02}.01.2026" for n in range(60)]])
-def test_a_time_is_a_date(tmp_path, values):
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (range(60), r"time: column 'when' is of kind .*: name one of dates"),
+        (
+            [f"{n % 28 + 1:02}/01/2026" for n in range(60)],  # sure in a file, and not in a row
+            "column 'when' holds dates such as '01/01/2026', whose day or century is not sure",
+        ),
+    ],
+)
+def test_a_time_is_a_date(tmp_path, values, why):
     world = World(tmp_path)
     (world.home / "contract.yaml").unlink()
     world.deliver(0, world.day(0, 60).assign(when=values))
-    with pytest.raises(UsageError, match=r"time: column 'when' is of kind .*ISO dates"):
+    with pytest.raises(LeaseboardError, match=why):
         world.begin()
     assert not (world.home / "contract.yaml").exists()
 

@@ -1,0 +1,144 @@
+"""Texts of dates: each form is read, a column as its values alone, and what is not sure is not."""
+
+import datetime as dt
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+from leaseboard.algorithms.tables.column_types import with_dates
+from leaseboard.algorithms.tables.dates import date_of, dates_of, refuse_unsure, shows_day_first
+
+MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September",
+          "October", "November", "December")  # fmt: skip
+DAYS = {
+    "{y:04}-{m:02}-{d:02}": None,
+    "{y:04}/{m}/{d}": None,
+    "{y:04}.{m:02}.{d:02}": None,
+    "{d:02}.{m:02}.{y:04}": None,
+    "{d}.{m}.{y:04}": None,
+    "{d} {name} {y:04}": None,
+    "{d}. {short}. {y:04}": None,
+    "{d:02}-{short}-{y:04}": None,
+    "{name} {d}, {y:04}": None,
+    "{d:02}/{m:02}/{y:04}": True,
+    "{d}-{m}-{y:04}": True,
+    "{m}/{d}/{y:04}": False,
+    "{m:02}.{d:02}.{y:04}": False,
+}
+"""Forms of a day, and whether what reads it must know that the day is first."""
+TIMES = {
+    "": "D",
+    " {H:02}:{M:02}": "m",
+    " {h}:{M:02} {half}": "m",
+    ", {h:02}:{M:02}:{S:02}{half}": "s",
+    "T{H:02}:{M:02}:{S:02}Z": "s",
+    " {H}:{M:02}:{S:02} +02:00": "s",
+    "T{H:02}:{M:02}:{S:02}.{us:06}-0530": "us",
+}
+"""Forms of a time, and to what it is exact."""
+
+moments = st.datetimes(dt.datetime(1000, 1, 1), dt.datetime(2999, 12, 31))
+
+
+def written(moment, form):
+    return form.format(
+        y=moment.year, m=moment.month, d=moment.day, name=MONTHS[moment.month - 1],
+        short=MONTHS[moment.month - 1][:3].lower(), H=moment.hour, M=moment.minute,
+        S=moment.second, us=moment.microsecond, h=moment.hour % 12 or 12,
+        half="AM" if moment.hour < 12 else "PM",
+    )  # fmt: skip
+
+
+@given(st.lists(moments, min_size=1), st.sampled_from([*DAYS]), st.sampled_from([*TIMES]))
+def test_every_form_is_read_and_a_column_as_its_values_alone(several, day, time):
+    texts = [written(moment, day + time) for moment in several]
+    order, exact = DAYS[day], TIMES[time]
+    found = dates_of(texts, order)
+
+    expected = np.array(several, "datetime64[us]").astype(f"datetime64[{exact}]")
+    assert np.array_equal(found, expected.astype("datetime64[us]"))
+    assert found.tolist() == [date_of(text, order) for text in texts]
+    if shows_day_first(texts) is not None:
+        assert shows_day_first(texts) is (order is not False and day[1] == "d")
+    if order is not None and "." not in day:
+        assert [date_of(text) for text in texts] == [None] * len(texts)
+
+
+@given(st.text(max_size=30) | st.from_regex(r"\A[0-9./: -]{1,20}\Z"))
+def test_any_text_is_a_date_of_the_calendar_or_none(text):
+    for order in (None, True, False):
+        found = date_of(text, order)
+        assert found is None or f"{found.year:04}" in text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["20240131", "2024", "2024-01", "12:30", "1.5", "10.2.3", "30.02.2024", "2024-02-30",
+     "29 February 2023", "2024-13-01", "2024-01-31 24:00", "2024-01-31 13:00 PM", "1-2/2024",
+     "2024-01/31", "31 Foo 2024", "tomorrow", "2024-01-31T", "0000-01-01", "1/2/24", "13.02.24",
+     "٢٠٢٤-٠١-٣١", "2024-01-31\n", "2024-01-31 10:00:61", "5 May", ""],
+)  # fmt: skip
+def test_other_texts_are_none(text):
+    assert [date_of(text, order) for order in (None, True, False)] == [None] * 3
+
+
+def test_the_clock_counts_and_not_the_offset():
+    for offset in ("Z", " UTC", "+01:00", "-0530", "+14"):
+        assert date_of(f"2024-06-30 09:15{offset}") == dt.datetime(2024, 6, 30, 9, 15)
+    assert date_of("2024-06-30 12:05 am") == dt.datetime(2024, 6, 30, 0, 5)
+    assert date_of("2024-06-30 12:05 PM") == dt.datetime(2024, 6, 30, 12, 5)
+
+
+@pytest.mark.parametrize(
+    ("texts", "why"),
+    [
+        (["01/02/2024", "3/4/2024 10:00"], "'01/02/2024', whose day or century is not"),
+        (["13/02/2024", "02/13/2024"], "'13/02/2024', whose day or century is not"),
+        (["2024-01-02", "01/02/2024"], "'2024-01-02', whose day or"),
+        (
+            ["13/02/24"],
+            "'13/02/24', whose day or century is not sure: write the year first, as in 2024",
+        ),
+        (["13.02.24 10:30", "1.2.24 9:15"], "whose day or century"),
+    ],
+)
+def test_an_unsure_form_is_named_with_the_way_to_parse_it(texts, why):
+    with pytest.raises(DataError, match=why) as found:
+        refuse_unsure("when", texts)
+    assert str(found.value).startswith("column 'when' holds dates such as")
+    assert "pandas.to_datetime(column, format='%d/%m/%Y')" in str(found.value)
+    assert "\n" not in str(found.value)
+    refuse_unsure("when", [*texts, "soon"])
+    refuse_unsure("when", [])
+
+
+def test_a_frame_is_learned_with_its_texts_as_dates_in_blocks_of_any_size():
+    times = pd.date_range("2024-02-01 00:30", periods=90, freq="7h")
+    y = np.sin(np.arange(90.0))
+    texts = pd.Series(times.strftime("%d.%m.%Y %H:%M"), dtype="str")
+    texts[7], texts[20], texts[50] = None, "closed", "open"
+    models = [OnlineAutoMLRegressor(seed=1) for _ in range(3)]
+    values = [*times]
+    values[7], values[20], values[50] = None, "closed", "open"
+    frames = [pd.DataFrame({"t": texts}), pd.DataFrame({"t": pd.Series(values, dtype=object)})]
+    models[0].learn_many(frames[0], y)
+    models[1].learn_many(frames[1], y)
+    for row in range(90):
+        models[2].learn_many(frames[0][row : row + 1], y[row : row + 1])
+
+    said = [model.predict_many(frames[0][60:]).tolist() for model in models]
+    assert said[0] == said[1] == said[2]
+    assert models[0].feature_importances_.keys() == {"t"}
+    with pytest.raises(DataError, match="'t' holds dates such as '02/03/2024', whose day"):
+        models[0].predict_many(pd.DataFrame({"t": pd.Series(["02/03/2024"], dtype="str")}))
+
+
+def test_categories_and_objects_are_not_read():
+    for kind in (object, "category"):
+        frame = pd.DataFrame({"t": pd.Series(["2024-01-31", "1/2/2024"], dtype=kind)})
+        assert with_dates(frame)["t"].tolist() == ["2024-01-31", "1/2/2024"]
