@@ -34,6 +34,8 @@ class DateParts(NamedTuple):
         0 is Monday.
     month : int or ndarray
         1 to 12.
+    yearday : int or ndarray
+        1 to 366.
     days : float or ndarray
         Since 1970, with their fraction.
     """
@@ -41,6 +43,7 @@ class DateParts(NamedTuple):
     hour: Any
     weekday: Any
     month: Any
+    yearday: Any
     days: Any
 
 
@@ -50,17 +53,20 @@ def date_parts(microseconds: Any) -> DateParts:
     Examples
     --------
     >>> date_parts(microseconds_of(np.datetime64("2024-02-29T18")))
-    DateParts(hour=18, weekday=3, month=2, days=19782.75)
+    DateParts(hour=18, weekday=3, month=2, yearday=60, days=19782.75)
     """
     day = microseconds // DAY
     # The civil calendar by eras of 400 years that begin on the first of March.
     of_era = (day + 719_468) % 146_097
     year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
     of_year = of_era - (365 * year + year // 4 - year // 100)
+    leap = (year % 4 == 0) & (year % 100 != 0) | (year == 0)
     return DateParts(
         hour=microseconds // HOUR % 24,
         weekday=(day + 3) % 7,
         month=((5 * of_year + 2) // 153 + 2) % 12 + 1,
+        # The last 60 days of a year of that calendar are the first ones of the next.
+        yearday=of_year + 60 + leap - (of_year >= 306) * (365 + leap),
         days=microseconds / DAY,
     )
 

@@ -117,8 +117,11 @@ LABELS = {
 }
 """The nominal parts of a date with their values in order."""
 
+YEARDAY = "yearday"
+"""And a number."""
+
 KnownDates = dict[str, tuple[float, list[str], bool | None]]
-"""Of each column of dates its first day, those of its `LABELS` that vary, and in
+"""Of each column of dates its first day, those of its `LABELS` and `YEARDAY` that vary, and in
 which order its texts are (`leaseboard.algorithms.tables.dates.shows_day_first`)."""
 
 EVERY = slice(None)
@@ -138,6 +141,8 @@ def known_dates(frame: pd.DataFrame, rows: Any = EVERY) -> KnownDates:
         parts = date_parts(times)
         first = float(parts.days[0]) if len(times) else 0.0
         varying = [part for part in LABELS if len(times) and np.ptp(getattr(parts, part))]
+        if len(times) and np.ptp(parts.yearday - parts.days // 1):  # days of one year say the same
+            varying.append(YEARDAY)
         found[str(name)] = first, varying, columns.day_order(column)
     return found
 
@@ -145,7 +150,8 @@ def known_dates(frame: pd.DataFrame, rows: Any = EVERY) -> KnownDates:
 def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
     """Return `frame` with columns for the parts of each date that vary, and one of days.
 
-    Nominal columns of ``t`` are called ``t hour``, ``t weekday`` and ``t month``; a number is
+    Nominal columns of ``t`` are called ``t hour``, ``t weekday`` and ``t month``; numbers are
+    ``t yearday``, the day of the year, where the training rows are of several years, and
     ``t days`` since the first training row.
 
     Raises DataError if another column has the name of one that is made.
@@ -174,6 +180,9 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
         missing = times == MISSING
         parts = date_parts(np.where(missing, 0, times))
         for part in varying:
+            if part == YEARDAY:
+                made[f"{name} {part}"] = np.where(missing, np.nan, parts.yearday)
+                continue
             codes = np.where(missing, -1, getattr(parts, part) - (part == "month"))
             nominal = pd.Categorical.from_codes(codes, list(LABELS[part]))
             made[f"{name} {part}"] = pd.Series(nominal, frame.index)

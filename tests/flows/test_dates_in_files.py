@@ -102,3 +102,16 @@ def test_numbers_stay_numbers(call):
     pd.DataFrame({"when": days, "y": np.arange(60) / 7}).to_csv("t.csv", index=False)
     assert "numbers: when" in call("learn", "m", "t.csv").out
     assert load("file:t.csv").features["when"].dtype.kind == "i"
+
+
+def test_automl_learns_the_season_from_texts():
+    days = pd.date_range("2020-01-01", periods=1200)
+    y = np.cos(days.day_of_year / 365.25 * 2 * np.pi * 6)
+    for form in ("%Y/%m/%d 00:47:36", "%d.%m.%Y"):
+        X = pd.DataFrame({"when": days.strftime(form)})
+        model = AutoMLRegressor(
+            max_trials=2, arms=["lightgbm"], cv=0.3, ensemble=False, random_state=0
+        )
+        model.fit(X[:900], y[:900])
+        assert model.score(X[900:], y[900:]) > 0.8
+        assert model.encoder_.dates_["when"][1][-1] == "yearday"

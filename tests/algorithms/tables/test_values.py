@@ -34,6 +34,7 @@ def test_parts_are_those_of_the_calendar():
     assert np.array_equal(parts.hour, times.hour)
     assert np.array_equal(parts.weekday, times.day_of_week)
     assert np.array_equal(parts.month, times.month)
+    assert np.array_equal(parts.yearday, times.day_of_year)
     assert parts.days[-1] - parts.days[0] == (times[-1] - times[0]) / pd.Timedelta(days=1)
 
 
@@ -44,7 +45,7 @@ def test_a_time_is_what_its_clock_shows_and_a_day_is_its_midnight():
         assert date_parts(microseconds_of(moment))[:3] == (18, 3, 2)
     for day in (dt.date(1969, 12, 31), np.datetime64("1969-12-31")):
         assert is_date(day)
-        assert date_parts(microseconds_of(day)) == (0, 2, 12, -1.0)
+        assert date_parts(microseconds_of(day)) == (0, 2, 12, 365, -1.0)
     assert not any(map(is_date, [1, 2.5, "2024-02-29", None, True, np.float32(1)]))
 
 

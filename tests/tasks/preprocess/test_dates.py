@@ -82,6 +82,11 @@ def test_only_parts_that_vary_are_columns_next_to_the_days():
     assert found["t weekday"].tolist() == ["friday", "saturday", "monday"]
     assert found["t days"].tolist() == [0.0, 1.0, 3.0]
     assert list(found) == ["t weekday", "t days"]
+    years = pd.DataFrame({"t": pd.to_datetime(["2023-12-31", "2024-12-31", None])})
+    found = spread_dates(years, known_dates(years))
+    assert list(found) == ["t weekday", "t yearday", "t days"]
+    assert found["t yearday"].tolist()[:2] == [365.0, 366.0]
+    assert np.isnan(found["t yearday"][2])
 
 
 def test_every_encoder_takes_them():
