@@ -117,6 +117,7 @@ _BOUNDS = {
 }  # fmt: skip
 _FORMS = {
     r"^(all|none|top:[1-9]\d*)$": "all, none or top:K",
+    r"\A(random|time(=.+)?|group=.+)\z": "random, time, time=COLUMN or group=COLUMN",
     r"^[\w.-]+$": "made of letters, digits, dots, - and _",
     r"^[a-z][a-z0-9_-]*$": "made of small letters, digits, - and _, with a letter first",
 }

@@ -93,7 +93,8 @@ _METAVARS = {
     "as_json": "", "at": "TIME", "cluster": "ADDRESS", "conf": "DIR", "host": "ADDRESS",
     "archive": "DIR", "fail_on": "CODES", "identity": "COLUMN",
     "mirror": "DIR", "output": "PATH", "purpose": "stream|table|selection", "run_dir": "DIR",
-    "settings": "KEY=VALUE", "target": "COLUMN", "task": "TASK",
+    "settings": "KEY=VALUE", "split": "random|time|group=COLUMN",
+    "target": "COLUMN", "task": "TASK",
     "time": "COLUMN", "tracking_uri": "URI", "files": "PATTERN",
 }  # fmt: skip
 _DESCRIBED = re.compile(r"^- `(\w+)`: (.*(?:\n  .*)*)\n*", re.MULTILINE)

@@ -52,7 +52,7 @@ FIELDS = (
     "rows_available", "budget", "complete", "oracle_baseline", "cpu_seconds", "wall_seconds",
     "replayed_cpu_seconds", "setup_seconds", "seed", "environment_seed", "algorithm", "data",
     "digest", "settings", "environment_options", "reason", "events", "baseline",
-    "baselines_cpu_seconds", "of_log_target", "diagnostics",
+    "baselines_cpu_seconds", "of_log_target", "diagnostics", "split",
 )  # fmt: skip
 """Keys of the JSON object, in order."""
 
@@ -65,6 +65,7 @@ def race(
     task: str | None = None,
     seed: Seed = 0,
     settings: Settings = None,
+    split: str | None = None,
     budget: float | None = None,
     metric: str | None = None,
     no_baselines: bool = False,
@@ -82,6 +83,8 @@ def race(
     With --json standard output is one JSON object, or a list of them for several algorithms.
 
     - `run_dir`: each job gets a folder in it.
+    - `split`: Rows to hold out and to validate on: random, time (the last ones), time=COLUMN or
+      group=COLUMN (default: time if exactly one column holds dates).
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
     - `predictions`: Also write each label with its prediction, to predictions.parquet.
     - `track`: Also record the jobs in MLflow.
@@ -109,7 +112,7 @@ def race(
                 seed=seed,
                 environment_seed=seed,
                 name=each,
-                settings=parse_settings(settings or []),
+                settings=parse_settings(settings or []) | ({"split": split} if split else {}),
                 budget=budget,
                 metric="" if metric is None or metric in DIRECTIONS else metric,
                 predictions=predictions,
@@ -410,15 +413,12 @@ def _print(
         say(f"{result.name} on {result.data}: {result.status}: {reason}", err=True)
     elif rows is None:
         assert result.score is not None
-        rewarded = result.metric == "validation_reward" and result.score > 0
-        scale = ""
-        if rewarded:
-            error = result.data_facts["validation_deviation"] * math.sqrt(1 / result.score - 1)
-            scale = f" (R² {2 - 1 / result.score:.4g}, RMSE {error:.6g} on validation rows)"
+        split = result.data_facts.get("split")
         say(
             f"{result.name} on {result.data}, seed {result.seed}:"
-            f" {result.metric} {result.score:.6g}{scale}{' of the log target' if is_log else ''}"
+            f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
+            f"{f'; {split}' if split else ''}"
         )
         if {"epsilon", "delta"} <= result.settings.keys():
             events = read_partial_log(home / EVENTS)
@@ -452,6 +452,7 @@ def _print(
         row = plain(result) | {
             "baseline": found.best,
             "of_log_target": is_log,
+            "split": result.data_facts.get("split"),
             "replayed_cpu_seconds": replayed_cpu_seconds(result),
             "baselines_cpu_seconds": found.baselines_cpu_seconds,
             "diagnostics": [each.as_row() for each in _diagnosed([result])],

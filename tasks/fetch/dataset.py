@@ -60,6 +60,8 @@ class Dataset:
     """Where the data come from, and under which terms."""
     rows_available: int | None = None
     """Rows of the source before any option left some out; None where that is not known."""
+    split: str | None = None
+    """How its rows are divided, see `leaseboard.tasks.preprocess.splits.SplitBy`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """See `leaseboard.tasks.fetch.data_facts`."""
 

@@ -24,6 +24,7 @@ from leaseboard.algorithms.apple.saved import learner_of, state_of
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.jobs.environments import divided
 from leaseboard.tasks.jobs.environments.holdout import Options, classes_of, encoder, target_range
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import Column, describe, typed
@@ -175,6 +176,7 @@ def fitted(
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"
         )
+    dataset = divided(dataset, job)
     options, seed = Options(**job.environment), job.environment_seed
     try:
         columns = describe(dataset.features.drop(columns=list(options.drop)))

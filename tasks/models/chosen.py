@@ -18,11 +18,12 @@ from leaseboard.tasks.evaluate.probes.recorded import able
 from leaseboard.tasks.evaluate.trials import plans, recipes
 from leaseboard.tasks.evaluate.trials.evaluate import reward_of
 from leaseboard.tasks.fetch.dataset import Dataset
-from leaseboard.tasks.jobs.environments import folds, pulls, samples
+from leaseboard.tasks.jobs.environments import divided, folds, pulls, samples
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import describe
 from leaseboard.tasks.models.pipeline import PipelineModel
+from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.preprocess.tables import labels_of
 
 SAME = 1e-9
@@ -54,8 +55,12 @@ class Fit:
 def fitted(
     dataset: Dataset, job: Job, result: Result, learner: None
 ) -> tuple[PipelineModel, float]:
-    """Return the configuration that a job chose, fitted, and its score on the test rows."""
-    fit, test = _refit(dataset, job, result)
+    """Return the configuration that a job chose, fitted, and its score on the test rows.
+
+    Where the last rows are those, it is fitted on them, too, when they have been scored: the rows
+    to come resemble them most.
+    """
+    fit, test = _refit(dataset, job, result, whole=True)
     pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
     target = fit.dataset.target
     classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
@@ -70,7 +75,9 @@ def answers(dataset: Dataset, job: Job, result: Result) -> dict[str, Any]:
     return {"part": part, "label": fit.labels[rows], "prediction": fit.predict(rows)}
 
 
-def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
+def _refit(
+    dataset: Dataset, job: Job, result: Result, *, whole: bool = False
+) -> tuple[Fit, float]:
     """Return what a job chose, fitted, and its score on the test rows.
 
     It is the model that was ranked: the same encoding, rows and seed, on one thread as trials and
@@ -85,6 +92,7 @@ def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
     """
     if result.champion is None:
         raise UsageError(f"{result.name} on {result.data} chose no configuration: nothing to fit")
+    dataset = divided(dataset, job)
     if KINDS[result.environment].chooses == "arm":
         fit, recorded = _of_policy(dataset, job, result), result.metrics["test"]
     else:
@@ -94,6 +102,8 @@ def _refit(dataset: Dataset, job: Job, result: Result) -> tuple[Fit, float]:
         warnings.simplefilter("ignore")  # what a trial may do, its refit may do too
         fit.model.fit(fit.encoder.transform(features.iloc[fit.train]), fit.labels[fit.train])
         predicted = fit.predict(fit.test)
+        if whole and division(dataset).kind == "time":
+            fit.model.fit(fit.encoder.fit_transform(features), fit.labels)
     task: Any = dataset.task
     test = reward_of(task, fit.labels[fit.test], predicted)
     if recorded is None or not math.isclose(test, recorded, rel_tol=SAME):
@@ -130,8 +140,8 @@ def _of_policy(dataset: Dataset, job: Job, result: Result) -> Fit:
 def _of_selection(dataset: Dataset, job: Job, result: Result) -> Fit:
     module = folds if result.environment == FoldsEnvironment.kind else samples
     options = module.Options(**job.environment)
-    divided, drawn = candidates.on_split(dataset, options, job.environment_seed)
-    train, test = divided.rows()
+    rows, drawn = candidates.on_split(dataset, options, job.environment_seed)
+    train, test = rows.rows()
     encoder, labels = sampled.encoder(dataset, train), sampled.labels_of(dataset)
     chosen = dict(result.champion or {})
     model = drawn.build(chosen)

@@ -135,6 +135,9 @@ def describe_scores(frame: pd.DataFrame, names: Mapping[str, str]) -> str:
             text += f" ({logs}: of its logarithm)"
         text += "".join(MEANS.get(metric, "").partition(": ")[1:])
         parts.append(f"{text}. {'Less' if direction == 'min' else 'More'} is better.")
+    for split, mine in done.groupby(done["data_facts"].map(lambda facts: facts.get("split"))):
+        on = ", ".join(dict.fromkeys(names.get(data, data) for data in mine["data"]))
+        parts.append(f"{on}: {split}.")
     return " ".join(parts)
 
 

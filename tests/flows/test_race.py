@@ -253,19 +253,49 @@ def test_measures_and_skill_over_the_best_baseline_are_printed(race, call):
     assert " over online-ridge" in said
 
 
-def test_a_reward_is_printed_with_its_r2_and_measures_with_their_rows(call):
+def test_measures_are_printed_with_their_rows(call):
     said = call("race", "average", "sklearn:diabetes", "--budget", "1", "--set", "arms=[ridge]")
-    form = r"validation_reward (\S+) \(R² (\S+), RMSE (\S+) on validation rows\)"
+    form = r"measured on test rows, which the search did not use: rmse (\S+), .*r2 (\S+)"
     found = re.search(form, said.out)
     dataset = loading.load("sklearn:diabetes")
-    labels = dataset.target.to_numpy()[split(dataset, seed=0).validation]
+    labels = dataset.target.to_numpy()[split(dataset, seed=0).test]
 
     assert found is not None, said
-    reward, r2, rmse = map(float, found.groups())
-    assert r2 == pytest.approx(2 - 1 / reward, abs=1e-3)
+    rmse, r2 = map(float, found.groups())
     assert r2 == pytest.approx(1 - (rmse / labels.std()) ** 2, abs=1e-3)
-    assert "measured on test rows, which the search did not use: rmse " in said.out
+    assert "; random rows are held out (no column of dates without gaps)" in said.out
     assert re.search(r"this command took \S+ CPU s", said.out)
+
+
+def test_a_random_walk_is_tested_on_its_last_days_unless_another_split_is_asked_for(call, race):
+    n = 300
+    days = pd.date_range("2024-01-01", periods=n)
+    walk = np.cumsum(np.random.default_rng(1).normal(size=n))
+    table = pd.DataFrame({"day": days, "shop": np.arange(n) // 30, "walk": walk})
+    table.sample(frac=1, random_state=0).to_csv("walk.csv", index=False)
+    one = ("average", "--budget", "1", "--set", "arms=[k_nearest_neighbors]")
+
+    def r2(*arguments):
+        row, _, code = race(*one, *arguments, data="walk.csv")
+        assert code == 0
+        return row["metrics"]["r2"], row["split"]
+
+    guessed, why = r2()
+    shuffled, asked = r2("--split", "random")
+    assert why.startswith("the last rows by 'day' are held out (guessed from column 'day'")
+    assert asked == "random rows are held out (asked for)"
+    assert r2("--split", "time") == (guessed, "the last rows by 'day' are held out (asked for)")
+    assert r2("--split", "group=shop")[1] == "whole groups by 'shop' are held out (asked for)"
+    assert shuffled > 0.9
+    assert guessed < 0.5
+
+    said = call("race", one[0], "walk.csv", *one[1:]).out.splitlines()[0]
+    assert said.endswith(f"; {why}")
+    wrong = call("race", *one[:1], "walk.csv", *one[1:], "--split", "weekly", code=64).err
+    assert "split='weekly' must be random, time, time=COLUMN or group=COLUMN" in wrong
+    assert "shops" in call("race", one[0], "walk.csv", *one[1:], "--split", "group=shops").err
+    stream = call("race", "online-ridge", "walk.csv", "--split", "time", code=64).err
+    assert "split" in stream
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Runs of whole frameworks: each is run once by itself, stored, and replayed from then on."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,16 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.keys.versions import recorded_key
 from leaseboard.tasks.machine.paths import IMPORTED_FROM
+from leaseboard.tasks.preprocess.encoding import known_dates, spread_dates
+from leaseboard.tasks.preprocess.splits import division
 from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Record, Store
 
 ESTIMATORS = "leaseboard.tasks.models.automl.estimators"
 """Module of the system ``leaseboard``, which imports this one; so it is known by its name."""
+
+FOLDS = 5
+"""Folds of our own estimator where time or groups divide the rows; else they are its default."""
 
 LEARNERS = ("lightgbm", "pandas")
 """More libraries of systems that run in our own environment."""
@@ -38,7 +43,7 @@ class SystemFits:
     - `split`: what the rows are, as values for the key.
     - `store`: where fits are kept.
 
-    Raises UsageError for a column that the systems cannot take.
+    A date is the columns of `spread_dates`. Raises UsageError for a column of texts.
     """
 
     dataset: Dataset
@@ -49,6 +54,9 @@ class SystemFits:
     store: Store
 
     def __post_init__(self) -> None:
+        raw, self._rule = self.dataset.features, division(self.dataset).of(self.train)
+        features = spread_dates(raw, known_dates(raw, self.train))
+        self.dataset = replace(self.dataset, features=features)
         self._categories = _categories(self.dataset)
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
@@ -90,6 +98,9 @@ class SystemFits:
             "root": str(IMPORTED_FROM),
             "estimators": ESTIMATORS,
         }
+        if self._rule.column:
+            blocks = self._rule.blocks(FOLDS)
+            order["cv"] = [self._rule.fold(blocks, fold) for fold in range(FOLDS)]
         least, times = PATIENCE
         patience = least + times * seconds
         answer = run_once(python, system, order, self._arrays(), patience)
@@ -119,12 +130,11 @@ def _once(store: Store, key: Mapping[str, Any], run: Callable[[], Record]) -> tu
 def _categories(dataset: Dataset) -> list[list[Any] | None]:
     """Return the categories of each column, None if it holds numbers."""
     for name, column in dataset.features.items():
-        if columns.is_text(column) or columns.is_date(column):
-            kind = "dates" if columns.is_date(column) else "free text"
+        if columns.is_text(column):
             raise UsageError(
-                f"{dataset.reference}: column {str(name)!r} holds {kind}, which not every system"
-                " that is compared takes: leave it out of the table; for a model of your own that"
-                " takes it, fit AutoMLClassifier or AutoMLRegressor"
+                f"{dataset.reference}: column {str(name)!r} holds free text, which not every"
+                " system that is compared takes: leave it out; for a model of your own that takes"
+                " it, fit AutoMLClassifier or AutoMLRegressor"
             )
     return [
         list(column.cat.categories) if columns.is_nominal(column) else None

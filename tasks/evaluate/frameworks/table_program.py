@@ -52,7 +52,7 @@ def leaseboard(order: Order) -> Made:
     ours = import_module(order["estimators"])
     cls = ours.AutoMLClassifier if _classifies(order) else ours.AutoMLRegressor
     seconds, seed = order["seconds"], order["seed"]
-    return cls(time_budget=seconds, random_state=seed), {}
+    return cls(time_budget=seconds, random_state=seed, cv=order.get("cv")), {}
 
 
 def autogluon(order: Order) -> Made:

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from leaseboard.algorithms.events import Parameters
 from leaseboard.algorithms.seeds import derive_seed, generator
@@ -37,12 +37,11 @@ from leaseboard.tasks.evaluate.probes.recorded import Build, Classifier
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled, split
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.machine.yaml_files import Strict, load_yaml
+from leaseboard.tasks.preprocess.splits import SplitOptions
 
 
-class CandidateOptions(BaseModel):
+class CandidateOptions(SplitOptions):
     """Options of a selection: its configurations and its rows."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     configurations: Annotated[int, Field(ge=1)] = 20
     """Number of drawn ones; the first N of a longer draw are the shorter draw."""

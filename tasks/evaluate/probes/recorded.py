@@ -163,21 +163,21 @@ class RecordedFits:
         """Return the probe, and whether it would end so again."""
         parameters = self.configurations[configuration]
         # The forked process inherits what is made here.
-        samples, tested = self.split.samples, self._fold(asked)
+        samples, (trained, tested) = self.split.samples, self._fold(asked)
         self.prepare()
         if isinstance(asked, OnPrefix):
             _ = samples.firsts  # which would be made again in every process
             blank = Probe(rows=asked.rows, test_rows=asked.test_rows)
         else:
-            n_tested = int(np.count_nonzero(tested))
-            blank = FoldProbe(rows=asked.rows - n_tested, test_rows=n_tested)
+            blank = FoldProbe(rows=len(trained), test_rows=len(tested))
 
         def run() -> dict[str, Any]:
             model = self.build(parameters)
             if isinstance(asked, OnPrefix):
                 return asdict(fit_and_test(model, samples, asked.rows, asked.test_rows))
             features, labels = samples.train(asked.rows)
-            return asdict(fit_and_test_fold(model, features, labels, tested, asked.verdicts))
+            rows = trained, tested
+            return asdict(fit_and_test_fold(model, features, labels, rows, asked.verdicts))
 
         limited = math.isfinite(self._limit)
         called = call(run, self._limit) if limited else call_here(run)
@@ -194,17 +194,23 @@ class RecordedFits:
         )
         return failed, called.ending.lasting
 
-    def _fold(self, asked: OnPrefix | OnFolds) -> NDArray[np.bool_]:
-        """Return which rows are in a fold: those of each class are dealt out to folds in turn."""
+    def _fold(self, asked: OnPrefix | OnFolds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows that a fold is trained and tested on.
+
+        Those of each class are dealt out to folds in turn, unless time or groups divide them.
+        """
         if isinstance(asked, OnPrefix):
-            return np.zeros(0, dtype=np.bool_)
+            return (np.zeros(0, dtype=np.int64),) * 2
+        rule = self.split.samples.division
         if (asked.rows, asked.folds) not in self._dealt:
             _, labels = self.split.samples.train(asked.rows)
             _, codes = np.unique(labels, return_inverse=True)
             fold = np.empty(len(codes), dtype=np.intp)
             fold[np.argsort(codes, kind="stable")] = np.arange(len(codes)) % asked.folds
+            if rule.column:
+                fold = rule.of(slice(asked.rows)).blocks(asked.folds)
             self._dealt[asked.rows, asked.folds] = fold
-        return np.asarray(self._dealt[asked.rows, asked.folds] == asked.fold)
+        return rule.fold(self._dealt[asked.rows, asked.folds], asked.fold)
 
 
 class RecordedProbes(RecordedFits, Probes):
@@ -291,13 +297,11 @@ def fit_and_test(model: Classifier, samples: Samples, rows: int, test_rows: int)
 
 
 def fit_and_test_fold(
-    model: Classifier, features: Any, labels: NDArray[Any], tested: NDArray[np.bool_], keep: bool
+    model: Classifier, features: Any, labels: NDArray[Any], fold: tuple[Any, Any], keep: bool
 ) -> FoldProbe:
-    """Return the probe of a model trained on the rows that are not `tested`, tested on those."""
-    parts = [
-        (features.iloc[rows] if hasattr(features, "iloc") else features[rows], labels[rows])
-        for rows in (np.flatnonzero(~tested), np.flatnonzero(tested))
-    ]
+    """Return the probe of a model trained on the first rows of `fold`, tested on the others."""
+    by_place = getattr(features, "iloc", features)
+    parts = [(by_place[rows], labels[rows]) for rows in fold]
     _, right, costs = _tested(model, *parts[0], *parts[1])
     return FoldProbe(
         rows=len(parts[0][1]),

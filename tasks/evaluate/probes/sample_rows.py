@@ -1,7 +1,7 @@
 """From a dataset to the array whose prefixes are samples: training rows, then test rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
+from leaseboard.tasks.preprocess.splits import Division, division
 from leaseboard.tasks.preprocess.tables import refuse_text
 from leaseboard.tasks.preprocess.unit_range import UnitRangeEncoder
 
@@ -34,6 +35,8 @@ class Samples:
     labels: NDArray[Any]
     """Classes, of a dataset their codes, shape (n_rows,)."""
     train_rows: int
+    division: Division = field(default_factory=Division)
+    """Of these rows, in their order: how they are dealt to folds."""
 
     def train(self, rows: int) -> tuple[Any, NDArray[Any]]:
         """Return S_tr: the first `rows` training rows, and their labels."""
@@ -79,6 +82,8 @@ class Shuffled:
     """Share of the rows to test on; at least one row is, unless it is 0."""
     make: Callable[[], Samples]
     """Makes the samples of `rows`."""
+    tested: NDArray[np.bool_] | None = None
+    """Whether a row is to test on, where that is not random."""
 
     @property
     def train_rows(self) -> int:
@@ -88,6 +93,8 @@ class Shuffled:
     @property
     def test_rows(self) -> int:
         """Number of rows to test on."""
+        if self.tested is not None:
+            return int(self.tested.sum())
         return max(1, round(self.n_rows * self.test_fraction)) if self.test_fraction else 0
 
     @property
@@ -99,6 +106,8 @@ class Shuffled:
         """Return the numbers of the rows to train on and to test on, each in random order."""
         order = np.arange(self.n_rows, dtype=np.int32)
         generator(self.seed, "samples", "order").shuffle(order)
+        if self.tested is not None:
+            order = order[np.argsort(self.tested[order], kind="stable")]
         return order[: self.train_rows], order[self.train_rows :]
 
     @cached_property
@@ -110,7 +119,7 @@ class Shuffled:
 def split(
     dataset: Dataset, seed: int, test_fraction: float, made: Samples | None = None
 ) -> Shuffled:
-    """Divide `dataset` into training and test rows by a random order.
+    """Divide `dataset` into training and test rows, each in random order.
 
     `made`: the samples of the same dataset, seed and fraction, if they exist already.
 
@@ -118,7 +127,7 @@ def split(
     infinite value.
     """
     _check(dataset)
-    n_rows = len(dataset.target)
+    n_rows, rule = len(dataset.target), division(dataset)
 
     def make() -> Samples:
         if made is not None:
@@ -126,12 +135,14 @@ def split(
         train, test = divided.rows()
         order = np.concatenate([train, test])
         features = encoder(dataset, train).transform(dataset.features, rows=order)
-        labels = labels_of(dataset)[order]
-        return Samples(features=features, labels=labels, train_rows=len(train))
+        labels, by = labels_of(dataset)[order], rule.of(order)
+        return Samples(features=features, labels=labels, train_rows=len(train), division=by)
 
+    ratios = 1 - test_fraction, test_fraction
     divided = Shuffled(
-        digest=dataset.digest, n_rows=n_rows, seed=seed, test_fraction=test_fraction, make=make
-    )
+        digest=f"{dataset.digest}/{dataset.split}", n_rows=n_rows, seed=seed, make=make,
+        test_fraction=test_fraction, tested=rule.parts(ratios, seed) == 1 if rule.column else None,
+    )  # fmt: skip
     if divided.train_rows < 2:
         raise DataError(f"{dataset.reference}: {n_rows} rows are too few to split")
     return divided

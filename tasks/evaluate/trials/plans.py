@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Fold
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
-from leaseboard.tasks.preprocess.splits import Rows, Split, split, split_by_column
+from leaseboard.tasks.preprocess.splits import Rows, Split, division, split, split_by_column
 from leaseboard.tasks.preprocess.tables import Scale, TableEncoder, labels_of, refuse_text
 
 TRAIN_SHARE = 0.8
@@ -24,11 +24,11 @@ def scored(
 
     - `seed`: of the split.
     - `protocol`, {"holdout", "cv"}: ``holdout``: 64 %, 16 % and 20 % of the rows, as Rising
-      Bandits has them; every class has a row for training, so no class is absent from that part.
-      ``cv``: all rows but a fifth.
+      Bandits has them; of random rows every class has a row for training. ``cv``: all rows but a
+      fifth; so it is by time, where those before the test are worth most.
     - `column`: says ``train`` or ``test`` of each row, for ``cv``; the data are then without it.
     """
-    if protocol == "holdout":
+    if protocol == "holdout" and division(dataset).kind != "time":
         return dataset, split(dataset, seed=seed)
     if column is None:
         return dataset, split(dataset, (TRAIN_SHARE, 1 - TRAIN_SHARE), seed)
@@ -37,9 +37,13 @@ def scored(
 
 
 def holdout(dataset: Dataset, seed: int, scale: Scale = "none") -> Arrays:
-    """Return the arrays of one fit, validated and tested, as Rising Bandits does."""
-    dataset, part = scored(dataset, seed, "holdout")
-    return Arrays(_task(dataset), (_fold(dataset, part, scale),))
+    """Return the arrays of one fit, validated and tested, as Rising Bandits does.
+
+    By time the test is of another fit, see `scored`.
+    """
+    part, (_, tested) = split(dataset, seed=seed), scored(dataset, seed, "holdout")
+    refit = None if len(tested.validation) else _fold(dataset, tested, scale)
+    return Arrays(_task(dataset), (_fold(dataset, part, scale),), refit)
 
 
 def cross_validation(
@@ -49,12 +53,15 @@ def cross_validation(
 
     - `dataset`: of a classification.
     - `seed`, `column`: as in `scored`.
-    - `folds`: each class's training rows are dealt to them in their order, without shuffling.
+    - `folds`: each class's training rows are dealt to them in their order, without shuffling,
+      unless time or groups divide them.
     """
     dataset, every = scored(dataset, seed, "cv", column)
     train = every.train
-    fold_of = dealt(dataset.target.cat.codes.to_numpy()[train], folds)
-    parts = [Split(train[fold_of != f], train[fold_of == f], _NO_ROWS) for f in range(folds)]
+    rule, codes = division(dataset).of(train), dataset.target.cat.codes.to_numpy()[train]
+    blocks = rule.blocks(folds) if rule.column else dealt(codes, folds)
+    pairs = (rule.fold(blocks, fold) for fold in range(folds))
+    parts = [Split(train[rows], train[others], _NO_ROWS) for rows, others in pairs]
     refit = _fold(dataset, every, scale)
     return Arrays(_task(dataset), tuple(_fold(dataset, p, scale) for p in parts), refit)
 

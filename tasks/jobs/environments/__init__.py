@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from leaseboard.algorithms.errors import SettingError, UsageError, invalid, rule, unknown
+from leaseboard.tasks.preprocess.splits import division
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.base import Environment
@@ -103,27 +105,35 @@ def parts(kind: str, dataset: Dataset, job: Job) -> Any:
     module = _module(kind)
     if not hasattr(module, "parts"):
         return None
-    return module.parts(dataset, module.Options(**job.environment), job.environment_seed)
+    options = module.Options(**job.environment)
+    return module.parts(divided(dataset, job), options, job.environment_seed)
 
 
-def facts_of_parts(kind: str, dataset: Dataset, job: Job) -> dict[str, float]:
-    """Return what the measures of a job are compared with, where its environment holds rows out.
+def divided(dataset: Dataset, job: Job) -> Dataset:
+    """Return the dataset with the rule by which `job` divides its rows."""
+    return replace(dataset, split=job.environment.get("split"))
 
-    - ``majority_tested``: the share of test rows with the commonest class of the training rows;
-    - ``validation_deviation``: the standard deviation of the numbers to validate on.
+
+def facts_of_parts(kind: str, dataset: Dataset, job: Job) -> dict[str, Any]:
+    """Return what the measures of a job are of and compared with, where rows are held out.
+
+    - ``split``: which rows are held out, and why;
+    - ``majority_tested``: the share of test rows with the commonest class of the training rows.
     """
     module = _module(kind)
     options = module.Options(**job.environment)
-    if not hasattr(module, "divided") or getattr(options, "positive", ()):  # sides, not classes
+    if not hasattr(module, "divided"):
         return {}
+    dataset = divided(dataset, job)
     parts = module.divided(dataset, options, job.environment_seed)
-    if parts and dataset.task == "classification":
+    own = getattr(options, "split_column", None)
+    held_out = f"rows are held out by column {own!r}" if own else division(dataset)
+    facts: dict[str, Any] = {"split": str(held_out)} if parts else {}
+    sides = getattr(options, "positive", ())  # not classes
+    if parts and dataset.task == "classification" and not sides:
         train, test = (dataset.target.cat.codes.to_numpy()[rows] for rows in (parts[0], parts[-1]))
-        return {"majority_tested": float(np.mean(test == np.bincount(train).argmax()))}
-    if len(parts) == 3:
-        labels = dataset.target.to_numpy(dtype=np.float64)
-        return {"validation_deviation": float(labels[parts[1]].std())}
-    return {}
+        facts |= {"majority_tested": float(np.mean(test == np.bincount(train).argmax()))}
+    return facts
 
 
 def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environment:
@@ -132,7 +142,7 @@ def make(kind: str, dataset: Dataset, job: Job, parts: Any = None) -> Environmen
     `parts` are those that `parts` made for this or for another job with the same `shared_by`.
     """
     check_options(kind, job.environment)
-    return _module(kind).make(dataset, job, parts)
+    return _module(kind).make(divided(dataset, job), job, parts)
 
 
 def _module(kind: str) -> ModuleType:

@@ -32,8 +32,8 @@ def identity(options: Options) -> str:
 
 
 def shared_by(options: Options, seed: int) -> dict[str, Any]:
-    """Return the seed and the share of the rows to test on."""
-    return options.model_dump(include={"test_fraction"}) | {"seed": seed}
+    """Return the seed and what divides the rows."""
+    return options.model_dump(include={"test_fraction", "split"}) | {"seed": seed}
 
 
 def parts(dataset: Dataset, options: Options, seed: int) -> Samples | None:

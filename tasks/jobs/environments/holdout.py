@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.apple.rows import CLIP, as_rows, check_labels
@@ -18,11 +18,13 @@ from leaseboard.algorithms.environments.holdout import (
 )
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.seeds import generator
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.encoding import naming
 from leaseboard.tasks.preprocess.sparse import SparseEncoder, refuse_gaps
+from leaseboard.tasks.preprocess.splits import SplitOptions, division
 from leaseboard.tasks.preprocess.streaming import in_float32
 
 Rows = NDArray[np.intp]
@@ -34,10 +36,8 @@ Names = Annotated[
 """A list, or on the command line names with commas between them."""
 
 
-class Options(BaseModel):
+class Options(SplitOptions):
     """Options that divide a dataset into training and test rows."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     test_share: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """Share of the rows that are held out."""
@@ -138,7 +138,13 @@ def target_range(dataset: Dataset, options: Options, seed: int) -> tuple[float, 
 def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
     """Return the rows to train on and those to test on."""
     n_rows = len(dataset.target.iloc[: options.max_rows])
-    return split(n_rows, seed, test_share=options.test_share, order=options.order)
+    rule = division(dataset).of(slice(n_rows))
+    if not rule.column:
+        return split(n_rows, seed, test_share=options.test_share, order=options.order)
+    parts = rule.parts((1 - options.test_share, options.test_share), seed)
+    train, test = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
+    kept = options.order == "kept"
+    return train if kept else generator(seed, "holdout").permutation(train), test
 
 
 def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:

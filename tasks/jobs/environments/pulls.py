@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.environments.pulls import PullsEnvironment, Trials, Unit
@@ -18,6 +18,7 @@ from leaseboard.tasks.evaluate.trials import plans, spaces
 from leaseboard.tasks.evaluate.trials.evaluate import TrialData
 from leaseboard.tasks.evaluate.trials.replay import StoredTrials
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.preprocess import splits
 from leaseboard.tasks.preprocess.tables import Scale
 from leaseboard.tasks.store.recorded import Store
 
@@ -30,10 +31,8 @@ RECORDED = ("table", "curves")
 """Protocols whose data are the feedbacks: nothing is trained."""
 
 
-class Options(BaseModel):
+class Options(splits.SplitOptions):
     """Options of a suite for the environment."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     space: str = ""
     """A space of ``conf/spaces`` or a YAML file; empty: `spaces.SUITED` for the data's task."""
@@ -140,23 +139,16 @@ def stored_trials(dataset: Dataset, options: Options, seed: int) -> StoredTrials
 
 def _data(dataset: Dataset, options: Options, seed: int) -> TrialData:
     """Return what the trials of a dataset learn from."""
-    split: dict[str, Any] = {"protocol": options.protocol, "seed": seed}
+    split: dict[str, Any] = {"protocol": options.protocol, "seed": seed, "by": dataset.split}
+    arrays = partial(plans.holdout, dataset, seed, options.scale)
     if options.protocol == "cv":
         if options.split_column not in (None, *dataset.features.columns):
             raise unknown("split column", str(options.split_column), dataset.features.columns)
         split |= {"folds": options.folds, "column": options.split_column}
         if options.split_column is not None:
             del split["seed"]  # the rows are the data's own, for any seed
-    arrays = partial(plans.holdout, dataset, seed, options.scale)
-    if options.protocol == "cv":
-        arrays = partial(
-            plans.cross_validation,
-            dataset,
-            seed,
-            options.folds,
-            options.split_column,
-            options.scale,
-        )
+        given = options.folds, options.split_column, options.scale
+        arrays = partial(plans.cross_validation, dataset, seed, *given)
     return TrialData(
         identity={"digest": dataset.digest, "split": split, "scale": options.scale},
         code=(plans.__name__,),

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from leaseboard.algorithms.environments.systems import SystemsEnvironment
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.evaluate.frameworks.runs import ESTIMATORS, SystemFits
 from leaseboard.tasks.keys.versions import recorded_key
-from leaseboard.tasks.preprocess.splits import Rows, split
+from leaseboard.tasks.preprocess.splits import Rows, SplitOptions, split
 from leaseboard.tasks.preprocess.tables import labels_of
 from leaseboard.tasks.store.recorded import Store
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 DEFAULT_BUDGET = 30.0
 
 
-class Options(BaseModel):
+class Options(SplitOptions):
     """Options that divide a dataset into training and test rows."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     test_share: float = Field(default=0.2, gt=0, lt=1)
     """Share of the rows that are held out, of each class alike; all others are learned from."""
@@ -58,7 +56,7 @@ def make(dataset: Dataset, job: Job, parts: None = None) -> SystemsEnvironment:
             dataset,
             train,
             test,
-            split={"seed": job.environment_seed, "test_share": options.test_share},
+            split=options.model_dump() | {"seed": job.environment_seed},
             store=Store(),
         ),
         labels_of(dataset)[test].astype(np.float64),

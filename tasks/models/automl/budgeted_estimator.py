@@ -41,7 +41,7 @@ from leaseboard.tasks.fetch.data_facts import facts_of
 from leaseboard.tasks.models.automl.ensemble import EnsembleModel
 from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
 from leaseboard.tasks.models.automl.progress import shown, without_autologging
-from leaseboard.tasks.models.automl.validation import default_cv, folds_of
+from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
 from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
 from leaseboard.tasks.score.diagnostics import leaks_of
 
@@ -228,6 +228,8 @@ class AutoMLEstimator(BaseEstimator):
         folds = folds_of(
             cv, target, codes=codes, groups=groups, X=features, seed=seed, counted=counted
         )
+        if groups is None:
+            warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
         scoring = FASTEST[self._task] if self.scoring is None else self.scoring
         scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
         limits = None

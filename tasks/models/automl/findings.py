@@ -82,10 +82,12 @@ def guarantee(events: Sequence[Event], names: Sequence[str]) -> str:
     guarantee = f"with probability {1 - delta:.4g} "
     if started.environment == FoldsEnvironment.kind:
         guarantee += f"the best of {len(names)} or one at most {epsilon:g} worse was not dropped"
-        return f"{guarantee}, if the folds of each are alike; this cannot be seen broken"
+        guarantee += ", if rows are exchangeable and the folds of each alike"
+        return f"{guarantee}; this cannot be seen broken"
     guarantee += (
         f"the choice, trained on all training rows, loses at most {epsilon:g} of the accuracy on"
-        f" the test rows of the best of {len(names)} configurations, if "
+        f" the test rows of the best of {len(names)} configurations, if rows are"
+        " exchangeable and "
     )
     if started.settings.get("bounds") == "paper":
         guarantee += "each of them fits its sample best and gets no worse with more rows"

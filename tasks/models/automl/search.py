@@ -34,6 +34,7 @@ from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
 from leaseboard.tasks.models.automl.choices import Choices, choices
 from leaseboard.tasks.models.automl.progress import shown, without_autologging
+from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
 from leaseboard.tasks.store.recorded import Store
 
 SMALL = 10_000
@@ -193,6 +194,9 @@ class SelectionSearch(BaseSearchCV):
         """
         self._refuse(params)
         X, y = checked(self, X, y)
+        if isinstance(X, pd.DataFrame):
+            every = (np.arange(len(y)),)
+            warn_of_dates(X, Validation(every, every, False), "test the choice on later rows")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         made = choices(self.estimator, self.param_grid, self.n_iter, seed)
         if len(made.params) == 1:

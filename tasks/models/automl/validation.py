@@ -1,5 +1,6 @@
 """Which rows the trials of an estimator train on and which they are validated on."""
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.model_selection import GroupKFold, PredefinedSplit, StratifiedGroup
 from sklearn.utils import column_or_1d
 
 from leaseboard.algorithms.seeds import generator
+from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.splits import deal, quotas
 
 Rows = NDArray[np.intp]
@@ -95,6 +97,27 @@ def default_cv(n_rows: int, n_features: int, n_classes: int, seconds: float) -> 
     fits = REGRESSION if n_classes == 0 else n_classes if n_classes > 2 else 1
     cells = n_rows * n_features * fits
     return FOLDS if cells <= CELLS_A_SECOND * seconds and n_rows >= 2 * FOLDS else HOLDOUT
+
+
+def warn_of_dates(frame: pd.DataFrame, folds: Validation, fix: str) -> None:
+    """Warn if columns hold dates, and by none of them rows are validated after those trained on.
+
+    `fix`: what to do, to follow the warning.
+    """
+    every = [columns.as_dates(column) for _, column in frame.items()]
+    dates = [column for column in every if column is not None]
+
+    def in_order(times: pd.Series) -> bool:
+        pairs = zip(folds.train, folds.validation, strict=True)
+        return all(times.iloc[a].max() <= times.iloc[b].min() for a, b in pairs)
+
+    if dates and not any(map(in_order, dates)):
+        name = dates[0].name
+        warnings.warn(
+            f"column {name!r} holds dates, and rows are shuffled across them: scores are of rows"
+            f" among those that are learned, not of later ones: {fix}",
+            stacklevel=4,
+        )
 
 
 def _numbered(groups: Any, n_rows: int) -> Rows:

@@ -145,6 +145,33 @@ def test_a_winner_of_the_space_that_no_one_named_is_of_its_task(race, mixed):
     assert fitted.test == pytest.approx(result.metrics["test"], rel=1e-12)
 
 
+@pytest.mark.parametrize(("algorithm", "given"), [
+    ("average", {"arms": ["k_nearest_neighbors"], "optimiser": "random"}),
+    ("full-run", {"configurations": 2}), ("early-stopped-cv", {"configurations": 2}),
+])  # fmt: skip
+def test_by_time_the_test_is_of_earlier_rows_and_the_model_knows_the_last(
+    race, tmp_path, algorithm, given
+):
+    days = np.random.default_rng(0).permutation(400)
+    late = (days >= 320) | (days == 0)  # day 0 alone is trained on before the test
+    frame = pd.DataFrame({"day": pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D")})
+    regression = algorithm == "average"
+    frame["y"] = np.where(late, 100.5, days % 7) if regression else np.where(late, "b", "a")
+    frame.to_parquet(tmp_path / "days.parquet")
+    data = f"file:{tmp_path / 'days.parquet'}?target=y"
+    budget = 1 if algorithm == "average" else None
+    result, _, fitted = race(algorithm, data, budget=budget, environment=given)
+    model, last = again(fitted.model), frame[["day"]].iloc[[int(days.argmax())]]
+
+    assert fitted.test == result.metrics.get("test", result.score)
+    if regression:
+        assert result.metrics["rmse"] > 50
+        assert model.predict(last)[0] > 50
+    else:
+        assert result.score < 0.1
+        assert model.predict(last)[0] == "b"
+
+
 def arrays_of(dataset, environment):
     """Return the arrays of the fit that the environment tests."""
     scale = environment.get("scale", "none")

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.fetch.loading import load
-from leaseboard.tasks.preprocess.splits import deal, quotas, split, split_by_column
+from leaseboard.tasks.preprocess.splits import (
+    Division,
+    deal,
+    division,
+    quotas,
+    split,
+    split_by_column,
+)
 
 
 def classes(labels: list[str], **columns: list[str]) -> Dataset:
@@ -76,3 +85,47 @@ def test_the_authors_split_is_a_column():
     assert (train.tolist(), test.tolist()) == ([0, 2, 3], [1])
     with pytest.raises(DataError, match="must say train or test, not '0'"):
         split_by_column(data, "a")
+
+
+@given(
+    times=st.lists(st.integers(0, 30), min_size=20, max_size=200),
+    ratios=st.sampled_from([(0.64, 0.16, 0.2), (0.8, 0.2), (0.25,) * 4]),
+    seed=st.integers(0, 5),
+)
+def test_parts_are_in_the_order_of_time_and_no_time_or_group_is_parted(times, ratios, seed):
+    times = np.array(times)
+    largest = np.bincount(times).max()
+    for kind in ("time", "group"):
+        try:
+            parts = Division(kind, "t", times).parts(ratios, seed)
+        except DataError:
+            assert largest > min(ratios) * len(times) / 2
+            continue
+        assert all(len(set(parts[times == time])) == 1 for time in set(times))
+        if kind == "time":
+            assert (np.diff(parts[np.argsort(times)]) >= 0).all()
+        for part, share in enumerate(ratios):
+            assert abs(np.mean(parts == part) - share) <= largest / len(times) + 1e-9
+
+
+def test_a_time_is_guessed_from_exactly_one_complete_column_of_dates():
+    days = pd.date_range("2024-01-01", periods=8)
+    gaps = days.where(days > days[0])
+
+    def why(split=None, **columns):
+        return str(
+            division(dataclasses.replace(classes(list("abababab"), **columns), split=split))
+        )
+
+    assert why(day=days) == (
+        "the last rows by 'day' are held out (guessed from column 'day', the only one of dates)"
+    )
+    no = "random rows are held out (no column of dates without gaps)"
+    assert why() == why(day=gaps) == why(day=days[[0] * 8]) == no
+    assert why(a=days, b=days[::-1]).endswith("(2 columns of dates without gaps)")
+    assert why("time=b", a=days, b=days[::-1]) == "the last rows by 'b' are held out (asked for)"
+    assert why("random", day=days) == "random rows are held out (asked for)"
+    with pytest.raises(UsageError, match=r"split=time, and 2 columns .* split=time=COLUMN"):
+        why("time", a=days, b=days[::-1])
+    with pytest.raises(UsageError, match="column to split by 'shop'"):
+        why("group=shop", day=days)

@@ -111,9 +111,32 @@ def test_a_system_that_is_not_installed_is_skipped_with_the_fix(fits, monkeypatc
         fits(mixed())[0].fit("flaml", 0, 30.0)
 
 
+def test_dates_are_numbers_and_our_own_folds_respect_them(fits, monkeypatch):
+    data = mixed()
+    data.features["day"] = pd.date_range("2026-01-01", periods=200)[::-1]
+    sent = {}
+
+    def answer(_, system, order, arrays, __):
+        sent.update(order=order, arrays=arrays)
+        zeros = {"predictions": [0.0] * 40, "peak_memory_mb": 1.0}
+        seconds = ("cpu_seconds", "wall_seconds", "other_cpu_seconds", "other_wall_seconds")
+        return zeros | dict.fromkeys(seconds, 0.0)
+
+    monkeypatch.setattr(runs, "run_once", answer)
+    made, rows = fits(data)
+    made.fit("leaseboard", 0, 5.0)
+    days = list(made.dataset.features).index("day days")
+
+    assert rows.test.tolist() == list(range(40))
+    assert sent["arrays"][f"train_{days}"].max() < sent["arrays"][f"test_{days}"].min()
+    train = sent["arrays"][f"train_{days}"]
+    assert len(sent["order"]["cv"]) == runs.FOLDS
+    assert all(train[before].max() < train[after].min() for before, after in sent["order"]["cv"])
+
+
 def test_a_column_that_not_every_system_takes_is_refused_by_name(fits):
     data = mixed()
-    data.features["day"] = pd.date_range("2026-01-01", periods=len(data.features))
+    data.features["said"] = pd.Series(["a long text"] * len(data.features), dtype=object)
 
-    with pytest.raises(UsageError, match="column 'day' holds dates"):
+    with pytest.raises(UsageError, match="column 'said' holds free text"):
         fits(data)

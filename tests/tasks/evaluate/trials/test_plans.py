@@ -43,6 +43,22 @@ def test_a_split_column_is_obeyed_and_is_not_a_feature():
     assert len(arrays.refit.test_y) == 50
 
 
+def test_by_time_folds_are_an_expanding_window_and_the_test_is_of_a_fit_up_to_it():
+    days = np.random.default_rng(1).permutation(np.repeat(np.arange(100), 2))
+    data = dataset(day=pd.Timestamp("2024-01-01") + pd.to_timedelta(days, unit="D"))
+    # The last feature is the days since the first training row.
+    of_cv, of_one = cross_validation(data, seed=0, folds=3), holdout(data, seed=0)
+    for fold in of_cv.folds:
+        assert fold.train_x[:, -1].max() < fold.validation_x[:, -1].min()
+    assert [len(fold.train_y) for fold in of_cv.folds] == [40, 80, 120]
+    (fold,) = of_one.folds
+    assert fold.train_x[:, -1].max() < fold.validation_x[:, -1].min()
+    assert (len(fold.train_y), len(fold.validation_y), len(fold.test_y)) == (128, 32, 40)
+    for refit in (of_one.refit, of_cv.refit):
+        assert refit.train_x[:, -1].max() < refit.test_x[:, -1].min()
+        assert (len(refit.train_y), len(refit.test_y)) == (160, 40)
+
+
 def test_folds_are_stratified_in_the_order_of_the_rows_and_rare_classes_spread():
     assert dealt(np.array([0] * 6 + [1] * 3), 3).tolist() == [0, 0, 1, 1, 2, 2, 0, 1, 2]
     assert sorted(dealt(np.array([0, 1, 2]), 3).tolist()) == [0, 1, 2]

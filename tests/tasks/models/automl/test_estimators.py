@@ -515,6 +515,20 @@ def test_groups_and_time(recwarn):
     assert {len(member.models) for member in timely.model_.members} == {1}
 
 
+def test_dates_that_folds_shuffle_are_said(recwarn):
+    X, y = mixed(300)
+    X = X.assign(day=pd.date_range("2024-01-01", periods=len(X)).astype(str), later=1)
+    fits = {"arms": ["decision_tree"], "max_trials": 1}
+    said = "column 'day' holds dates, and rows are shuffled across them: .*TimeSeriesSplit"
+    for cv in (None, 3, 0.2):
+        with pytest.warns(UserWarning, match=said) as warned:
+            classifier(**fits, cv=cv).fit(X, y)
+        assert warned[0].filename == __file__
+    classifier(**fits, cv=TimeSeriesSplit(3)).fit(X, y)
+    classifier(**fits).fit(X, y, groups=np.arange(len(X)) // 10)
+    assert not recwarn.list
+
+
 def test_what_is_spent_is_shown_to_who_asks(capsys):
     X, y = mixed()
     classifier(arms=["gaussian_nb"], max_trials=2).fit(X, y)

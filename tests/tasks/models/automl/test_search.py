@@ -163,6 +163,16 @@ def test_a_frame_with_text_is_handed_on(data):
     assert list(search.feature_names_in_) == ["said", "kind"]
 
 
+def test_a_guarantee_of_rows_in_time_is_warned_of(data):
+    X, y = data
+    frame = pd.DataFrame(X, columns=["a", "b"]).assign(day=pd.Timestamp("2024-01-01"))
+    frame["day"] += pd.to_timedelta(np.arange(len(y)), unit="D")
+    chosen = make_column_transformer(("passthrough", ["a", "b"]))
+    pipelines = [make_pipeline(chosen, DecisionTreeClassifier(max_depth=n)) for n in (1, 2)]
+    with pytest.warns(UserWarning, match="column 'day' holds dates, and rows are shuffled"):
+        SelectionSearch(pipelines, random_state=0).fit(frame, y)
+
+
 class GaussianNB2(GaussianNB):
     """Naive Bayes that accepts sparse rows."""
 
@@ -309,7 +319,7 @@ def test_naive_bayes_that_gets_worse_with_rows_does_not_win(seed):
     ).fit(X, y)  # fmt: skip
     assert search.best_name_ == "tree"
     assert "'tree' reaches 0.8" in search.guarantee_
-    assert "if the best fits its sample best" in search.guarantee_
+    assert "if rows are exchangeable and the best fits its sample best" in search.guarantee_
     reported = "accuracy fell with more rows for ['bayes']; the final check covers this"
     assert reported in search.guarantee_
 
@@ -423,7 +433,7 @@ def test_small_tables_are_cross_validated_and_folds_spared(data):
     assert "folds" in board.loc["constant", "reason"]
     assert len(of(search.events_, ProbeFinished)) < 20
     assert search.best_score_ == pytest.approx(board["test_accuracy"].max(), abs=0.01)
-    assert "if the folds of each are alike" in search.guarantee_
+    assert "if rows are exchangeable and the folds of each alike" in search.guarantee_
     large = np.tile(data[0], (4, 1)), np.tile(data[1], 4)
     assert SelectionSearch(own).fit(*large).events_[0].algorithm == "abc-tight"
 
