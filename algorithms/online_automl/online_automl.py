@@ -9,6 +9,7 @@ from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import seeds
 from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
@@ -75,6 +76,9 @@ class OnlineAutoML(Racing):
     tune : str, optional
         Interactions, learning rate, or both, on the raw features. By default both, and
         representations.
+    entity : str
+        The column whose values are entities (shops, products, people of a panel), whatever it
+        holds: what is predicted while labels are missing goes by the labels of the same entity.
     budget_us : float, optional
         Microseconds an example that trees, Fourier features and neighbours may take together
         (`leaseboard.algorithms.online_automl.members.leases`); by default all that save enough.
@@ -156,6 +160,7 @@ class OnlineAutoML(Racing):
     memory: Annotated[float, Field(gt=1)] = 1000.0
     max_terms: Annotated[int, Field(ge=1)] | None = None
     tune: Tune | None = None
+    entity: str = ""
     levels: tuple[Annotated[float, Field(gt=0, le=HIGHEST)], ...] = LEVELS
     budget_us: Annotated[float, Field(ge=2)] | None = None  # the cheapest member takes up to 2
 
@@ -174,6 +179,9 @@ class OnlineAutoML(Racing):
         """See `Racing.race`."""
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
         represents = self.tune is None
+        if self.entity and (self.entity != schema.entity or task != "regression" or self.tune):
+            where = "`learn` and OnlineAutoMLRegressor, of numbers and without tune: leave it out"
+            raise UsageError(f"entity={self.entity!r} is for {where}")
         wide = represent(schema).schema if represents else schema
         # Classes are learned by squared loss too, which is proper.
         ensemble = Ensemble(

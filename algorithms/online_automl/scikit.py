@@ -72,7 +72,7 @@ class _ScikitStream(BaseEstimator):
         check_is_fitted(self, "model_")
         found = self.model_.feature_importances_
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
-        return np.array([found[str(name)] for name in names])
+        return np.array([found.get(str(name), 0.0) for name in names])
 
     def _checked(
         self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any

@@ -98,7 +98,10 @@ def learn(
         )
     if task is not None and task not in TASKS:
         raise UsageError(f"--task {task!r} must be {' or '.join(TASKS)}")
-    frame = read_rows(file, known.kinds if known else None)
+    frame = read_rows(
+        file,
+        known.kinds if known else {str(parse_settings(settings or []).get("entity")): "text"},
+    )
     if not len(frame):
         say(f"{file}: 0 rows: nothing to learn: add rows below the names of the columns", err=True)
         return 3

@@ -121,7 +121,8 @@ class StreamModel(TableModel):
         - `labels`: when they arrive, see `leaseboard.algorithms.environments.arrival`.
         """
         model = MODELS[task](None, seed, algorithm, **settings or {})
-        model.about = {TARGET: target, COLUMNS: {}, LABELS: str(Arrival.parse(labels))}
+        kinds = {model.entity: "text"} if model.entity else {}
+        model.about = {TARGET: target, COLUMNS: kinds, LABELS: str(Arrival.parse(labels))}
         return cls(model)
 
     @classmethod
@@ -187,8 +188,7 @@ class StreamModel(TableModel):
     @property
     def levels(self) -> tuple[float, ...]:  # type: ignore[override]
         """See `TableModel`."""
-        kept: tuple[float, ...] = self.model.levels if self.is_regression else ()
-        return kept
+        return tuple(self.model.levels) if self.is_regression else ()
 
     @property
     def _features(self) -> list[str]:
@@ -196,13 +196,11 @@ class StreamModel(TableModel):
 
     def dump(self) -> bytes:
         """See `TableModel.dump`; the file is that of the race."""
-        content: bytes = self.model.dump()
-        return content
+        return bytes(self.model.dump())
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`."""
-        state: dict[str, Any] = self.model.state()
-        return state
+        return dict(self.model.state())
 
     @classmethod
     def restored(cls, file: ModelFile) -> Self:
@@ -383,16 +381,18 @@ class StreamModel(TableModel):
         """Return the features as the model knows them, and which of them are new."""
         known = self._features
         absent = [name for name in known if name not in frame]
+        given = frame.drop(columns=self.target, errors="ignore")
+        if absent and not self.model.examples:
+            raise UsageError(unknown("entity column", absent[0], [*given]))
         if absent:
             raise UsageError(
                 f"no column {absent[0]!r}, which the model has learned: add it, empty where its"
                 f" values are not known ({len(absent)} of {len(known)} columns are missing)"
             )
-        given = frame.drop(columns=self.target, errors="ignore")
         new = tuple(name for name in given if name not in self.kinds)
         orders = self.model.about.get(ORDERS, {})
         days = {n: columns.require_dates(given[n], o) for n, o in orders.items() if n in given}
-        return plain(given.assign(**days), self.kinds), new if known else ()
+        return plain(given.assign(**days), self.kinds), new if self.model.examples else ()
 
     def _remember_kinds(self, frame: pd.DataFrame) -> None:
         found = {name: kind for name in frame if (kind := kind_of(frame[name]))}
@@ -442,7 +442,7 @@ class StreamModel(TableModel):
     def _learn_rows(self, features: pd.DataFrame, labels: pd.Series) -> Iterable[Any]:
         """Yield what is predicted of each row by the labels that are known then."""
         model, arrival = self.model, self.labels
-        if self.is_regression and arrival.is_immediate:
+        if self.is_regression and arrival.is_immediate and not model.entity:
             yield from model.predict_then_learn_many(features, labels).astype(np.float64)
             return
         rows, targets = features.to_dict("records"), labels.tolist()

@@ -522,3 +522,24 @@ def test_the_schema_of_a_registered_model_reads_the_file(call):
         predicted = table(said, dtype={"ward": str})
         assert predicted["ward"].tolist() == ["007", "008"]
         assert predicted["prediction"].to_numpy() == pytest.approx([50, -50], abs=15)
+
+
+def test_digits_of_a_named_column_are_names_from_the_first_file_on(call):
+    random = np.random.default_rng(0)
+    sold = {"7": 100.0, "07": 200.0, "007": 300.0}
+    shops = random.choice([*sold], 120)
+    noise = random.normal(size=120)
+    rows = [f"{shop},{sold[shop] + more}" for shop, more in zip(shops, noise, strict=True)]
+    Path("a.csv").write_text("\n".join(["shop,sold", *rows[:60]]) + "\n")
+    Path("b.csv").write_text("\n".join(["shop,sold", *rows[60:]]) + "\n")
+    assert call("learn", "m", "a.csv", "--set", "entity=shop")[0] == 0
+    assert call("learn", "m", "b.csv")[0] == 0
+    Path("c.csv").write_text("shop\n7\n07\n007\n")
+    _, said, _ = call("predict", "m", "c.csv")
+    assert table(said)["prediction"].to_numpy() == pytest.approx([100, 200, 300], abs=5)
+
+    code, _, error = call("learn", "n", "a.csv", "--set", "entity=shpo")
+    assert code == 64
+    assert "shpo" in error
+    assert "did you mean 'shop'" in error
+    assert not Path("n").exists()

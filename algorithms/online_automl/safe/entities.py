@@ -1,16 +1,16 @@
 """Weights, last labels and errors of each entity: of each shop, product or sensor of a stream.
 
-Where a column of texts has few values that repeat, each value is an *entity*. It has a ridge
-regression of its own, which begins with the weights of the regression on all examples, so that it
-is near them while it has few examples. Next to it predict the entity's last label, alone, with the
-mean step of the entity, and with the mean step of all. The regressions are exact after each
-example, by the recursion of `leaseboard.algorithms.online_automl.members.fourier`.
+Where a column of texts has few values that repeat, or a column is named, each value is an
+*entity*. It has a ridge regression of its own, which begins with the weights of the regression on
+all examples, so that it is near them while it has few examples. Next to it predict the mean of the
+entity's labels, and the last one, alone, with the mean step of the entity, and with the mean step
+of all. The regressions are exact after each example, by the recursion of
+`leaseboard.algorithms.online_automl.members.fourier`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,23 +28,27 @@ MOST, LEAST = 50, 20
 COLUMNS, NUMBERS = 64, 2**23
 """The most columns of a regression, and numbers of all of them: 64 MB."""
 
-OWN_RIDGE, LAST, OWN_STEP, COMMON_STEP = range(4)
-"""What is predicted: by the entity's regression, by its last label, and by that with its own mean
-step or that of all."""
+OWN_RIDGE, OWN_MEAN, LAST, OWN_STEP, COMMON_STEP = range(5)
+"""What is predicted: by the entity's regression, by the mean of its labels, by the last one, and
+by that with its own mean step or that of all."""
 
-N_SAID = 4
+N_SAID = 5
 
-COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS = range(7)
-"""The fields of an entity's past: examples; labels and times; squared errors and their number,
-which forget."""
+COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN = range(8)
+"""The fields of an entity's past: examples; labels; the latest and the earliest time; squared
+errors and their number, which forget; and the mean of the labels."""
+
+SETTLED = 64.0
+"""Examples after which a feature has a unit."""
+
+FARTHEST = 1e6
+"""Units, and importances, beyond which regressions would not stay finite."""
 
 FORGETTING = 0.99
 """What an error of an entity is worth one of its examples later."""
 
 
-def entity_columns(
-    origins: Sequence[Origin], means: Doubles, seen: float, named: str = ""
-) -> list[str]:
+def entity_columns(origins: Sequence[Origin], means: Doubles, seen: float) -> list[str]:
     """Return the columns of texts whose values are entities, at most three.
 
     Parameters
@@ -54,8 +58,6 @@ def entity_columns(
         Of the features so far.
     seen : float
         Examples so far.
-    named : str
-        The column whose values are entities, whatever it holds.
 
     Examples
     --------
@@ -69,8 +71,6 @@ def entity_columns(
     for origin, mean in zip(origins, means.tolist(), strict=True):
         if origin.value and not origin.part:
             counts.setdefault(origin.column, []).append(mean * seen)
-    if named:
-        return [named] if named in counts else []
     fit = [
         name for name, each in counts.items() if 2 <= len(each) <= MOST and min(each) > LEAST - 0.5
     ]
@@ -89,44 +89,55 @@ class Entities(Saved):
         Mean and mean squared deviation of each feature so far.
     gamma : float
         What a loss is worth one example later.
+    number : ndarray of int64, shape (1,), optional
+        Where the column is named, and features do not show the entity: that of the next example.
 
     Attributes
     ----------
     place : ndarray of float64, shape (2, n_features)
         Regressions are on features less the first and times the second, which is set for good by
         the examples before, or by the first value that differs.
-    losses : ndarray of float64, shape (4,)
+    losses : ndarray of float64, shape (N_SAID,)
         Discounted squared losses of what is predicted, see `OWN_RIDGE` and those after it.
-    past : ndarray of float64, shape (n_entities + 1, 7)
+    past : ndarray of float64, shape (n_entities + 1, 8)
         Of each entity; first of all together.
     """
 
-    kept: ClassVar[tuple[str, ...]] = (
-        *("column", "place", "inverse", "weights", "past", "steps", "losses"),
-    )
+    kept = "column", "place", "inverse", "weights", "past", "steps", "losses"
 
     def __init__(
-        self, column: str, origins: Sequence[Origin], moments: Doubles, gamma: float
+        self,
+        column: str,
+        origins: Sequence[Origin],
+        moments: Doubles,
+        gamma: float,
+        number: Slots | None = None,
     ) -> None:
-        self.column, self.gamma = column, gamma
-        self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 7))
-        varied = moments[1] > 0.0
-        self.place = np.array([moments[0], varied / np.sqrt(np.where(varied, moments[1], 1.0))])
+        self.column, self.gamma, self.is_named = column, gamma, number is not None
+        self.number = np.zeros(1, dtype=np.int64) if number is None else number
+        self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 8))
         self.inverse, self.weights = np.zeros((0, 0, 0)), np.zeros((0, 0))
+        self.settle(moments)
         self.grow(origins)
 
-    def grow(self, origins: Sequence[Origin]) -> None:
-        """Go on with more features, which were 0 until now, and more entities."""
-        named = [each.column == self.column and each.part == "" for each in origins]
-        own = np.array(named) & np.array([each.value != "" for each in origins])
-        self.of = np.where(own, np.cumsum(own), 0)
+    def settle(self, moments: Doubles) -> None:
+        """Set the place of features that have none yet, and so no weights."""
+        varied = moments[1] > 0.0
+        self.place = np.array([moments[0], varied / np.sqrt(np.where(varied, moments[1], 1.0))])
+
+    def grow(self, origins: Sequence[Origin], n: int = 0) -> None:
+        """Go on with more features, which were 0 until now, and with `n` entities at least."""
+        self.origins = origins
+        texts = [(each.column, each.part) == (self.column, "") and each.value for each in origins]
+        own = np.array(texts, dtype=bool)
+        self.of = np.where(own & (not self.is_named), np.cumsum(own), 0)
         days = [j for j, each in enumerate(origins) if each.part == "days"]
         self.time = np.array(days[:1], dtype=np.int64)
-        rest, n = np.flatnonzero(self.of == 0), 1 + int(own.sum())
+        rest, n = np.flatnonzero(~own), max(1 + int(own.sum()), len(self.past), 1 + n)
         fits = len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
         self.columns, size = rest if fits else rest[:0], 1 + len(rest) if fits else 1
         self.place = _padded(self.place, (2, len(origins)))
-        self.past, self.weights = _padded(self.past, (n, 7)), _padded(self.weights, (n, size))
+        self.past, self.weights = _padded(self.past, (n, 8)), _padded(self.weights, (n, size))
         before, self.inverse = self.inverse, np.zeros((n, size, size))
         self.inverse[:] = np.eye(size)
         k = min(size, before.shape[-1])
@@ -135,30 +146,26 @@ class Entities(Saved):
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, scale: Doubles
     ) -> Doubles:
-        """Learn a block; return what was predicted of each example, shape (n, 4)."""
-        found = np.empty((len(labels), N_SAID))
+        """Learn a block; return what was predicted of each example, shape (n, N_SAID)."""
+        found, number = np.empty((len(labels), N_SAID)), int(self.number[0])
+        if number >= len(self.past) and importances[0] > 0:
+            self.grow(self.origins, 2 * number)
         learn_entities(
-            examples, labels, importances, self.of, self.columns, self.time, self.place,
-            self.inverse, self.weights, self.past, self.steps, self.losses, scale, self.gamma,
-            found,
+            examples, labels, importances, self.number, self.of, self.columns, self.time,
+            self.place, self.inverse, self.weights, self.past, self.steps, self.losses, scale,
+            self.gamma, found,
         )  # fmt: skip
         return found
 
     def predict(self, example: Floats, scale: Doubles) -> Doubles:
-        """Return what is predicted of one example, shape (4,); nothing is learned."""
+        """Return what is predicted of one example, shape (N_SAID,); nothing is learned."""
         nothing = np.zeros(1, dtype=np.float32)
         return np.asarray(self.learn(example[None], nothing, nothing, scale)[0])
 
     def entity(self, example: Floats) -> int:
         """Return the number of an example's entity, 0 if it is none that is known."""
-        return int(self.of[example != 0].max(initial=0))
-
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`; nothing may be infinite or NaN."""
-        super().fill(state)
-        for each in (self.inverse, self.weights, self.past, self.losses):
-            if not np.isfinite(each).all():
-                raise ValueError("a value of an entity is not finite")
+        number = int(self.of[example != 0].max(initial=self.number[0]))
+        return number if number < len(self.past) else 0
 
 
 def _padded(old: Doubles, shape: tuple[int, int]) -> Doubles:
@@ -174,6 +181,7 @@ def learn_entities(
     examples: Floats,
     labels: Floats,
     worths: Floats,
+    named: Slots,
     of: Slots,
     columns: Slots,
     time: Slots,
@@ -191,6 +199,8 @@ def learn_entities(
 
     Parameters
     ----------
+    named : ndarray of int64, shape (1,)
+        The entity, if no feature stands for it.
     of : ndarray of int64, shape (n_features,)
         The entity that a feature stands for, 0 for none.
     columns : ndarray of int64
@@ -204,24 +214,25 @@ def learn_entities(
     for t in range(len(labels)):
         example, worth, label = examples[t], np.float64(worths[t]), np.float64(labels[t])
         # The entity, and the features in their units.
-        entity = 0
+        entity = named[0] if named[0] < len(past) else 0
         for j in range(len(of)):
             if of[j] > 0 and example[j] != 0.0:
                 entity = of[j]
         for k in range(len(columns)):
             j = columns[k]
             value = example[j] - place[0, j]
-            if place[1, j] == 0.0 and value != 0.0 and worth > 0.0:
+            if place[1, j] == 0.0 and value != 0.0 and worth > 0.0 and past[0, COUNT] >= SETTLED:
                 place[1, j] = 1.0 / abs(value)
-            row[1 + k] = value * place[1, j]
+            row[1 + k] = min(max(value * place[1, j], -FARTHEST), FARTHEST)
         said = found[t]
         best = say(row, entity, weights, past, steps, losses, scale, said)
         if worth <= 0.0:
             continue
-        # Take the losses; those of the entity are of what is best so far.
-        squared = worth * (said[best] - label) ** 2
+        # Take the losses; those of the entity are of what is best so far. The first says nothing.
+        counts = worth if past[0, COUNT] > 0.0 else 0.0
+        squared = counts * (said[best] - label) ** 2
         for k in range(len(said)):
-            losses[k] = gamma * losses[k] + worth * (said[k] - label) ** 2
+            losses[k] = gamma * losses[k] + counts * (said[k] - label) ** 2
         # An entity that is new begins with the weights of all.
         if entity > 0 and past[entity, COUNT] == 0.0:
             weights[entity] = weights[0]
@@ -230,17 +241,8 @@ def learn_entities(
             if number and past[number, COUNT] > 0.0:
                 steps[0] += label - past[number, LAST_LABEL]
                 steps[1] += 1.0
-            take(
-                row,
-                label,
-                worth,
-                squared,
-                time_now,
-                inverse[number],
-                weights[number],
-                past[number],
-                gain,
-            )
+            its = inverse[number], weights[number], past[number]
+            take(row, label, worth, squared, time_now, *its, gain)
 
 
 @compiled
@@ -256,17 +258,18 @@ def say(
 ) -> int:
     """Write what is predicted of a row; return which of it has lost least so far."""
     # What the regressions say, the last label, and where steps would lead.
-    own = past[entity]
-    known, common, own_ridge = entity if own[COUNT] > 0.0 else 0, 0.0, 0.0
+    own, common, own_ridge = past[entity], 0.0, 0.0
+    known = entity if own[COUNT] > 0.0 else 0
     for k in range(len(row)):
         common += weights[0, k] * row[k]
         own_ridge += weights[known, k] * row[k]
-    last = own[LAST_LABEL] if own[COUNT] > 0.0 else common
-    said[OWN_RIDGE], said[LAST], said[OWN_STEP], said[COMMON_STEP] = own_ridge, last, last, last
-    if own[COUNT] > 1.0:
-        said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
-    if steps[1] > 0.0 and own[COUNT] > 0.0:
-        said[COMMON_STEP] += steps[0] / steps[1]
+    said[:] = common
+    if known > 0:
+        said[OWN_RIDGE], said[OWN_MEAN], said[LAST:] = own_ridge, own[MEAN], own[LAST_LABEL]
+        if own[COUNT] > 1.0:
+            said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
+        if steps[1] > 0.0:
+            said[COMMON_STEP] += steps[0] / steps[1]
     # All within the range of labels.
     best = 0
     for k in range(len(said)):
@@ -292,12 +295,14 @@ def take(
     error = label
     for k in range(len(row)):
         error -= weights[k] * row[k]
-    step = np.sqrt(shrink(row, worth, inverse, gain)) * error
+    step = np.sqrt(shrink(row, min(worth, FARTHEST), inverse, gain)) * error
     for k in range(len(row)):
         weights[k] += step * gain[k]
     # Remember the label, its time, and how far off it was.
     if past[COUNT] == 0.0:
-        past[FIRST_LABEL], past[FIRST_TIME] = label, time
-    past[LAST_LABEL], past[LAST_TIME], past[COUNT] = label, time, past[COUNT] + 1.0
+        past[FIRST_LABEL], past[FIRST_TIME], past[LAST_TIME] = label, time, time
+    past[LAST_LABEL], past[COUNT] = label, past[COUNT] + 1.0
+    past[MEAN] += (label - past[MEAN]) / past[COUNT]
+    past[FIRST_TIME], past[LAST_TIME] = min(past[FIRST_TIME], time), max(past[LAST_TIME], time)
     past[ERRORS] = FORGETTING * past[ERRORS] + squared
     past[MASS] = FORGETTING * past[MASS] + worth

@@ -11,8 +11,8 @@ predicted while others wait, those are not known. The second head is the posteri
   each by its discounted loss so far, which does not depend on the age;
 - the last label, and the one a season ago, by what the label so many examples before has lost as a
   prediction (`leaseboard.algorithms.reference.naive.compare`), up to the age that was measured;
-- an entity's last label, by its loss one step ahead, and k times that k steps ahead, which it is
-  for a random walk.
+- the mean of an entity's labels; and the last one, by its loss one step ahead, and k times that k
+  steps ahead, which it is for a random walk.
 
 The age of an example is how many came after the last one that was learned: where features have a
 time, by it and the mean time between two examples, else by its place. Of an entity it is how many
@@ -22,8 +22,9 @@ of its own came. So the prediction of a row that has a time does not depend on o
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -36,7 +37,9 @@ from leaseboard.algorithms.online_automl.safe.entities import (
     FIRST_TIME,
     LAST,
     LAST_TIME,
+    LEAST,
     N_SAID,
+    OWN_MEAN,
     OWN_STEP,
     Entities,
     entity_columns,
@@ -46,10 +49,11 @@ from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDG
 from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, MEAN
-from leaseboard.algorithms.plain import Saved, fill_array
+from leaseboard.algorithms.plain import fill_array
 from leaseboard.algorithms.reference.naive import LONGEST
 
 if TYPE_CHECKING:
+    from leaseboard.algorithms.online.schema import Schema
     from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 
 FIRST_LOOK, TRIED = 64, 512
@@ -63,8 +67,10 @@ are known; the last label; the one a season ago; and from there on what entities
 
 N_PARTS = ENTITY + N_SAID
 
-BASELINES = (INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, ENTITY + LAST)
-N_BASELINES = 6
+BASELINES = (
+    *(INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, ENTITY + LAST, ENTITY + OWN_MEAN),
+)
+N_BASELINES = len(BASELINES)
 
 REMEMBERED = 0.95
 """What a comparison with the prediction without past labels is worth one round later."""
@@ -97,53 +103,49 @@ class Parts(NamedTuple):
 NOTHING = Parts(np.zeros(N_PARTS), np.zeros(N_PARTS), np.zeros(2), 1.0)
 
 
-class Ages:
-    """Ages of examples that are predicted one after another, while nothing is learned.
+class Waiting(Counter[int]):
+    """How many examples of each entity wait, by its number, 0 for none; -1 for all."""
 
-    Parameters
-    ----------
-    race : SafeRace
-    """
-
-    def __init__(self, race: SafeRace) -> None:
-        self.race, self.place, self.own = race, 0, dict[int, int]()
-
-    def next(self, example: Floats) -> tuple[float, float]:
-        """Return the ages of the next example, and among those of its entity."""
-        entity = self.race.head.entity(example)
-        found = float(self.place), float(self.own.get(entity, 0))
-        self.place += 1
-        self.own[entity] = self.own.get(entity, 0) + 1
-        return found
+    def add(self, entity: int, n: int = 1) -> tuple[int, int]:
+        """Count `n` more; return how many of all, and of the entity, there were before."""
+        before = self[-1], self[entity]
+        self.update({-1: n, entity: n})
+        return before
 
 
-class Head(Saved):
+class Head:
     """What the second head knows in addition to the race.
 
     Parameters
     ----------
     gamma : float
         What a loss is worth one example later.
-    named : str
-        The column whose values are entities, if it is named.
+    schema : Schema
+        Its `entity` is the column whose values are entities, if it is named.
 
     Attributes
     ----------
+    number : ndarray of int64, shape (1,)
+        The entity of the next example, where the column is named: from 1 on, 0 for none. Set by
+        the caller of the race.
     entities : list of Entities
         One for each column of entities that is tried, three at most.
-    since : int
-        The example after which they began.
     compared : ndarray of float64, shape (2,)
         Discounted squared errors of the race's prediction without past labels, and with them, on
         the same examples.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("entities", "since", "compared")
-
-    def __init__(self, gamma: float, named: str = "") -> None:
-        self.gamma, self.named = gamma, named
+    def __init__(self, gamma: float, schema: Schema) -> None:
+        self.gamma, self.named, self.number = gamma, schema.entity, np.zeros(1, dtype=np.int64)
         self.entities: list[Entities] = []
-        self.since, self.compared = 0, np.zeros(2)
+        self.compared = np.zeros(2)
+        if self.named:
+            self.entities = [self._new(self.named, schema.origins)]
+
+    def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> Entities:
+        moments = np.zeros((2, len(origins))) if moments is None else moments
+        number = self.number if self.named else None
+        return Entities(column, origins, moments, self.gamma, number)
 
     def compare(self, label: float, without: float, prediction: float) -> None:
         """Learn what the prediction without past labels loses."""
@@ -156,22 +158,21 @@ class Head(Saved):
         for each in self.entities:
             each.learn(examples, labels, worths, scale)
         at, looked = race.at, race.at // FIRST_LOOK
-        if at % FIRST_LOOK or not race.ensemble.represents or race.ensemble.classes:
+        if self.named and at == FIRST_LOOK:
+            self.entities[0].settle(_moments(race))
+        if at % FIRST_LOOK or self.named or not race.ensemble.represents or race.ensemble.classes:
             return
         if not self.entities and not looked & (looked - 1):
             self._look(race)
-        elif len(self.entities) > 1 and at >= self.since + TRIED:
+        elif len(self.entities) > 1 and self.entities[0].past[0, COUNT_OF] >= TRIED:
             self.entities = [min(self.entities, key=lambda each: each.losses.min())]
 
     def _look(self, race: SafeRace) -> None:
-        known, origins = race.ensemble.known, race.schema.origins
-        means = race.ensemble.expansion.known.moments[0]
-        if len(origins) != len(means):
+        known, origins, moments = race.ensemble.known, race.schema.origins, _moments(race)
+        if len(origins) != moments.shape[1]:
             return
-        columns = entity_columns(origins, means, race.at, self.named)
-        moments = np.array([means, race.ensemble.expansion.known.moments[1] / race.at])
-        self.entities = [Entities(name, origins, moments, self.gamma) for name in columns]
-        self.since = race.at if columns else 0
+        columns = entity_columns(origins, moments[0], race.at)
+        self.entities = [self._new(name, origins, moments) for name in columns]
         # Until now they would have lost what the regression of all has.
         for each in self.entities:
             each.losses[:] = known.losses[race.b + RIDGE]
@@ -180,24 +181,35 @@ class Head(Saved):
         """Return the number of an example's entity, 0 for none."""
         return self.entities[0].entity(example) if self.entities else 0
 
+    @property
+    def is_frequent(self) -> bool:
+        """Whether the entity of the next example, which is named, has come `LEAST` times."""
+        past, number = self.entities[0].past, int(self.number[0])
+        return 0 < number < len(past) and bool(past[number, COUNT_OF] >= LEAST)
+
     def grow(self, origins: Any) -> None:
         """Go on with more features, which were 0 until now."""
         for each in self.entities:
             each.grow(origins)
 
     def state(self) -> dict[str, Any]:
-        """See `Saved.state`."""
-        found = {"entities": [each.state() for each in self.entities]}
-        return {**found, "since": self.since, "compared": self.compared}
+        """Return what `restore` needs, as plain values."""
+        return {"entities": [each.state() for each in self.entities], "compared": self.compared}
 
     def restore(self, race: SafeRace, state: Any) -> None:
         """Go on from `state`, as `fill` would, which does not know the features."""
-        origins, self.since = race.schema.origins, int(state["since"])
+        origins, self.entities = race.schema.origins, []
         fill_array(self.compared, state["compared"])
         for its in state["entities"]:
-            nothing = np.zeros((2, len(origins)))
-            self.entities.append(Entities(str(its["column"]), origins, nothing, self.gamma))
+            self.entities.append(self._new(str(its["column"]), origins))
+            self.entities[-1].grow(origins, len(its["past"]) - 1)
             self.entities[-1].fill(its)
+
+
+def _moments(race: SafeRace) -> Doubles:
+    """Return mean and mean squared deviation of each feature so far."""
+    means, squares = race.ensemble.expansion.known.moments
+    return np.array([means, squares / race.at])
 
 
 def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
@@ -239,11 +251,12 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
         said[ENTITY:], lost[ENTITY:] = said[RIDGE_PART], lost[RIDGE_PART]
         spread = 1.0
         for each in race.head.entities[:1]:
-            past = each.past[each.entity(row)]
+            number = each.entity(row)
+            past = each.past[number]
             steps = 1.0 + _age(past, row, each.time, own_age)
             found = each.predict(row, ensemble.expansion.scale)
             found[OWN_STEP:] += (steps - 1.0) * (found[OWN_STEP:] - found[LAST])
-            if past[COUNT_OF]:
+            if number and past[COUNT_OF]:
                 said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
                 lost[ENTITY + LAST :] *= steps
             surest = past if past[OWN_MASS] > SURE / 2 else each.past[0]

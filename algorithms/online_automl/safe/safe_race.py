@@ -80,7 +80,7 @@ class SafeRace(Race):
         super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
         self.round_length, self.represents = round_length, ensemble.represents
         self.ensemble, self.losses = ensemble, ensemble.known.losses
-        self.head = Head(ensemble.gamma, schema.entity)
+        self.head = Head(ensemble.gamma, schema)
         self.champion_slot = BASE
         self.candidates = Candidates()
         self.delta, self.windows = delta, CommonWindows(ensemble.known.sums)

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.base import settings_of
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
@@ -31,6 +32,10 @@ from leaseboard.algorithms.tables.inputs import (
     labels_of,
     numeric_block,
 )
+from leaseboard.algorithms.tables.values import is_gap, standard_value, text_of
+
+MOST_ENTITIES = 100_000
+"""Those of a column that is named; later ones are predicted as one that was never seen."""
 
 
 class SingleExample(NamedTuple):
@@ -69,6 +74,8 @@ class OnlineModel(LaterLabels):
         self._events: list[Event] = []
         self._racing = racing_of(algorithm, settings)
         self._features = FeatureMap(namespaces)
+        self.entity: str = getattr(self._racing, "entity", "")
+        self._entities: dict[str, int] = {}  # numbers of those that were learned
         self._race: Race | None = None
         self._last: LastRows | None = None  # of a regressor; races of classes have their own
         self._pending = Pending(max_pending)
@@ -86,21 +93,45 @@ class OnlineModel(LaterLabels):
         """Number of examples that have been learned."""
         return 0 if self._race is None else self._race.at
 
+    def _without_entity(self, x: Example, *, learns: bool = False) -> Example:
+        """Return an example without its entity, which goes to the race as a number.
+
+        One that comes often is a feature too.
+        """
+        if not self.entity or not isinstance(x, Mapping):
+            return x
+        key: Any = next((name for name in x if str(name) == self.entity), None)
+        if key is None:
+            raise UsageError(unknown("entity column", self.entity, [*map(str, x)]))
+        rest = {name: value for name, value in x.items() if name != key}
+        value = standard_value(x[key])
+        value = value.item() if isinstance(value, np.generic) else value
+        text = "" if is_gap(value) else text_of(value)
+        number = self._entities.get(text, 0)
+        if learns and text and not number and len(self._entities) < MOST_ENTITIES:
+            self._features.values(rest)  # refused before anything is changed
+            number = self._entities[text] = len(self._entities) + 1
+        if isinstance(self._race, SafeRace):
+            self._race.head.number[0] = number
+            if self._race.head.is_frequent:
+                rest[key] = text
+        return rest
+
     def _predict(self, x: Example) -> float:
-        features = self._features
+        x, features = self._without_entity(x), self._features
         if not features.read_quickly(x):
             features.row(features.values(x))
         return 0.0 if self._race is None else (self._single or self._bind()).predict()
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
-        features = self._features
+        x, features = self._without_entity(x), self._features
         return features.example if features.read_quickly(x) else features.row(features.values(x))
 
     def _learn(self, x: Example, label: float, w: Any) -> None:
         importance = importance_of(w)
         if not importance:
-            self._features.values(x)  # refused alike
+            self._features.values(self._without_entity(x))  # refused alike
             return
         row, race = self._row_to_learn(x), self._race
         assert race is not None
@@ -111,7 +142,7 @@ class OnlineModel(LaterLabels):
 
     def _row_to_learn(self, x: Example) -> Floats:
         """Return an example as a row, in which each of its features has a place."""
-        features = self._features
+        x, features = self._without_entity(x, learns=True), self._features
         if features.read_quickly(x):
             (self._single or self._bind()).learn_gaps()
             return features.example
@@ -124,7 +155,7 @@ class OnlineModel(LaterLabels):
         return self._features.row(values, learns=True)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
-        if not is_numeric(X):
+        if not is_numeric(X) or self.entity:
             return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
         names, block = numeric_block(X)
         rows = block if names == self._features.names else self._known_columns(X, names, block)
@@ -160,7 +191,7 @@ class OnlineModel(LaterLabels):
         """Learn a block as its examples one by one, which a block of numbers need not be."""
         labels = labels_of(y)
         importances = importances_of(w, len(labels))
-        block = numeric_block(X) if is_numeric(X) else None
+        block = numeric_block(X) if is_numeric(X) and not self.entity else None
         n_examples = len(X if block is None else block[1])  # type: ignore[arg-type]
         if len(labels) != n_examples:
             raise ValueError(f"{len(labels)} labels for {n_examples} examples: give one each")
@@ -184,7 +215,8 @@ class OnlineModel(LaterLabels):
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
         """Raise TypeError or ValueError if an example cannot be learned after those before."""
         features = self._features
-        for x, learns in zip(examples, weighs, strict=True):
+        for given, learns in zip(examples, weighs, strict=True):
+            x = self._without_entity(given)
             if features.read_quickly(x):
                 continue
             values = features.values(x)
@@ -251,7 +283,10 @@ class OnlineModel(LaterLabels):
         return self._single
 
     def _new_race(self, schema: Schema) -> Race:
-        return self._racing.race(schema, self.seed, self._task)
+        race = self._racing.race(replace(schema, entity=self.entity), self.seed, self._task)
+        if self.entity and isinstance(race, SafeRace):
+            race.head.number[0] = len(self._entities)  # of the first example
+        return race
 
     def _record(self, events: Iterable[Event]) -> None:
         # Bounds of all live models would fill the memory.
@@ -339,6 +374,7 @@ class OnlineModel(LaterLabels):
             "max_pending": self.max_pending,
             "pending": self._pending.state(),
             "features": self._features.state(),
+            "entities": [*self._entities],
             "history": list(map(files.row_of, self._events)),
             "last": None if self._last is None else self._last.state(),
             "race": None if self._race is None else self._race.state(),
@@ -347,6 +383,7 @@ class OnlineModel(LaterLabels):
     def _fill(self, state: dict[str, Any]) -> None:
         """Go on from `state`; nothing was learned so far."""
         self._features = FeatureMap.restored(state["features"])
+        self._entities = {text: number for number, text in enumerate(state["entities"], 1)}
         self._events = list(map(files.event_of, state["history"]))
         if state["race"] is not None:
             self._race = self._new_race(self._features.schema())

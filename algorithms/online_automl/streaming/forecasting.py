@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.online.kernel import Floats
-from leaseboard.algorithms.online_automl.safe.later import NOTHING, Ages, Parts, caller
+from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, caller
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of
@@ -67,14 +67,14 @@ class Forecasting(OnlineModel):
         return np.array([prediction for _, prediction in found])
 
     def _forecast(self, X: Any) -> Iterator[tuple[Parts, float]]:
-        race, ages = self._race, None
+        race, before = self._race, Waiting()
         for start in range(0, len(X), FORECAST):
             for x in examples_of(X[start : start + FORECAST]):
                 if not isinstance(race, SafeRace):
                     yield NOTHING, float(self._predict(x))
                     continue
-                ages, row = ages or Ages(race), self._row(x)
-                parts = self._parts_of(row)[0](*ages.next(row))
+                predict, entity = self._parts_of(self._row(x))
+                parts = predict(*before.add(entity))
                 yield parts, self._forecasts.mean(parts)
 
     def _parts_of(self, row: Floats) -> tuple[Callable[[float, float], Parts], int]:

@@ -1,7 +1,6 @@
 """Predictions now, labels later: by an id, in any order, some never, in bounded memory."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError, short
 from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online_automl.safe.later import Waiting
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
 
@@ -29,6 +29,8 @@ class Pending:
         how many were made before it, and the numbers of which it was made.
     made, dropped : int
         How many predictions were made, and dropped.
+    of : Waiting
+        How many wait; the last of their parts names the entity.
     """
 
     def __init__(self, most: int) -> None:
@@ -39,7 +41,7 @@ class Pending:
         self.most = most
         self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
         self.made = self.dropped = 0
-        self._of: Counter[int] = Counter()
+        self.of = Waiting()
 
     def __contains__(self, key: object) -> bool:
         """Return whether an example of this id waits; UsageError for what cannot be an id."""
@@ -52,17 +54,13 @@ class Pending:
         """Remember an example until its label comes; its id does not wait yet."""
         self.waiting[key] = None if x is None else _copied(x), prediction, self.made, parts
         self.made += 1
-        self._of[_entity(parts)] += 1
+        self.of.add(_entity(parts))
 
     def pop(self, key: Hashable) -> Doubles:
         """Forget an example that waits; return its parts."""
         parts = self.waiting.pop(key)[-1]
-        self._of[_entity(parts)] -= 1
+        self.of.add(_entity(parts), -1)
         return parts
-
-    def waiting_of(self, entity: int) -> int:
-        """Return how many examples of an entity wait, which the last of the parts names."""
-        return self._of[entity]
 
     def get(self, key: Hashable) -> tuple[Example | None, Any, int, Doubles]:
         """Return an example that waits, its prediction, how many were made since, and its parts.
@@ -99,7 +97,8 @@ class Pending:
         examples, before = map(_read, state["examples"]), state["before"].tolist()
         rows = zip(examples, state["predictions"], before, state["parts"], strict=True)
         self.waiting = dict(zip(state["keys"], rows, strict=True))
-        self._of = Counter(_entity(each) for each in state["parts"])
+        for parts in state["parts"]:
+            self.of.add(_entity(parts))
         plain.fill(self, state, ("made", "dropped"))
 
 

@@ -1,7 +1,6 @@
 """Online AutoML for numbers that come as a stream."""
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.safe.later import Waiting
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.scale import SHOWN
 from leaseboard.algorithms.online_automl.safe.waited import Waited
@@ -59,6 +59,10 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
             Features that are not 0 at a time of all live models together. By default 600.
         tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
             Search these alone, on raw features. By default both, and feature encodings.
+        entity : str
+            The column whose values are entities, such as shops, products or people; numbers in it
+            are names. Predictions with an id, and `forecast_many`, go by the labels of the same
+            entity too. An example must have it, None where it is not known.
         budget_us : float, optional
             Microseconds an example, 2 at least, that trees, Fourier features and neighbours may
             take together; by default all that save enough.
@@ -356,9 +360,9 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
         list of tuple of float
             Each prediction, and the ends of its interval: infinite ones without a level.
         """
-        found, others = [], Counter[int]()
-        for ahead, x in enumerate(examples):
-            prediction, kept = self._preview(x, ahead=ahead, others=others)
+        found, others = [], Waiting()
+        for x in examples:
+            prediction, kept = self._preview(x, others=others)
             ends = (
                 (-math.inf, math.inf) if level is None else self._around(prediction, kept, level)
             )
@@ -405,22 +409,15 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
         return self._with_waited().around(prediction, level, parts)
 
     def _preview(
-        self,
-        x: Example,
-        *,
-        waits: bool = False,
-        ahead: int = 0,
-        others: Counter[int] | None = None,
+        self, x: Example, *, waits: bool = False, others: Waiting | None = None
     ) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, OnlineAutoML):
             return super()._preview(x, waits=waits)
         if not isinstance(self._race, SafeRace):
             return 0.0, self._with_waited().nothing()
         predict, entity = self._parts_of(self._row(x))
-        others = Counter() if others is None else others
-        own = self._pending.waiting_of(entity) + others[entity]
-        others[entity] += 1
-        parts = predict(self.n_pending + ahead, own)
+        of, (ahead, own) = self._pending.of, (0, 0) if others is None else others.add(entity)
+        parts = predict(of[-1] + ahead, of[entity] + own)
         prediction, kept = self._with_waited().predict(parts, waits=waits, ahead=ahead)
         kept[-1] = entity
         return prediction, kept
