@@ -178,6 +178,9 @@ class Algorithm(ABC, Generic[B]):
     """Whether it predicts three and more classes: by a probability for each on a stream, by a
     number for each on a hold-out."""
 
+    predicts_pending: ClassVar[bool] = False
+    """Whether it predicts on a stream while labels are pending."""
+
     tasks: ClassVar[frozenset[str]] = frozenset(("regression", "classification"))
     """What it can do on a stream."""
 

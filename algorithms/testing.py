@@ -107,6 +107,9 @@ class _Outsider:
     ) -> NDArray[np.float64]:
         return self._mean.learn_many(examples, labels).astype(np.float64)
 
+    def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
+        return self._mean.predict_waiting(examples, pending).astype(np.float64)
+
     def finish(self) -> Cost:
         return Cost(cpu_seconds=0.5, wall_seconds=1.0, peak_memory_mb=100.0)
 

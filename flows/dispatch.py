@@ -30,7 +30,7 @@ from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.programs import learns_stream
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
-from leaseboard.tasks.jobs.suites.suite import Suite, check_apart, load_suite, members, suite_path
+from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_path
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
 from leaseboard.tasks.models.kernels import helped
@@ -89,12 +89,10 @@ def open_suites(
     names = members(name, paths.conf_dir(conf))
     if names == [name]:
         return [open_suite(name, out, conf, baselines=baselines)]
-    opened = [
+    return [
         open_suite(one, out / Path(one).stem if out else None, conf, baselines=baselines)
         for one in names
     ]
-    check_apart([suite for suite, _ in opened])
-    return opened
 
 
 def execute(suite: Suite, out: Path, options: RunOptions) -> Outcome:

@@ -17,12 +17,14 @@ wire = runpy.run_path({inside.__file__!r})["Wire"](int(sys.argv[1]))
 
 
 class WireAlone:
-    """Sender of rows whose labels come with the next row, after the prediction."""
+    """Sender of rows whose labels come `after` others, each with the next row."""
 
-    def __init__(self, rows, labels):
-        owed = [np.float32([label]).tobytes() for label in (0, *labels)]
-        self.messages = [owed[i] + np.float32(row).tobytes() for i, row in enumerate(rows)]
-        self.messages.append(owed[-1])
+    def __init__(self, rows, labels, after=0):
+        known = [max(0, at - after) for at in range(len(rows))]
+        self.messages = [
+            struct.pack("<I", stop - start) + np.float32([*labels[start:stop], *row]).tobytes()
+            for start, stop, row in zip([0, *known], [*known, len(rows)], [*rows, []], strict=True)
+        ]
         self.given = 0
         self.sent = []
 
@@ -35,8 +37,8 @@ class WireAlone:
         self.sent.append(struct.unpack(f"<{len(content) // 8}d", content))
 
 
-def played(asked, model, rows, labels):
-    wire = WireAlone(rows, labels)
+def played(asked, model, rows, labels, after=0):
+    wire = WireAlone(rows, labels, after)
     spent = play(wire, model, asked)
     return spent, np.array(wire.sent)
 

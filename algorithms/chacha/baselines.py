@@ -22,7 +22,7 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import make_learner
-from leaseboard.algorithms.online.one_against_all import make_one_against_all
+from leaseboard.algorithms.online.one_against_all import OneAgainstAll
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.oracle import Tune, make_oracle
 from leaseboard.algorithms.online_automl.safe.naming import words_of
@@ -52,9 +52,9 @@ class Vanilla(Published):
         if not stream.classes or env.budget == 0:
             return (yield from super().run(env, seed))
         configuration, n_classes = VWConfiguration(), len(stream.classes)
-        learn = make_one_against_all(stream_schema(stream), configuration, n_classes)
+        model = OneAgainstAll(stream_schema(stream), configuration, n_classes)
         parameters = {**configuration.parameters(), "oaa": n_classes}
-        yield from one_model(env, lambda x, y: learn(x, y.astype(np.int64)), parameters)
+        yield from one_model(env, model, parameters)
         return None
 
 

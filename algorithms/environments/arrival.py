@@ -15,14 +15,39 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.errors import UsageError
 
 IMMEDIATE, END = "immediate", "end"
+
+BLOCK = 4096
+"""Examples that are learned at a time, at most."""
+
+
+class StreamLearner(Protocol):
+    """Learner of a whole stream, whose labels come in the order of its examples."""
+
+    def learn_many(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.floating]:
+        """Learn a block in order, each label before the next example; return its predictions.
+
+        Shape (n,), or probabilities of shape (n, n_classes) where three and more classes come.
+        """
+
+    def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.floating]:
+        """Predict the next examples, which are learned when their labels have come.
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n, n_features)
+        pending : int
+            How many before these have no label yet.
+        """
 
 
 @dataclass(frozen=True)
@@ -76,6 +101,11 @@ class Arrival:
         """Whether each label is known before the next row is predicted."""
         return self == Arrival()
 
+    @property
+    def guessed(self) -> str:
+        """A sentence about a rule that goes by a column, which was found to be one of dates."""
+        return f"labels {self}: those of one {self.column} come before the next"
+
     def steps(self, n: int, values: ArrayLike | None = None) -> Iterator[tuple[slice, slice]]:
         """Yield rows that are predicted, and then those whose labels come, until all have come.
 
@@ -102,3 +132,45 @@ class Arrival:
             for row in range(n):
                 last = n if row == n - 1 else max(0, row + 1 - self.after)
                 yield slice(row, row + 1), slice(max(0, row - self.after), last)
+
+    def play(
+        self,
+        learner: StreamLearner,
+        examples: NDArray[np.float32],
+        labels: NDArray[np.float32],
+        values: ArrayLike | None = None,
+    ) -> Iterator[tuple[slice, NDArray[np.floating]]]:
+        """Let a learner predict all examples, and learn the labels as they come.
+
+        Yields
+        ------
+        said : slice
+            Examples that were predicted; what came after them is learned by then.
+        predictions : ndarray
+        """
+        at, n = 0, len(labels)
+        for start in range(0, n if self.is_immediate else 0, BLOCK):
+            rows = slice(start, min(start + BLOCK, n))
+            yield rows, learner.learn_many(examples[rows], labels[rows])
+        for said, known in () if self.is_immediate else self.steps(n, values):
+            predictions = learner.predict_waiting(examples[said], said.start - at)
+            if known.stop > known.start:
+                learner.learn_many(examples[known], labels[known])
+                at = known.stop
+            yield said, predictions
+
+    def known(self, n: int, values: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return how many labels are known when each row is predicted; see `steps`.
+
+        Examples
+        --------
+        >>> Arrival(after=1).known(4).tolist(), Arrival(column="day").known(4, [*"aabb"]).tolist()
+        ([0, 0, 1, 2], [0, 0, 2, 2])
+        """
+        if self.is_immediate:
+            return np.arange(n)
+        found, at = np.zeros(n, dtype=np.int64), 0
+        for said, known in self.steps(n, values):
+            found[said] = at
+            at = max(at, known.stop)
+        return found

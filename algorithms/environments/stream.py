@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
@@ -22,21 +22,14 @@ from leaseboard.algorithms.environments.arrays import (
     taken,
     taken_probabilities,
 )
+from leaseboard.algorithms.environments.arrival import BLOCK, Arrival, StreamLearner
 from leaseboard.algorithms.errors import DivergedError, SkipError
 from leaseboard.algorithms.events import Measured, Parameters
 from leaseboard.algorithms.measures import of_classes, of_margins, of_numbers
 
 
-class OutsideSession(Protocol):
+class OutsideSession(StreamLearner, Protocol):
     """Learner of another system on one stream, in an environment of its own."""
-
-    def learn_many(
-        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        """Return the progressive predictions of the next examples, made without their labels.
-
-        Shape (n,), or probabilities of shape (n, n_classes) where three and more classes come.
-        """
 
     def finish(self) -> Cost:
         """Learn what is left to be learned, and end; return what that took, memory included.
@@ -49,11 +42,6 @@ class OutsideSession(Protocol):
 
 
 CHECKED_ROWS = 1 << 16
-
-LearnMany = Callable[[NDArray[np.float32], NDArray[np.float32]], NDArray[np.floating]]
-
-BLOCK = 4096
-"""Examples between two records."""
 
 MOST_CLASSES = 1000
 """Of a stream: each has a probability in each example, and a learner has a model of each."""
@@ -114,6 +102,8 @@ class Stream:
     births : tuple of int
         The example with which each column begins, ascending; empty where all are there from the
         first. Before it a column is 0, and a learner that grows does not know of it.
+    moments : ndarray of int64, shape (n_examples,), optional
+        Numbers of the values of the column with which labels arrive.
     """
 
     features: NDArray[np.float32]
@@ -125,6 +115,11 @@ class Stream:
     classes: tuple[str, ...] = ()
     origins: tuple[Origin, ...] = ()
     births: tuple[int, ...] = ()
+    moments: NDArray[np.int64] | None = None
+
+    def width(self, example: int) -> int:
+        """Return how many columns have begun with an example."""
+        return bisect_right(self.births, example) if self.births else self.features.shape[1]
 
     def stretches(self, budget: int) -> Iterator[tuple[slice, NDArray[np.float32]]]:
         """Iterate over the first `budget` examples: rows between births, and what is known there.
@@ -137,8 +132,8 @@ class Stream:
         """
         inner = {at for at in self.births if 0 < at < budget}
         for start, stop in itertools.pairwise([0, *sorted(inner), budget]):
-            width = bisect_right(self.births, start) if self.births else self.features.shape[1]
-            yield slice(start, stop), np.ascontiguousarray(self.features[start:stop, :width])
+            begun = self.features[start:stop, : self.width(start)]
+            yield slice(start, stop), np.ascontiguousarray(begun)
 
     def in_own_unit(self, values: NDArray[np.float32]) -> NDArray[np.float64]:
         """Return labels of a regression, or predictions of them, in the unit of the target."""
@@ -202,7 +197,7 @@ class StreamEnvironment(Environment):
 
     Of three and more classes a prediction is a probability for each. That a class exists is not
     known before it comes: its first example counts as an error in any case, and the log loss
-    leaves it out.
+    leaves it out. Where labels come later, so do all examples before its first label is known.
 
     Parameters
     ----------
@@ -213,6 +208,8 @@ class StreamEnvironment(Environment):
         Stop after so many examples; the whole stream by default.
     outside : Outside, optional
         Starts learners of other systems; without it they are skipped.
+    arrival : Arrival
+        When labels become known: at once by default. With a column the stream has `moments`.
     """
 
     kind: ClassVar[str] = "stream"
@@ -226,6 +223,7 @@ class StreamEnvironment(Environment):
         seed: int = 0,
         budget: int | None = None,
         outside: Outside | None = None,
+        arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
     ) -> None:
         super().__init__()
         n_examples = len(stream.labels)
@@ -233,18 +231,23 @@ class StreamEnvironment(Environment):
         self.stream = replace(
             stream, features=read_only(stream.features), labels=read_only(stream.labels)
         )
-        self.seed = seed
+        self.seed, self.arrival = seed, arrival
         self.at: int = 0
         self._recorded = np.empty(self.budget, dtype=np.float32)
         self._task = "classes" if stream.classes else stream.task
         self._certain = np.empty(self.budget if stream.classes else 0)
         self._is_new = np.zeros(n_examples, dtype=bool)
         if stream.classes:
-            self._is_new[np.unique(stream.labels, return_index=True)[1]] = True
+            _, first, places = np.unique(stream.labels, return_index=True, return_inverse=True)
+            self._is_new = first[places] >= self.known()
         self._progressive = Progressive(self.stream.labels, self._task, self.budget)
         self._model_examples = 0.0
         self._outside = outside
         self._cost: Cost | None = None
+
+    def known(self) -> NDArray[np.int64]:
+        """Return how many labels are known when each example is predicted."""
+        return self.arrival.known(len(self.stream.labels), self.stream.moments)
 
     @property
     def cost(self) -> Cost | None:
@@ -362,6 +365,10 @@ class StreamEnvironment(Environment):
         if self.stream.task not in algorithm.tasks:
             (known,) = algorithm.tasks
             return f"does {known} alone, and the stream is a {self.stream.task}: leave it out"
+        if not (self.arrival.is_immediate or algorithm.predicts_pending):
+            return (
+                f"learns each label before the next row, not labels {self.arrival}: leave it out"
+            )
         if not n_classes or algorithm.many_classes:
             return ""
         return f"predicts numbers or two classes, and the stream has {n_classes}: leave it out"
@@ -369,7 +376,8 @@ class StreamEnvironment(Environment):
     def fresh_copy(self) -> StreamEnvironment:
         """Return a fresh environment with a copy of the labels; it shows the same features."""
         labels = self.stream.labels.copy()
-        return StreamEnvironment(replace(self.stream, labels=labels), self.seed, self.budget)
+        copied = replace(self.stream, labels=labels)
+        return StreamEnvironment(copied, self.seed, self.budget, arrival=self.arrival)
 
     def loss(self, predictions: NDArray[np.float32]) -> float:
         """Return the mean loss of `predictions` of the first examples, recorded or not."""
@@ -403,15 +411,53 @@ def require_finite(stream: Stream, n_examples: int) -> None:
             )
 
 
-def one_model(env: StreamEnvironment, learn_many: LearnMany, parameters: Parameters) -> Run:
+def play(
+    env: StreamEnvironment,
+    learner: StreamLearner,
+    decided: Callable[[], Iterable[events.Event]] = tuple,
+    live: Callable[[], float] = lambda: 1.0,
+) -> Run:
+    """Predict the stream with a learner, which gets labels when they arrive.
+
+    Parameters
+    ----------
+    env : StreamEnvironment
+    learner : StreamLearner
+    decided : callable
+        Returns what the learner decided since the last call; it happens when it is reported.
+    live : callable
+        Returns how many models learn.
+    """
+    stream, end, held, models = env.stream, env.budget, list[NDArray[Any]](), 0.0
+    moments = None if stream.moments is None else stream.moments[:end]
+    block = stream.features[:end], stream.labels[:end]
+    for said, found in env.arrival.play(learner, *block, moments):
+        held.append(widened(found, len(stream.classes)))
+        models += live() * len(found)
+        due, rows = list(decided()), said.stop - env.at
+        if due or rows >= BLOCK or said.stop == end:
+            yield from env.record(np.concatenate(held), models / rows)
+            yield from (replace(event, at=said.stop) for event in due)
+            held, models = [], 0.0
+
+
+def widened(found: NDArray[Any], n_classes: int) -> NDArray[Any]:
+    """Return probabilities of all of three and more classes: 0 for those that have not come."""
+    if not n_classes or found.shape[1] == n_classes:
+        return found
+    every = np.zeros((len(found), n_classes))
+    every[:, : found.shape[1]] = found
+    return every
+
+
+def one_model(env: StreamEnvironment, learner: StreamLearner, parameters: Parameters) -> Run:
     """Predict and learn the stream in blocks with one model: nothing is searched or tested.
 
     Parameters
     ----------
     env : StreamEnvironment
         Its budget is not 0.
-    learn_many : callable
-        Learns a block in order, returns its progressive predictions.
+    learner : StreamLearner
     parameters : dict
         The one configuration, as events have it.
     """
@@ -420,9 +466,7 @@ def one_model(env: StreamEnvironment, learn_many: LearnMany, parameters: Paramet
     yield events.ConfigurationAdmitted(at=0, configuration=0, parameters=parameters)
     yield events.LeaseGranted(at=0, configuration=0, amount=budget, slot=0)
     yield events.ChampionChanged(at=0, configuration=0, previous=None)
-    for start in range(0, budget, BLOCK):
-        rows = slice(start, min(start + BLOCK, budget))
-        yield from env.record(learn_many(stream.features[rows], stream.labels[rows]))
+    yield from play(env, learner)
     score = float(env.score().value)
     yield events.ConfigurationScored(at=env.at, configuration=0, value=score, units=budget)
 
@@ -437,6 +481,8 @@ class StreamAlgorithm(Algorithm[StreamEnvironment]):
         n, classes = min(8, env.budget), env.stream.classes
         other = range(min(3, len(classes))) if classes else (-1, 1)
         labels = np.resize(np.array(other, dtype=np.float32), n)
-        few = replace(env.stream, features=env.stream.features[:n], labels=labels)
-        for _ in self.run(StreamEnvironment(few), seed=0):
+        moments = None if env.stream.moments is None else env.stream.moments[:n]
+        features = env.stream.features[:n]
+        few = replace(env.stream, features=features, labels=labels, moments=moments)
+        for _ in self.run(StreamEnvironment(few, arrival=env.arrival), seed=0):
             pass

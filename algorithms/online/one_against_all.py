@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,15 +29,8 @@ _LOW, _HIGH = map(np.float32, RANGE[LOGISTIC])
 _ONE = np.float32(1)
 
 
-LearnClasses = Callable[[Floats, NDArray[np.int64]], Doubles]
-"""What learns a block in order, of examples and the numbers of their classes, from 0: it returns
-its progressive probabilities, an ndarray of float64 of shape (n_examples, n_classes)."""
-
-
-def make_one_against_all(
-    schema: Schema, configuration: VWConfiguration, n_classes: int
-) -> LearnClasses:
-    """Return a model of all classes; its probabilities are Vowpal Wabbit's, bit for bit.
+class OneAgainstAll:
+    """Model of all classes, numbers from 0; its probabilities are Vowpal Wabbit's, bit for bit.
 
     Parameters
     ----------
@@ -50,24 +41,42 @@ def make_one_against_all(
     Examples
     --------
     >>> schema = Schema(("a",), ((0,),), ("x",))
-    >>> learn = make_one_against_all(schema, VWConfiguration(), 3)
-    >>> numbers = np.tile([0, 1, 2], 200)
-    >>> probabilities = learn(numbers[:, None].astype(np.float32) - 1, numbers)
+    >>> model = OneAgainstAll(schema, VWConfiguration(), 3)
+    >>> numbers = np.tile(np.float32([0, 1, 2]), 200)
+    >>> probabilities = model.learn_many(numbers[:, None] - 1, numbers)
     >>> probabilities.shape, probabilities[0].round(2).tolist(), probabilities[-1].argmax()
     ((600, 3), [0.33, 0.33, 0.33], np.int64(2))
     """
-    layout = layouts(schema).of_classes(configuration, n_classes)
-    rate = np.float32(configuration.learning_rate)
-    table = np.zeros((len(layout.indices), 4), dtype=np.float32)
-    sums = np.zeros((n_classes, 2))
 
-    def learn(examples: Floats, numbers: NDArray[np.int64]) -> Doubles:
-        margins = np.empty((len(numbers), n_classes), dtype=np.float32)
-        block = uniform(examples), numbers
-        learn_classes(*block, table, sums, layout.factors, layout.cells, rate, margins)
+    def __init__(self, schema: Schema, configuration: VWConfiguration, n_classes: int) -> None:
+        layout = layouts(schema).of_classes(configuration, n_classes)
+        table = np.zeros((len(layout.indices), 4), dtype=np.float32)
+        rate = np.float32(configuration.learning_rate)
+        self.n_classes = n_classes
+        self._model = table, np.zeros((n_classes, 2)), layout.factors, layout.cells, rate
+
+    def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
+        """Learn a block in order; return its progressive probabilities.
+
+        Parameters
+        ----------
+        examples : ndarray of float32, shape (n, n_features)
+        labels : ndarray of float32, shape (n,)
+
+        Returns
+        -------
+        ndarray of float64, shape (n, n_classes)
+        """
+        return self._pass(examples, labels.astype(np.int64))
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
+        """See `leaseboard.algorithms.environments.arrival.StreamLearner`."""
+        return self._pass(examples, np.full(len(examples), -1))
+
+    def _pass(self, examples: Floats, numbers: NDArray[np.int64]) -> Doubles:
+        margins = np.empty((len(numbers), self.n_classes), dtype=np.float32)
+        learn_classes(uniform(examples), numbers, *self._model, margins)
         return probabilities(margins).astype(np.float64)
-
-    return learn
 
 
 @compiled(error_model="numpy")
@@ -85,8 +94,9 @@ def learn_classes(
 
     Parameters
     ----------
-    examples, numbers
-        See `LearnClasses`.
+    examples : ndarray of float32, shape (n_examples, n_features)
+    numbers : ndarray of int64, shape (n_examples,)
+        Of classes, from 0; -1 for an example of which nothing is learned.
     table : ndarray of float32, shape (n_cells, 4)
         Shared by the models of all classes; updated.
     sums : ndarray of float64, shape (n_classes, 2)
@@ -117,7 +127,7 @@ def learn_classes(
             count = gather(examples[t], models[k])
             margins[t, k] = clip(product_of_large(count, models[k]), _LOW, _HIGH)
         # Then let each learn whether it came.
-        for k in range(n_classes):
+        for k in range(n_classes if numbers[t] >= 0 else 0):
             label = _ONE if numbers[t] == k else -_ONE
             update(count, margins[t, k], label, _ONE, models[k], LOGISTIC)
 

@@ -1,7 +1,7 @@
 """Default for streams: many live models, and a loss never far above that of naive baselines."""
 
 import math
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -17,10 +17,12 @@ from leaseboard.algorithms.online_automl.oracle import (
     FrontierOracle,
     Tune,
 )
+from leaseboard.algorithms.online_automl.pending import PendingNumbers, PendingRace
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+from leaseboard.algorithms.online_automl.safe.waited import Waited
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -205,6 +207,12 @@ class OnlineAutoML(Racing):
             round_length=self.round_length,
             max_terms=max_terms,
         )
+
+    def pending(self, race: Any, env: StreamEnvironment) -> PendingRace:
+        """See `Racing.pending`."""
+        if not isinstance(race, SafeRace) or race.ensemble.classes:
+            return super().pending(race, env)
+        return PendingNumbers(race, env.stream, env.budget, Waited(self.levels))
 
     def loss(self, env: StreamEnvironment) -> str:
         """Return what the models learn by, and are weighed and tested by."""

@@ -1,12 +1,14 @@
 """Algorithms that are races, which run over an environment's stream."""
 
+from __future__ import annotations
+
 import heapq
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic.dataclasses import dataclass
@@ -15,6 +17,7 @@ from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.stream import (
     StreamAlgorithm,
     StreamEnvironment,
+    play,
     require_finite,
 )
 from leaseboard.algorithms.events import (
@@ -27,12 +30,15 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
+from leaseboard.algorithms.online_automl.pending import PendingRace
 from leaseboard.algorithms.online_automl.race import Race
 
 
 @dataclass(frozen=True, kw_only=True)
 class Racing(StreamAlgorithm):
     """Algorithm that is a race."""
+
+    predicts_pending: ClassVar[bool] = True
 
     @abstractmethod
     def race(
@@ -54,6 +60,10 @@ class Racing(StreamAlgorithm):
             Length of the stream where it is known.
         """
 
+    def pending(self, race: Any, env: StreamEnvironment) -> PendingRace:
+        """Return what predicts with a race, which has seen nothing, while labels are pending."""
+        return PendingRace(race, env.stream, env.budget)
+
     def live_at_most(self, env: StreamEnvironment) -> int | None:
         """Return `capacity`, for each race that may come."""
         n_races = max(1, len(env.stream.classes) - 1)
@@ -66,8 +76,15 @@ class Racing(StreamAlgorithm):
             return None
         require_finite(stream, budget)
         if stream.classes:
-            made = race_classes(env, lambda schema: self.race(schema, seed, stream.task))
-            return (yield from made)
+            return (yield from race_classes(self, env, seed))
+        if not env.arrival.is_immediate:
+            schema = stream_schema(stream, stream.width(0))
+            learner = self.pending(self.race(schema, seed, stream.task, budget), env)
+            yield from learner.decided()
+            yield from play(env, learner, learner.decided, learner.live)
+            env.note(learner.notes())
+            yield from learner.race.conclude()
+            return learner.race.model()
         importances = np.ones(budget, dtype=np.float32)
         predictions = np.empty(budget, dtype=np.float32)
         race: Race | None = None
@@ -99,7 +116,7 @@ class Racing(StreamAlgorithm):
         return race.model()
 
 
-def race_classes(env: StreamEnvironment, new_race: Callable[[Schema], Race]) -> Run:
+def race_classes(racing: Racing, env: StreamEnvironment, seed: int) -> Run:
     """Run `OneVsRest` over a stream of classes.
 
     The champion is the whole: a configuration that is admitted last, with the champion of each
@@ -108,19 +125,44 @@ def race_classes(env: StreamEnvironment, new_race: Callable[[Schema], Race]) -> 
 
     Parameters
     ----------
+    racing : Racing
+        Of each race of the model.
     env : StreamEnvironment
-    new_race : callable
-        See `OneVsRest`, which is the model.
+    seed : int
     """
     stream, budget = env.stream, env.budget
-    whole: OneVsRest | None = None
+    first_schema = stream_schema(stream, stream.width(0))
+    whole = OneVsRest(
+        lambda schema: racing.race(schema, seed, stream.task), first_schema, len(stream.classes)
+    )
+    numbering = _Numbering(whole, stream.classes)
+    if env.arrival.is_immediate:
+        yield from numbering.renamed(whole.open())
+        yield from _learn_blocks(env, whole, numbering)
+        env.note(whole.notes())
+    else:
+        learner = racing.pending(whole, env)
+
+        def decided() -> Iterator[Event]:
+            return numbering.renamed(learner.decided())
+
+        yield from decided()
+        yield from play(env, learner, decided, learner.live)
+        env.note(learner.notes())
+    number, parameters = len(numbering.numbers), whole.champions(stream.classes)
+    yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
+    yield ChampionChanged(at=budget, configuration=number, previous=None)
+    score = float(env.score().value)
+    yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
+    return whole
+
+
+def _learn_blocks(env: StreamEnvironment, whole: OneVsRest, numbering: _Numbering) -> Run:
+    """Learn a stream of classes, each label before the next example."""
+    stream, budget = env.stream, env.budget
     for stretch, features in stream.stretches(budget):
-        schema = stream_schema(stream, features.shape[1])
-        if whole is None:
-            whole = OneVsRest(new_race, schema, len(stream.classes))
-            numbering = _Numbering(whole, stream.classes)
-            yield from numbering.renamed(whole.open())
-        else:
+        if stretch.start:
+            schema = stream_schema(stream, features.shape[1])
             first = whole.predict(features[0, : whole.schema.n_features])
             whole.require_fit(schema)
             yield from numbering.renamed(whole.grow(schema))
@@ -136,14 +178,6 @@ def race_classes(env: StreamEnvironment, new_race: Callable[[Schema], Race]) -> 
             measured = env.record(probabilities, (whole.model_examples - before) / len(classes))
             decided = numbering.renamed(whole.decide())
             yield from heapq.merge(measured, decided, key=attrgetter("at"))
-    assert whole is not None
-    env.note(whole.notes())
-    number, parameters = len(numbering.numbers), whole.champions(stream.classes)
-    yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
-    yield ChampionChanged(at=budget, configuration=number, previous=None)
-    score = float(env.score().value)
-    yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
-    return whole
 
 
 class _Numbering:

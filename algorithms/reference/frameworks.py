@@ -37,7 +37,7 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     """Stream learner of another library, in an environment of its own.
 
     It runs where ``leaseboard frameworks install river`` has been, on the rows, the order and the
-    loss of all others, and gets a label when its prediction of it has come.
+    loss of all others, and gets labels when all others do.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ class StreamFramework(Algorithm[StreamEnvironment]):
     """
 
     environment: ClassVar[str] = "stream"
+    predicts_pending: ClassVar[bool] = True
 
     system: str = "river"
     learner: str = "linear"
@@ -102,7 +103,7 @@ class StreamFramework(Algorithm[StreamEnvironment]):
         if env.budget == 0:
             return
         with env.outsider(self.system, self.learner, seed) as session:
-            yield from one_model(env, session.learn_many, settings_of(self))
+            yield from one_model(env, session, settings_of(self))
 
 
 class OutsideSearch(SamplesAlgorithm):

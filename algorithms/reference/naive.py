@@ -12,13 +12,14 @@ from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import likeliest, uniform
-from leaseboard.algorithms.environments.stream import StreamEnvironment
+from leaseboard.algorithms.environments.arrival import Arrival
+from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.learner import Learner
@@ -132,6 +133,10 @@ class _RunningMean(Predictor):
         self.seen, self.total = self.seen + len(labels), float(totals[-1])
         return np.asarray(totals[:-1] / np.maximum(counts, 1), dtype=np.float32)
 
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+        """See `Predictor.predict_waiting`."""
+        return np.full(len(examples), self.total / max(self.seen, 1), dtype=np.float32)
+
     def model(self, schema: Schema) -> Learner | None:
         """See `Predictor.model`."""
         mean = self.total / max(self.seen, 1)
@@ -147,6 +152,10 @@ class _LastLabel(Predictor):
         predictions = np.concatenate(([self.last], labels[:-1]))
         self.last = labels[-1]
         return predictions
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+        """See `Predictor.predict_waiting`."""
+        return np.full(len(examples), self.last)
 
 
 class _SeasonalLast(Predictor):
@@ -168,6 +177,17 @@ class _SeasonalLast(Predictor):
             predictions,
         )  # fmt: skip
         return predictions
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+        """See `Predictor.predict_waiting`: the last season whose label is known."""
+        period = self.given or next_period(self.losses, self.seen, self.period)
+        if self.seen < period:
+            period = 1
+        longest = len(self.losses) - 1
+        ages = pending + np.arange(len(examples))
+        # An example in the place of one `period` after the last that is known goes by that one.
+        places = -self.seen % longest + period - 1 - ages % period
+        return self.past[places].astype(np.float32)
 
     def fill(self, state: Mapping[str, Any]) -> None:
         """See `Predictor.fill`; no period reaches the kernel that is longer than its arrays."""
@@ -366,7 +386,12 @@ class Baselines:
         return algorithm.predictor(n_features, self.task, n_classes)
 
     def learn(
-        self, columns: Mapping[str, Column], labels: NDArray[Any], declared: Sequence[str] = ()
+        self,
+        columns: Mapping[str, Column],
+        labels: NDArray[Any],
+        declared: Sequence[str] = (),
+        arrival: Arrival = Arrival(),  # noqa: B008  (frozen)
+        values: ArrayLike | None = None,
     ) -> dict[str, float]:
         """Predict and learn the rows of a table in order; return the loss of each on them.
 
@@ -380,6 +405,10 @@ class Baselines:
             Numbers, or names of classes.
         declared : sequence of str
             Classes that are known before the first row, of which it is taken for the first.
+        arrival : Arrival
+            When labels become known; by the end of the table all are.
+        values : array-like, shape (n_rows,), optional
+            Those of the column with which they come.
         """
         rows, _ = self.features.encode(columns, learns=True)
         losses, are_classes = dict[str, float](), self.task == "classification"
@@ -391,15 +420,18 @@ class Baselines:
             if _kind(new) is not _kind(self.each[name]):
                 self.each[name], self.begun[name] = new, self.rows
             self.each[name].grow(rows.shape[1])
-            predictions = self.each[name].learn_many(rows, labels.astype(np.float32))
+            said = np.zeros((len(rows), max(1, len(self.classes))))
+            for some, found in arrival.play(
+                self.each[name], rows, labels.astype(np.float32), values
+            ):
+                said[some] = widened(found.reshape(len(found), -1), said.shape[1])
             since = self.begun.get(name)
             shown = baseline_name(name, self.each[name].notes())
             shown += f" from row {since + 1} on" if since else ""
-            said = np.asarray(predictions, dtype=np.float64)
             if are_classes:
                 found = np.maximum(likeliest(said), 0 if declared else -1)
                 losses[shown] = float((found != labels).mean())
-            elif (loss := loss_of(of_numbers(said, labels))) is not None:
+            elif (loss := loss_of(of_numbers(said[:, 0], labels))) is not None:
                 losses[shown] = loss
         self.rows += len(labels)
         return losses

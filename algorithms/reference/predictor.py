@@ -36,6 +36,10 @@ class Predictor(Saved, ABC):
         labels : ndarray of float32, shape (n_examples,)
         """
 
+    @abstractmethod
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
+        """See `leaseboard.algorithms.environments.arrival.StreamLearner`."""
+
     def model(self, schema: Schema) -> Learner | None:
         """Return a learner that needs no further labels; None if it cannot do without."""
         return None
@@ -59,6 +63,7 @@ class ReferencePrediction(StreamAlgorithm):
 
     baseline: ClassVar[bool] = True
     many_classes: ClassVar[bool] = True
+    predicts_pending: ClassVar[bool] = True
 
     @property
     def capacity(self) -> int:
@@ -89,7 +94,7 @@ class ReferencePrediction(StreamAlgorithm):
         n_features, n_classes = stream.features.shape[1], len(stream.classes) or None
         predictor = self.predictor(n_features, stream.task, n_classes)
         parameters = {"prediction": self.prediction, **settings_of(self)}
-        yield from one_model(env, predictor.learn_many, parameters)
+        yield from one_model(env, predictor, parameters)
         env.note(predictor.notes())
         return predictor.model(stream_schema(stream))
 
@@ -147,6 +152,10 @@ class Shares(ClassPredictor):
         self.counts = counts[-1]
         return np.asarray(counts[:-1] / np.maximum(counts[:-1].sum(axis=1, keepdims=True), 1))
 
+    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
+        """See `Predictor.predict_waiting`."""
+        return np.tile(self.counts / max(self.counts.sum(), 1.0), (len(examples), 1))
+
 
 class Certain(ClassPredictor):
     """One class, as a predictor of labels names it.
@@ -172,6 +181,11 @@ class Certain(ClassPredictor):
         if first:
             found[0] = -1
         return certain(found, self._meet(labels))
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
+        """See `Predictor.predict_waiting`."""
+        found = self.predictor.predict_waiting(examples, pending)
+        return certain(found.astype(np.float32), self.n_classes)
 
 
 class OneAgainstTheRest(ClassPredictor):
@@ -221,11 +235,19 @@ class OneAgainstTheRest(ClassPredictor):
             if late:
                 margins[start, k] = -np.inf
         self.rest.learn_many(examples, np.full(len(labels), -1, dtype=np.float32))
-        with np.errstate(over="ignore"):
-            probabilities = 1.0 / (1.0 + exp_all(-margins))
-        return np.asarray(
-            probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300)
-        )
+        return _shares(margins)
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
+        """See `Predictor.predict_waiting`."""
+        margins = [each.predict_waiting(examples, pending) for each in self.each]
+        return _shares(np.array(margins, dtype=np.float64).reshape(-1, len(examples)).T)
+
+
+def _shares(margins: Doubles) -> Doubles:
+    """Return the probabilities of log odds, scaled to 1."""
+    with np.errstate(over="ignore"):
+        found = 1.0 / (1.0 + exp_all(-margins))
+    return np.asarray(found / np.maximum(found.sum(axis=1, keepdims=True), 1e-300))
 
 
 MARGIN = 100.0

@@ -155,6 +155,13 @@ class _OnlineRidge(Predictor):
         )  # fmt: skip
         return predictions
 
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+        """See `Predictor.predict_waiting`."""
+        weights = np.zeros(len(self.rotated))
+        solve_long(self.triangle, self.rotated, weights)
+        found = products(uniform(examples), weights, self.moments, self.totals[COUNT])
+        return (found if self.classes else np.clip(found, *self.totals[LOW:])).astype(np.float32)
+
     def model(self, schema: Schema) -> Learner | None:
         """See `Predictor.model`; it clips no feature."""
         weights = np.zeros(len(self.rotated))
@@ -189,6 +196,16 @@ class _SelectedRidge(Predictor):
                 for start in range(0, len(labels), BLOCK)
             ]
         )[:, RIDGE_ON_PAST]
+        return self._margins(found)
+
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+        """See `Predictor.predict_waiting`: by the last labels that are known."""
+        from leaseboard.algorithms.online_automl.safe.expansion import RIDGE_ON_PAST
+
+        looks = [self.expansion.look(example).values[0, RIDGE_ON_PAST] for example in examples]
+        return self._margins(np.array(looks))
+
+    def _margins(self, found: Doubles) -> Floats:
         if self.expansion.classes:  # the margin of a probability
             found = 2.0 * np.arctanh(np.clip(found, -1.0 + 1e-12, 1.0 - 1e-12))
         return found.astype(np.float32)
@@ -249,6 +266,17 @@ def learn_ridge(
         rotate(triangle, rotated, row, label)
         totals[COUNT] += 1.0
         add_moments(examples[t], moments, totals[COUNT])
+
+
+@compiled
+def products(examples: Floats, weights: Doubles, moments: Doubles, count: float) -> Doubles:
+    """Return w·z of each example, as `learn_ridge` has it of the next one."""
+    row, found = np.ones(len(weights)), np.zeros(len(examples))
+    for t in range(len(examples)):
+        standardise(examples[t], moments, count, row[1:])
+        for j in range(len(row)):
+            found[t] += weights[j] * row[j]
+    return found
 
 
 @compiled

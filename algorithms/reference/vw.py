@@ -28,6 +28,7 @@ class VowpalWabbit(StreamAlgorithm):
     """
 
     many_classes: ClassVar[bool] = True
+    predicts_pending: ClassVar[bool] = True
 
     options: str = ""
 
@@ -45,7 +46,7 @@ class VowpalWabbit(StreamAlgorithm):
         n_classes = len(stream.classes)
         wheel = Wheel(stream_schema(stream), configuration, options, n_classes)
         parameters = {**configuration.parameters(), "options": self.options}
-        yield from one_model(env, wheel.learn_many, parameters)
+        yield from one_model(env, wheel, parameters)
 
 
 OPTIONS = {"regression": (), "classification": ("--loss_function", "logistic")}
@@ -78,6 +79,7 @@ class Wheel:
         classes = ("--oaa", str(n_classes), "--probabilities") if n_classes else ()
         self.schema, self.n_classes = schema, n_classes
         self._kind = pylibvw.vw.lMulticlass if n_classes else pylibvw.vw.lSimple
+        self._type = np.float64 if n_classes else np.float32
         self.workspace = Workspace(
             arg_list=[*command_options(schema, configuration), *options, *classes,
                       "--quiet", "--no_stdin"]
@@ -88,17 +90,25 @@ class Wheel:
         said = f"{label + 1:g}" if self.n_classes else float(np.float32(label)).hex()
         if importance != 1.0:
             said += f" {float(np.float32(importance)).hex()}"
-        line = f"{said} {text_line(self.schema, row.tolist())}"
-        example = self.workspace.parse(line, self._kind)
-        prediction = self.workspace.predict(example)
-        self.workspace.learn(example)
-        self.workspace.finish_example(example)
-        return prediction
+        return self._pass(f"{said} {text_line(self.schema, row.tolist())}", learns=True)
 
     def learn_many(self, examples: Floats, labels: Floats) -> NDArray[Any]:
         """Learn a block in order; return its progressive predictions."""
-        kind = np.float64 if self.n_classes else np.float32
-        return np.array(list(map(self.learn, examples, labels.tolist())), dtype=kind)
+        return np.array(list(map(self.learn, examples, labels.tolist())), dtype=self._type)
+
+    def predict_waiting(self, examples: Floats, pending: int) -> NDArray[Any]:
+        """See `leaseboard.algorithms.environments.arrival.StreamLearner`."""
+        lines = (text_line(self.schema, row) for row in examples.tolist())
+        return np.array([self._pass(line, learns=False) for line in lines], dtype=self._type)
+
+    def _pass(self, line: str, *, learns: bool) -> Any:
+        """Return the prediction of an example in VW's text format, and learn it."""
+        example = self.workspace.parse(line, self._kind)
+        prediction = self.workspace.predict(example)
+        if learns:
+            self.workspace.learn(example)
+        self.workspace.finish_example(example)
+        return prediction
 
 
 def text_line(schema: Schema, values: Sequence[float]) -> str:

@@ -66,7 +66,7 @@ def gate(
 
     Example: leaseboard gate ci --markdown comment.md
     """
-    from leaseboard.flows.dispatch import RunOptions, open_suites
+    from leaseboard.flows.dispatch import RunOptions
     from leaseboard.tasks.score.gate.baseline import read_baseline
     from leaseboard.tasks.score.gate.verdict import TOLERANCE, Verdict
     from leaseboard.tasks.score.gate.verdict import gate as judge
@@ -84,7 +84,7 @@ def gate(
         raise UsageError("--repetitions needs --update-baseline: the gate repeats where in doubt")
     for path in filter(None, (markdown, junit)):
         check_file(path)
-    opened = open_suites(suite, run_dir, conf)
+    opened = _opened(suite, run_dir, conf)
     jobs = [job for loaded, _ in opened for job in loaded.jobs()]
     path = _own_baseline(suite, conf)
     if not path.is_file():  # a suite that is named as a file has no shipped scores
@@ -147,19 +147,28 @@ def _failing(opened: list[tuple[Suite, Path]], codes: frozenset[str]) -> tuple[D
     return tuple(each for each in found if each.code in codes)
 
 
+def _opened(name: str, run_dir: Path | None, conf: Path | None) -> list[tuple[Suite, Path]]:
+    """Return the suites, whose accepted scores are in one file."""
+    from leaseboard.flows.dispatch import open_suites
+    from leaseboard.tasks.jobs.suites.suite import check_apart
+
+    opened = open_suites(name, run_dir, conf)
+    check_apart([suite for suite, _ in opened])
+    return opened
+
+
 def _accept(
     suite: str, run_dir: Path | None, conf: Path | None, repetitions: int, options: RunOptions
 ) -> int:
     """Run a suite and accept its scores and requirements."""
     from datetime import UTC, datetime
 
-    from leaseboard.flows.dispatch import open_suites
     from leaseboard.tasks.score.frame import finished
     from leaseboard.tasks.score.gate import baseline as core
     from leaseboard.tasks.score.gate.verdict import DECIDING, PASSED, RUN_FAILED
     from leaseboard.tasks.score.summary import listed, several
 
-    opened = open_suites(suite, run_dir, conf)
+    opened = _opened(suite, run_dir, conf)
     path = _own_baseline(suite, conf)
     shipped = conf_files("baselines", conf, ".json").get(suite, path)
     before = core.read_baseline(path if path.is_file() else shipped)

@@ -204,10 +204,7 @@ def _introduction(stream: StreamModel, frame: pd.DataFrame, task: str | None) ->
     if task is None and numbers:
         made += ", whose few whole numbers are classes: --task regression takes them as numbers"
     if stream.labels.column:
-        made += (
-            f"\nlabels {stream.labels}: those of one {stream.labels.column} come before the next;"
-            " --labels says otherwise"
-        )
+        made += f"\n{stream.labels.guessed}; --labels says otherwise"
     labels = frame[stream.target]
     if labels.nunique() == 1 and len(labels) > 1:
         made += (

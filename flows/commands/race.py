@@ -66,6 +66,7 @@ def race(
     seed: Seed = 0,
     settings: Settings = None,
     split: str | None = None,
+    labels: str | None = None,
     budget: float | None = None,
     metric: str | None = None,
     no_baselines: bool = False,
@@ -85,6 +86,8 @@ def race(
     - `run_dir`: each job gets a folder in it.
     - `split`: Rows to hold out and to validate on: random, time (the last ones), time=COLUMN or
       group=COLUMN (default: time if exactly one column holds dates).
+    - `labels`: When those of a stream arrive: immediate, after=N (rows), with=COLUMN or end; by
+      default, of a file, with the only column of dates, if it never decreases.
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
     - `predictions`: Also write each label with its prediction, to predictions.parquet.
     - `track`: Also record the jobs in MLflow.
@@ -104,6 +107,9 @@ def race(
         )
     reference = with_options(data, target=target, task=task)
     mirrors = paths.mirrors(tuple(mirror or ()))
+    given = _with_labels(
+        parse_settings(settings or []), labels, algorithm[0], reference, mirrors, as_json=as_json
+    )
     checked = [
         _checked(
             Job(
@@ -112,7 +118,7 @@ def race(
                 seed=seed,
                 environment_seed=seed,
                 name=each,
-                settings=parse_settings(settings or []) | ({"split": split} if split else {}),
+                settings=given | ({"split": split} if split else {}),
                 budget=budget,
                 metric="" if metric is None or metric in DIRECTIONS else metric,
                 predictions=predictions,
@@ -168,9 +174,28 @@ def race(
         if register is not None and whole:
             best = min(whole, key=lambda n: _loss(results[n]))
             _register(register, *raced[best], mirrors, tracking_uri)
-    codes = {"ok": 0, "skipped": 3}
-    ended = [codes.get(result.status, 2) for *_, result in raced]
+    ended = [{"ok": 0, "skipped": 3}.get(result.status, 2) for *_, result in raced]
     return 2 if 2 in ended else min(ended)
+
+
+def _with_labels(
+    given: dict[str, Any],
+    labels: str | None,
+    algorithm: str,
+    data: str,
+    mirrors: tuple[Path, ...],
+    *,
+    as_json: bool,
+) -> dict[str, Any]:
+    """Return the settings with the option `labels`, which goes by a file's dates by default."""
+    from leaseboard.tasks.jobs.environments.stream import arrival_of_file
+
+    if labels is not None:
+        return {**given, "labels": labels}
+    if "labels" in given or (arrival := arrival_of_file(algorithm, data, mirrors)).is_immediate:
+        return given
+    say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
+    return {**given, "labels": str(arrival)}
 
 
 def _check_store(tracking_uri: str | None, *, records: bool) -> None:
@@ -419,6 +444,7 @@ def _print(
             f" {result.metric} {result.score:.6g}{' of the log target' if is_log else ''}"
             f" in {result.cpu_seconds:.3f} CPU s{replay(result)} ({result.units:g} {result.unit})"
             f"{f'; {split}' if split else ''}"
+            f"{f', labels {known}' if (known := result.environment_options.get('labels')) else ''}"
         )
         if {"epsilon", "delta"} <= result.settings.keys():
             events = read_partial_log(home / EVENTS)

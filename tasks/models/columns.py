@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
+from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.column_types import standard_type
 from leaseboard.algorithms.tables.values import FLAGS, LARGEST, ValueKind, label, text_of
@@ -158,6 +159,18 @@ def kind_of(column: pd.Series) -> str:
     if kind == "date":
         return kind
     return "text" if kind in ("category", "text") and not is_flag(tidy) else "number"
+
+
+def labels_with_date(features: pd.DataFrame) -> Arrival:
+    """Return that labels arrive with the only column of dates, if it never decreases.
+
+    Else they are immediate.
+    """
+    found = (features[name] for name in features if kind_of(features[name]) == "date")
+    days = [columns.require_dates(each) for each in found]
+    if len(days) == 1 and days[0].is_monotonic_increasing:
+        return Arrival(column=str(days[0].name))
+    return Arrival()
 
 
 def plain(frame: pd.DataFrame, known: Mapping[str, str]) -> pd.DataFrame:

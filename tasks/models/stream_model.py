@@ -37,6 +37,7 @@ from leaseboard.tasks.models.columns import (
     flags_or_numbers,
     frame_of,
     kind_of,
+    labels_with_date,
     plain,
     refuse_many_numbers,
 )
@@ -148,10 +149,8 @@ class StreamModel(TableModel):
         refuse_dates(columns.tidy(frame[name]), "the table")
         if task is None and not frame[name].isna().all() and kind_of(frame[name]) == "text":
             columns.refuse_unclear(frame[name])
-        others = [frame[each] for each in frame if each != name]
-        days = [columns.require_dates(each) for each in others if kind_of(each) == "date"]
-        if "labels" not in how and len(days) == 1 and days[0].is_monotonic_increasing:
-            how["labels"] = str(Arrival(column=str(days[0].name)))
+        if "labels" not in how:
+            how["labels"] = str(labels_with_date(frame.drop(columns=name)))
         return cls.new(name, task or infer_task(columns.tidy(frame[name].dropna())), **how)
 
     @property
@@ -496,5 +495,6 @@ class StreamModel(TableModel):
         with data_errors():
             found = Baselines(self.task) if state is None else Baselines.restored(state)
             given = {str(name): as_column(column) for name, column in features.items()}
-            losses = found.learn(given, labels.to_numpy(), declared)
+            days = features.get(self.labels.column)
+            losses = found.learn(given, labels.to_numpy(), declared, self.labels, days)
         return {BASELINES: found.state()}, losses

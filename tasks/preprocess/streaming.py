@@ -5,12 +5,14 @@ from collections.abc import Hashable, Sequence
 from typing import Annotated, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from leaseboard.algorithms import seeds
+from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
 from leaseboard.algorithms.environments.stream import MOST_CLASSES, Stream
-from leaseboard.algorithms.errors import DataError
+from leaseboard.algorithms.errors import DataError, unknown
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess.encoding import naming
@@ -88,6 +90,13 @@ class StreamOptions(BaseModel):
     """Treatment of a missing number. ``fill``: what the rows before let expect, and 1 in an
     indicator feature if few columns have gaps (`leaseboard.algorithms.tables.gaps`). ``zero``: 0,
     which a linear model ignores."""
+    labels: Annotated[str, AfterValidator(lambda text: str(Arrival.parse(text)))] = IMMEDIATE
+    """When labels arrive, see `leaseboard.algorithms.environments.arrival`."""
+
+    @property
+    def arrival(self) -> Arrival:
+        """The rule that `labels` names."""
+        return Arrival.parse(self.labels)
 
     def encoder(self) -> StreamEncoder:
         """Return the encoder of the columns."""
@@ -102,7 +111,7 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     of classes.
 
     Raises DataError: too few or too many classes come, an infinite value, or a target that float32
-    cannot distinguish .
+    cannot distinguish; UsageError: the column with which labels arrive is not there.
     """
     options = options or StreamOptions()
     order, encoder = order_of(dataset, options, seed), options.encoder()
@@ -118,7 +127,18 @@ def as_stream(dataset: Dataset, options: StreamOptions | None = None, seed: int 
     many = classes if len(classes) > 2 else ()
     spaces, names = encoder.namespaces(), encoder.names()
     return Stream(features, narrow, spaces, names, dataset.task, shift, many, encoder.origins(),
-                  encoder.births_)  # fmt: skip
+                  encoder.births_, moments_of(dataset, order, options.arrival.column))  # fmt: skip
+
+
+def moments_of(
+    dataset: Dataset, order: slice | NDArray[np.int64], column: str
+) -> NDArray[np.int64] | None:
+    """Return numbers of the values of the column with which labels arrive, if there is one."""
+    if not column:
+        return None
+    if column not in dataset.features:
+        raise unknown("column of labels with=", column, [*dataset.features])
+    return np.asarray(pd.factorize(dataset.features[column].iloc[order])[0])
 
 
 def class_labels(

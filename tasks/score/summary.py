@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 import pandas as pd
 
+from leaseboard.algorithms.environments.arrival import IMMEDIATE
 from leaseboard.algorithms.measures import DIRECTIONS, baseline_name
 from leaseboard.tasks.jobs.environments.kinds import choosing
 from leaseboard.tasks.jobs.job import Result
@@ -123,7 +124,8 @@ def compared(results: Results, suite: Suite | None = None) -> Compared:
     metrics = sorted(set(measured["metric"][finished(measured)]) - {""})
     scale = scale_of(suite, metrics[0] if len(metrics) == 1 else "score")
     names = {} if suite is None else {d.data: d.name for d in suite.data if d.name}
-    missing = [_missing(score_table(measured)), copies(frame, names), rows_cut(frame, names)]
+    missing = [_missing(score_table(measured)), copies(frame, names), rows_cut(frame, names),
+               arrivals(frame)]  # fmt: skip
     frame, measured = distinct(frame), distinct(measured)
     board = leaderboard(measured, scale)
     tests = compare_all(board.table)
@@ -267,6 +269,12 @@ def _missing(table: ScoreTable) -> str:
     counts = {how: int((table.states == state).sum()) for state, how in UNFINISHED.items()}
     lost = ", ".join(f"{n} {how}" for how, n in counts.items() if n)
     return f"{ok} of {total} jobs finished ({lost})."
+
+
+def arrivals(frame: pd.DataFrame) -> str:
+    """Return when labels of streams come, unless all come at once."""
+    found = {str(each.get("labels", IMMEDIATE)) for each in frame["environment_options"]}
+    return f"Labels arrive {', '.join(sorted(found))}." if found - {IMMEDIATE} else ""
 
 
 def distinct(frame: pd.DataFrame) -> pd.DataFrame:

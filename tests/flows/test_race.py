@@ -486,3 +486,32 @@ def test_a_budget_in_seconds_shows_its_progress_and_quiet_does_not(call, monkeyp
     assert again.err == ""
     assert row["replayed_cpu_seconds"] == pytest.approx(row["cpu_seconds"], rel=0.2)
     assert " of them replayed from recorded trials (2 cpu_seconds)" in call(*asked, code=0).out
+
+
+def test_labels_of_a_file_come_with_its_date_as_when_it_is_learned(call, race):
+    rng, n = np.random.default_rng(0), 90
+    pd.DataFrame({
+        "day": pd.date_range("2024-01-01", periods=n // 3).repeat(3).strftime("%Y-%m-%d"),
+        "shop": ["north", "east", "west"] * (n // 3),
+        "sold": np.tile([50.0, 90.0, 300.0], n // 3) + rng.normal(0, 5, n),
+    }).to_csv("shops.csv", index=False)  # fmt: skip
+    learned = json.loads(call("learn", "m", "shops.csv", "--json").out.splitlines()[-1])
+    found = {}
+    for labels in (None, "with=day", "after=24", "immediate"):
+        given = () if labels is None else ("--labels", labels)
+        found[labels], said, code = race("online-automl", *given, data="file:shops.csv")
+        assert code == 0
+        assert ("labels with=day: those of one day come" in said) == (labels is None)
+        assert found[labels]["environment_options"]["labels"] == (labels or "with=day")
+
+    assert found[None]["metrics"]["rmse"] == pytest.approx(learned["metrics"]["rmse"], rel=1e-6)
+    assert found[None]["metrics"]["skill"] == pytest.approx(learned["metrics"]["skill"], rel=1e-4)
+    assert found[None]["score"] == found["with=day"]["score"]
+    assert len({row["score"] for row in found.values()}) == 3
+    assert len({Path(row["events"]).parent.name for row in found.values()}) == 3
+
+    assert "progressive_mse" in (line := call("race", "vanilla", "file:shops.csv").out)
+    assert "examples), labels with=day\n" in line
+    assert call("race", "offline", "file:shops.csv").code == 3
+    for wrong, why in (("with=dya", "did you mean 'day'"), ("soon", "must be immediate, after=N")):
+        assert why in call("race", "vanilla", "file:shops.csv", "--labels", wrong).err

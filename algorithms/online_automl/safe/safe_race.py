@@ -88,6 +88,7 @@ class SafeRace(Race):
         self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
         self._decided, self._values = np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3))
         self.max_terms = max_terms
+        self._one: tuple[Floats, OneExample] | None = None
         self._measure()
 
     def share(self, shares: int) -> None:
@@ -117,12 +118,12 @@ class SafeRace(Race):
 
     def predict_later(self, example: Floats) -> float:
         """See `Race.predict_later`."""
-        one = OneExample(self.ensemble, example)
-        return (
-            without_past(one, self)
-            if self.represents
-            else one.predict(self.live, self.champion_slot)
-        )
+        if self._one is None or self._one[0] is not example:  # the next one is in the same row
+            self._one = example, OneExample(self.ensemble, example)
+        one = self._one[1]
+        if self.represents:
+            return without_past(one, self)
+        return one.predict(self.live, self.champion_slot)
 
     def _without_past(self, example: Floats) -> float | None:
         """Return the prediction without past labels of the first example of a round of numbers."""
@@ -352,6 +353,7 @@ class SafeRace(Race):
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
+        self._one = None
         self.head.grow(schema.origins)
         if widened and self.represents:
             self._make_whole()

@@ -25,16 +25,15 @@ _OVERFLOWS = "OverflowError", "FloatingPointError"
 class StreamSession:
     """Learner of a framework in its process, see `OutsideSession`; SkipError where it is missing.
 
-    The label of a row is sent with the next row, when its prediction has come, which saves half of
-    the exchanges.
+    Labels that have come are sent with the next row, which saves half of the exchanges.
     """
 
     def __init__(
         self, system: str, learner: str, stream: Stream, seed: int, patience: float = PATIENCE
     ) -> None:
         self._n_classes = len(stream.classes)
-        self._at = 0
-        self._owed = bytes(4)  # no label, before the first row
+        self._at = self._waiting = 0
+        self._owed: list[bytes] = []  # labels that are not sent yet
         self._columns = _columns(stream, with_categories=system not in ONE_HOT)
         binary = "regression" if stream.task == "regression" else "binary"
         self._process = FrameworkProcess(
@@ -56,13 +55,28 @@ class StreamSession:
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
     ) -> NDArray[np.float64]:
         """See `OutsideSession.learn_many`."""
-        predictions = np.empty((len(labels), self._n_classes or 1))
+        if self._waiting:  # the process has the examples
+            self._waiting -= len(labels)
+            self._owed += (label.tobytes() for label in labels.astype("<f4"))
+            return np.empty(0)
+        return self._predict(examples, labels.astype("<f4"))
+
+    def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
+        """See `OutsideSession.predict_waiting`."""
+        self._waiting += len(examples)
+        return self._predict(examples, np.empty(0, "<f4"))
+
+    def _predict(
+        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
+    ) -> NDArray[np.float64]:
+        """Return predictions of rows, each before its label is known, if there are any."""
+        predictions = np.empty((len(examples), self._n_classes or 1))
         values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
                   for own, _ in self._columns]  # fmt: skip
-        rows, answers = np.stack(values, axis=1).astype("<f4"), labels.astype("<f4")
-        for i in range(len(labels)):
+        rows = np.stack(values, axis=1).astype("<f4")
+        for i in range(len(rows)):
             predictions[i] = np.frombuffer(self._answer(rows[i].tobytes()), dtype="<f8")
-            self._owed = answers[i].tobytes()
+            self._owed += (label.tobytes() for label in labels[i : i + 1])
             self._at += 1
         return predictions if self._n_classes else predictions[:, 0]
 
@@ -75,11 +89,12 @@ class StreamSession:
         self._process.close()
 
     def _answer(self, row: bytes) -> bytearray:
-        """Send the last label and a row; return the answer.
+        """Send the labels that have come, and a row; return the answer.
 
         Raises DivergedError for a learner that ended because its numbers left the range.
         """
-        self._process.send(self._owed + row)
+        owed, self._owed = self._owed, []
+        self._process.send(b"".join([len(owed).to_bytes(4, "little"), *owed, row]))
         try:
             return self._process.receive(f" at example {self._at}")
         except GoneError as error:

@@ -24,18 +24,25 @@ class Lines:
             (chr(ord("a") + place), [(name, numbers[name]) for name in group])
             for place, group in enumerate(asked.namespaces or (asked.names,))
         ]
+        self._last: Row = {}
         self._text = ""
 
     def predict_one(self, example: Row) -> float:
         """Return its prediction."""
-        self._text = "".join(
-            "|" + " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
-            for letter, group in self._groups
+        self._last, self._text = (
+            example,
+            "".join(
+                "|"
+                + " ".join([letter, *(f"{number}:{example[name]:.6f}" for name, number in group)])
+                for letter, group in self._groups
+            ),
         )
         return float(self._model.predict(self._text))
 
-    def learn_one(self, _example: Row, label: float) -> None:
-        """Learn the line that was predicted last: each is, before its label comes."""
+    def learn_one(self, example: Row, label: float) -> None:
+        """Learn an example after its prediction, to which AutoVW compares the label."""
+        if example is not self._last:
+            self.predict_one(example)
         self._model.learn(f"{label!r} {self._text}")
 
 

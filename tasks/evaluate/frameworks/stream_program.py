@@ -2,8 +2,9 @@
 
 It imports nothing of Leaseboard; the learners of a system are in the module, a file next to it.
 The first message that it reads is the order in JSON: seed, task, classes, features, which of them
-are numbers of categories, and which belong together. Each message after that holds the label of
-the row before and a row, whose prediction it answers: so no label comes before the prediction.
+are numbers of categories, and which belong together. Each message after that holds the number of
+labels that have come, these, of the first rows that have none, and a row, whose prediction it
+answers.
 Rows and labels are float32, predictions float64. After a message without a row it answers in JSON
 the seconds of predicting and learning, and the memory of its process.
 """
@@ -11,6 +12,7 @@ the seconds of predicting and learning, and the memory of its process.
 import math
 import struct
 import time
+from collections import deque
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, Literal
@@ -36,24 +38,27 @@ class Asked:
 
 def play(wire: Any, model: Any, asked: Asked) -> tuple[float, float]:
     """Predict and learn until no row comes; return the CPU and wall seconds that took."""
-    label, row = struct.Struct("<f"), struct.Struct(f"<{len(asked.names)}f")
+    count, row = struct.Struct("<I"), struct.Struct(f"<{len(asked.names)}f")
     answer = struct.Struct(f"<{asked.n_classes if asked.task == 'classes' else 1}d")
     kinds = {"regression": float, "binary": lambda given: given > 0, "classes": int}
     as_label = kinds[asked.task]
-    example: Row = {}
+    waiting = deque[Row]()
     spent_cpu = spent_wall = 0.0
     more = True
     while more:
         content = wire.receive()
         cpu, wall = time.process_time(), time.perf_counter()
-        if example:
-            model.learn_one(example, as_label(label.unpack_from(content)[0]))
-        more = len(content) > label.size
+        (n_labels,) = count.unpack_from(content)
+        for label in struct.unpack_from(f"<{n_labels}f", content, count.size):
+            model.learn_one(waiting.popleft(), as_label(label))
+        end = count.size + 4 * n_labels
+        more = len(content) > end
         if more:
-            values = row.unpack_from(content, label.size)
+            values = row.unpack_from(content, end)
             example = dict(zip(asked.names, values, strict=True))
             for name in asked.nominal:
                 example[name] = int(example[name])
+            waiting.append(example)
             predicted = answer.pack(*_predicted(model, example, asked))
         spent_cpu += time.process_time() - cpu
         spent_wall += time.perf_counter() - wall

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Stream, StreamEnvironment
+from leaseboard.algorithms.errors import LeaseboardError
 from leaseboard.tasks.fetch.dataset import Dataset
+from leaseboard.tasks.fetch.references import parse
+from leaseboard.tasks.jobs.described import describe
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
@@ -17,15 +23,17 @@ Options = StreamOptions
 
 
 def measure(options: Options) -> str:
-    """Return what its scores measure: of which rows, and whether of the logarithm."""
+    """Return what its scores measure: of which rows and labels, and whether of the logarithm."""
     rows = "" if options.max_rows is None else f" of at most {options.max_rows} rows"
     log = f" with log_target {options.log_target}" if options.log_target else ""
-    return f"progressive loss{rows}{log}"
+    labels = "" if options.arrival.is_immediate else f", labels {options.labels}"
+    return f"progressive loss{rows}{log}{labels}"
 
 
 def shared_by(options: Options, seed: int) -> dict[str, Any]:
-    """Return all options, and the seed where it orders the rows."""
-    return options.model_dump() | {"seed": seed if options.shuffle else None}
+    """Return all options, and the seed where it orders the rows; of labels their column."""
+    own = {"labels": options.arrival.column, "seed": seed if options.shuffle else None}
+    return options.model_dump() | own
 
 
 def parts(dataset: Dataset, options: Options, seed: int) -> Stream:
@@ -36,8 +44,26 @@ def parts(dataset: Dataset, options: Options, seed: int) -> Stream:
 def make(dataset: Dataset, job: Job, parts: Stream | None = None) -> StreamEnvironment:
     """Return the environment of `job` on `dataset`, or on the first `job.budget` examples."""
     examples = job.examples()  # before the data are encoded
-    stream = parts or as_stream(dataset, Options(**job.environment), job.environment_seed)
-    return StreamEnvironment(stream, job.environment_seed, examples, outside=_session)
+    options = Options(**job.environment)
+    stream = parts or as_stream(dataset, options, job.environment_seed)
+    return StreamEnvironment(
+        stream, job.environment_seed, examples, outside=_session, arrival=options.arrival
+    )
+
+
+def arrival_of_file(algorithm: str, data: str, mirrors: tuple[Path, ...]) -> Arrival:
+    """Return when labels of a job on a file arrive by default: elsewhere than on a file, at once.
+
+    See `leaseboard.tasks.models.columns.labels_with_date`.
+    """
+    from leaseboard.tasks.fetch import loading
+    from leaseboard.tasks.models.columns import labels_with_date
+
+    with suppress(LeaseboardError):  # the job says so itself
+        is_stream = describe(algorithm).environment == StreamEnvironment.kind
+        if is_stream and parse(data).source in ("", "file"):
+            return labels_with_date(loading.load(data, mirrors=mirrors).features)
+    return Arrival()
 
 
 def _session(system: str, learner: str, stream: Stream, seed: int) -> StreamSession:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,9 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms import plain, registry
 from leaseboard.algorithms.base import play
+from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
+from leaseboard.algorithms.measures import loss_of
 from leaseboard.algorithms.reference.naive import (
     LONGEST,
     NAIVE_BASELINES,
@@ -192,6 +196,28 @@ def test_ridge_takes_part_with_any_number_of_features():
 
     assert found is not None
     assert found[0] == "online-ridge on selected features"
+
+
+def test_next_to_a_model_they_get_labels_as_on_an_environment():
+    x, y = np.random.default_rng(3).normal(size=(2, 200)).astype(np.float32)
+    classes = ["no", "yes", "maybe"]
+    for arrival in (Arrival(), Arrival(after=5), Arrival(column="day")):
+        days = np.arange(200) // 3
+        kinds = np.digitize(y, [-0.5, 0.5])
+        first = dict.fromkeys(kinds.tolist())
+        names = {kind: classes[place] for place, kind in enumerate(first)}
+        numbers = np.float32([[*first].index(kind) for kind in kinds.tolist()])
+        for task, labels, raw in (
+            ("regression", y, y.astype(float)),
+            ("classification", numbers, np.array([names[kind] for kind in kinds.tolist()])),
+        ):
+            losses = Baselines(task).learn({"x": x.astype(float)}, raw, (), arrival, days)
+            called = tuple(classes) if task == "classification" else ()
+            whole = replace(stream(labels, x[:, None], task), classes=called, moments=days)
+            for name in NAIVE_BASELINES:
+                one = StreamEnvironment(whole, arrival=arrival)
+                ended(registry.build(name).run(one, 0))
+                assert losses[name] == pytest.approx(loss_of(one.score().metrics)), (name, arrival)
 
 
 def rows_of(rng, n, width):

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.samples import Decided, OutsideDecider, ProbeAsked
 from leaseboard.algorithms.environments.stream import Origin, Stream
 from leaseboard.algorithms.errors import DivergedError, LeaseboardError, SkipError
@@ -75,6 +76,22 @@ def test_no_prediction_depends_on_its_label_or_a_later_one(start):
 
     assert moved[:151].tolist() == reported[:151].tolist()
     assert moved[151] != reported[151]
+
+
+def test_a_label_that_comes_later_moves_no_prediction_before(start):
+    stream = tiny_environment("stream").stream
+    other = stream.labels.copy()
+    other[50:] = -other[50:]
+    found = []
+    for labels in (stream.labels, other):
+        session, predictions = start(stream), np.empty(100)
+        for said, some in Arrival(after=24).play(session, stream.features[:100], labels[:100]):
+            predictions[said] = some
+        assert session.finish().cpu_seconds > 0
+        found.append(predictions)
+
+    moved = np.flatnonzero(found[0] != found[1])
+    assert moved[0] == 75
 
 
 def test_what_is_not_installed_is_skipped_with_the_fix(monkeypatch, tmp_path):

@@ -62,3 +62,15 @@ def test_columns_without_groups_are_one_namespace():
     model.predict_one({"x0": 1, "x1": 2, "x2": 3})
 
     assert model._model.lines == ["|a 0:1.000000 1:2.000000 2:3.000000"]
+
+
+def test_a_line_whose_label_comes_later_is_predicted_again():
+    """AutoVW compares a label to its last prediction."""
+    asked, model = made()
+
+    played(asked, model, [[1, 0, 0], [2, 0, 0]], [4, 6], after=1)
+
+    first, second = (f"|a 0:{n}.000000 1:0.000000 2:0.000000" for n in (1, 2))
+    assert model._model.lines == [
+        first, second, first, f"4.0 {first}", second, f"6.0 {second}",
+    ]  # fmt: skip

@@ -27,3 +27,12 @@ def test_many_classes_are_reported_by_chances():
     _, reported = played(asked_for("classes"), MeanOfLabels(), [[0, 0, 0]] * 3, [0, 1, 2])
 
     assert reported.tolist() == [[0, 0, 0], [1, 0, 0], [0.5, 0.5, 0]]
+
+
+def test_labels_that_come_later_are_learned_by_their_own_rows():
+    model = MeanOfLabels()
+    rows = [[0.5, 2, row] for row in range(4)]
+    _, reported = played(asked_for("regression"), model, rows, [4, 6, 1, 9], after=2)
+
+    assert reported[:, 0].tolist() == [0, 0, 0, 4]
+    assert [(row["x2"], label) for row, label in model.seen] == [(0, 4), (1, 6), (2, 1), (3, 9)]

@@ -1,0 +1,135 @@
+"""Labels that come later: what no prediction may know, by whom ever it is made."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.audit import Auditor
+from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.environments.arrival import Arrival
+from leaseboard.algorithms.environments.guard import Guard
+from leaseboard.algorithms.environments.stream import StreamEnvironment, one_model, widened
+from leaseboard.algorithms.reference.naive import LastLabel, SeasonalLast
+from leaseboard.algorithms.testing import Tiny, tiny_environment
+from tests.algorithms.played import audited
+
+N, CUT = 300, 120
+NAMES = [
+    name for name in registry.names() if registry.algorithm_class(name).environment == "stream"
+]
+LABELS = ("after=1", "after=24", "with=day", "end")
+TINY = {"numbers": Tiny(), "classes": Tiny(classes=3)}
+
+
+def environment(labels, kind="numbers", changed=False):
+    """Return a stream whose labels from `CUT` on may be others, in another order."""
+    tiny = tiny_environment("stream", TINY[kind])
+    stream = replace(tiny.stream, moments=np.arange(N) // 7)
+    if changed:
+        moved = stream.labels.copy()
+        moved[CUT:] = (moved[CUT:][::-1] + 1) % 3 if stream.classes else 1 - 2 * moved[CUT:][::-1]
+        stream = replace(stream, labels=moved)
+    return StreamEnvironment(stream, outside=tiny._outside, arrival=Arrival.parse(labels))
+
+
+def played(algorithm, env):
+    """Return what is predicted of each row, of classes their probabilities."""
+    auditor, guard = Auditor(), Guard(env)
+    for event in play("x", algorithm, env, 0, guard.view):
+        auditor(event)
+    auditor.close()
+    said = [given[0] for name, given, _ in guard.actions if name == "record"]
+    return np.concatenate([widened(each, len(env.stream.classes)) for each in said])
+
+
+def first_moved(algorithm, labels, kind="numbers"):
+    """Return the first row whose prediction moves with the labels, and the first that may."""
+    plain, changed = (environment(labels, kind, which) for which in (False, True))
+    differs = played(algorithm, plain) != played(algorithm, changed)
+    moved = np.flatnonzero(differs.reshape(N, -1).any(axis=1))
+    return int(moved[0]) if len(moved) else N, int((plain.known() <= CUT).sum())
+
+
+@pytest.mark.parametrize("labels", LABELS)
+def test_no_prediction_depends_on_a_label_that_is_not_known(labels):
+    looked, moved = {}, 0
+    for name in NAMES:
+        algorithm = registry.build(name)
+        for kind in TINY:
+            if not environment(labels, kind).bars(algorithm):
+                row, allowed = first_moved(algorithm, labels, kind)
+                looked |= {(name, kind): row} if row < allowed else {}
+                moved += row == allowed < N
+    assert looked == {}
+    assert labels == "end" or moved > 30  # most go by the first label that is another
+
+
+class _Hasty(Algorithm):
+    """Algorithm that learns a label before the rows that are predicted while it is pending."""
+
+    environment: ClassVar[str] = "stream"
+    predicts_pending: ClassVar[bool] = True
+
+    def run(self, env, seed):
+        at_once = StreamEnvironment(env.stream)
+        list(one_model(at_once, LastLabel().predictor(1, "regression"), {}))
+        yield from env.record(at_once.predictions)
+
+
+def test_one_that_learns_at_once_is_found():
+    row, allowed = first_moved(_Hasty(), "after=24")
+
+    assert row < allowed
+
+
+def test_who_needs_each_label_at_once_is_skipped_with_the_reason():
+    barred = {name for name in NAMES if "labels after=24" in
+              environment("after=24").bars(registry.build(name))}  # fmt: skip
+
+    assert barred == {"offline", "best-in-hindsight"}
+    assert not environment("immediate").bars(registry.build("offline"))
+
+
+def test_the_guarantee_is_reported_under_the_protocol():
+    for labels in LABELS[:-1]:
+        env = environment(labels)
+        audited("x", registry.build("online-automl"), env)
+        metrics = env.score().metrics
+
+        assert 0 < metrics["share_of_bound"] <= 1, labels
+    env = environment("after=1", "classes")
+    audited("x", registry.build("online-automl"), env)
+    assert not {"share_of_bound", "nats_over_best"} & env.score().metrics.keys()
+
+
+def test_a_season_goes_on_at_a_row_s_own_age():
+    labels = np.tile(np.float32([1, 2, 3, 4]), 3)
+    predictor = SeasonalLast(period=4).predictor(1, "regression")
+    predictor.learn_many(np.zeros((9, 1), np.float32), labels[:9])
+
+    ahead = np.zeros((6, 1), np.float32)
+    assert predictor.predict_waiting(ahead, 0).tolist() == [2, 3, 4, 1, 2, 3]
+    assert predictor.predict_waiting(ahead, 2).tolist() == [4, 1, 2, 3, 4, 1]
+
+
+def test_rows_before_the_first_label_of_a_class_is_known_count_as_errors():
+    tiny = tiny_environment("stream", TINY["classes"]).stream
+    stream = replace(tiny, labels=np.float32([0, 1, 1, 2, 1, 0, 2, 1]), features=tiny.features[:8])
+    env = StreamEnvironment(stream, arrival=Arrival(after=2))
+
+    list(env.record(np.eye(3)[stream.labels.astype(int)]))
+
+    assert env.predictions.tolist() == [-1, -1, -1, -1, 1, 0, 2, 1]
+    assert env.score().metrics["log_loss"] == pytest.approx(0, abs=1e-9)
+
+
+def test_the_births_of_columns_are_those_of_rows_not_of_labels():
+    for kind in TINY:
+        env = environment("after=24", kind)
+        grown = replace(env.stream, births=(0, 0, 0, 100), features=env.stream.features.copy())
+        grown.features[:100, 3] = 0
+        late = StreamEnvironment(grown, arrival=env.arrival)
+        assert np.isfinite(played(registry.build("online-automl"), late)).all()
