@@ -21,6 +21,7 @@ from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.fourier import shrink
 from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW
 from leaseboard.algorithms.plain import Saved
+from leaseboard.algorithms.reference.naive import LONGEST
 
 MOST, LEAST = 50, 20
 """Entities of a column that is not named, and examples of each."""
@@ -101,9 +102,11 @@ class Entities(Saved):
         Discounted squared losses of what is predicted, see `OWN_RIDGE` and those after it.
     past : ndarray of float64, shape (n_entities + 1, 8)
         Of each entity; first of all together.
+    times : ndarray of float64, shape (LONGEST,)
+        Of the last examples, each at its number modulo `LONGEST`.
     """
 
-    kept = "column", "place", "inverse", "weights", "past", "steps", "losses"
+    kept = "column", "place", "inverse", "weights", "past", "steps", "losses", "times"
 
     def __init__(
         self,
@@ -117,6 +120,7 @@ class Entities(Saved):
         self.number = np.zeros(1, dtype=np.int64) if number is None else number
         self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 8))
         self.inverse, self.weights = np.zeros((0, 0, 0)), np.zeros((0, 0))
+        self.times = np.zeros(LONGEST)
         self.settle(moments)
         self.grow(origins)
 
@@ -134,7 +138,7 @@ class Entities(Saved):
         days = [j for j, each in enumerate(origins) if each.part == "days"]
         self.time = np.array(days[:1], dtype=np.int64)
         rest, n = np.flatnonzero(~own), max(1 + int(own.sum()), len(self.past), 1 + n)
-        fits = len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
+        fits = self.column and len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
         self.columns, size = rest if fits else rest[:0], 1 + len(rest) if fits else 1
         self.place = _padded(self.place, (2, len(origins)))
         self.past, self.weights = _padded(self.past, (n, 8)), _padded(self.weights, (n, size))
@@ -152,8 +156,8 @@ class Entities(Saved):
             self.grow(self.origins, 2 * number)
         learn_entities(
             examples, labels, importances, self.number, self.of, self.columns, self.time,
-            self.place, self.inverse, self.weights, self.past, self.steps, self.losses, scale,
-            self.gamma, found,
+            self.place, self.inverse, self.weights, self.past, self.steps, self.losses,
+            self.times, scale, self.gamma, found,
         )  # fmt: skip
         return found
 
@@ -161,6 +165,19 @@ class Entities(Saved):
         """Return what is predicted of one example, shape (N_SAID,); nothing is learned."""
         nothing = np.zeros(1, dtype=np.float32)
         return np.asarray(self.learn(example[None], nothing, nothing, scale)[0])
+
+    def seasons_ago(self, time: float, period: int) -> Slots:
+        """Return how many examples ago it was whole seasons before a time, each time that it was.
+
+        A season lasts as long as the last `period` examples, whatever gaps there are in it.
+        """
+        seen = int(self.past[0, COUNT])
+        times = self.times[(seen - 1 - np.arange(min(seen, LONGEST))) % LONGEST]
+        if len(times) <= period or (season := times[0] - times[period]) <= 0.0:
+            return np.zeros(0, dtype=np.int64)
+        wanted = time - season * np.ceil((time - times[0]) / season - 1e-6)
+        nearest = times[np.abs(times - wanted).argmin()]
+        return np.flatnonzero((times == nearest) & (abs(nearest - wanted) < 0.5 * season / period))
 
     def entity(self, example: Floats) -> int:
         """Return the number of an example's entity, 0 if it is none that is known."""
@@ -191,6 +208,7 @@ def learn_entities(
     past: Doubles,
     steps: Doubles,
     losses: Doubles,
+    times: Doubles,
     scale: Doubles,
     gamma: float,
     found: Doubles,
@@ -237,6 +255,7 @@ def learn_entities(
         if entity > 0 and past[entity, COUNT] == 0.0:
             weights[entity] = weights[0]
         time_now = np.float64(example[time[0]]) if len(time) else 0.0
+        times[int(past[0, COUNT]) % len(times)] = time_now
         for number in range(0, entity + 1, max(1, entity)):
             if number and past[number, COUNT] > 0.0:
                 steps[0] += label - past[number, LAST_LABEL]

@@ -129,7 +129,8 @@ class Head:
         The entity of the next example, where the column is named: from 1 on, 0 for none. Set by
         the caller of the race.
     entities : list of Entities
-        One for each column of entities that is tried, three at most.
+        One for each column of entities that is tried, three at most; where there is none, and
+        there is a time, one of column "", which knows that alone.
     compared : ndarray of float64, shape (2,)
         Discounted squared errors of the race's prediction without past labels, and with them, on
         the same examples.
@@ -162,7 +163,7 @@ class Head:
             self.entities[0].settle(_moments(race))
         if at % FIRST_LOOK or self.named or not race.ensemble.represents or race.ensemble.classes:
             return
-        if not self.entities and not looked & (looked - 1):
+        if not any(each.column for each in self.entities) and not looked & (looked - 1):
             self._look(race)
         elif len(self.entities) > 1 and self.entities[0].past[0, COUNT_OF] >= TRIED:
             self.entities = [min(self.entities, key=lambda each: each.losses.min())]
@@ -172,7 +173,10 @@ class Head:
         if len(origins) != moments.shape[1]:
             return
         columns = entity_columns(origins, moments[0], race.at)
-        self.entities = [self._new(name, origins, moments) for name in columns]
+        if not self.entities and any(each.part == "days" for each in origins):
+            columns = columns or [""]  # ages go by time all the same
+        if columns:
+            self.entities = [self._new(name, origins, moments) for name in columns]
         # Until now they would have lost what the regression of all has.
         for each in self.entities:
             each.losses[:] = known.losses[race.b + RIDGE]
@@ -249,7 +253,7 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
         lost[STALE] = lost[MEAN_PART]
         # Entities; where there are none, the ridge regression.
         said[ENTITY:], lost[ENTITY:] = said[RIDGE_PART], lost[RIDGE_PART]
-        spread = 1.0
+        spread, season_ago = 1.0, None
         for each in race.head.entities[:1]:
             number = each.entity(row)
             past = each.past[number]
@@ -260,11 +264,13 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
                 said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
                 lost[ENTITY + LAST :] *= steps
             surest = past if past[OWN_MASS] > SURE / 2 else each.past[0]
-            if surest[OWN_MASS]:
+            if surest[OWN_MASS] and each.column:
                 spread = math.sqrt(surest[ERRORS] / surest[OWN_MASS]) or 1.0
             age = _age(each.past[0], row, each.time, age)
+            if len(each.time):
+                season_ago = each.seasons_ago(float(row[each.time[0]]), ensemble.expansion.period)
         said[LABEL : SEASON_PART + 1], lost[LABEL : SEASON_PART + 1] = _lags(
-            ensemble, round(age), said[MEAN_PART], lost[MEAN_PART]
+            ensemble, round(age), season_ago, said[MEAN_PART], lost[MEAN_PART]
         )
         return Parts(np.clip(said, *limits), lost, limits, spread)
 
@@ -294,16 +300,19 @@ def _age(past: Doubles, row: Floats, time: Any, place: float) -> float:
     return max(0.0, round((float(row[time[0]]) - last) / step) - 1.0) if step > 0.0 else place
 
 
-def _lags(ensemble: Any, age: int, mean: float, loss: float) -> tuple[list[float], list[float]]:
+def _lags(
+    ensemble: Any, age: int, season_ago: Slots | None, mean: float, loss: float
+) -> tuple[list[float], list[float]]:
     """Return the last label and the one a season ago, and what they have lost at this age.
 
-    Where that was never measured, they are the mean.
+    Where that was never measured, or no label is known of the time, they are the mean.
     """
     known, period = ensemble.expansion.known, ensemble.expansion.period
     seen, said, lost = int(known.scale[COUNT]), [mean, mean], [loss, loss]
     begin = -seen % LONGEST
     for k, lag in enumerate((1 + age, period * -(-(1 + age) // period))):
-        if lag <= LONGEST and 2 * lag <= seen:
-            said[k] = float(known.past[begin + lag - age - 1])
+        ago = season_ago if k and period > 1 and season_ago is not None else [lag - age - 1]
+        if lag <= LONGEST and 2 * lag <= seen and len(ago):
+            said[k] = float(known.past[begin + np.array(ago)].mean())
             lost[k] = float(known.losses[lag]) / (seen - lag)
     return said, lost

@@ -132,6 +132,23 @@ def test_a_season_goes_on_by_its_place():
     assert np.sqrt(np.mean((found - np.tile(season, 10)) ** 2)) < 0.12
 
 
+@pytest.mark.parametrize(
+    ("freq", "times", "length"), [("B", 1, 10), ("D", 2, 10), ("h", 1, 7), ("10min", 1, 13)]
+)
+def test_a_season_goes_on_by_time_whatever_the_order(freq, times, length):
+    """Neither the hour nor the day of the week shows it, and weekends have no rows."""
+    rng, n = np.random.default_rng(0), 900
+    frame = pd.DataFrame({"t": pd.date_range("2001-01-01", periods=n, freq=freq).repeat(times)})
+    season = np.resize(3.0 * rng.permutation(length), n).repeat(times)
+    labels = season + rng.normal(scale=0.1, size=len(frame))
+    model, known = OnlineAutoMLRegressor(b=4), len(frame) - 100
+    model.learn_many(frame[:known], labels[:known])
+    order = rng.permutation(100)
+    found = model.forecast_many(frame[known:].iloc[order])
+
+    assert np.sqrt(np.mean((found - season[known:][order]) ** 2)) < 0.2
+
+
 def test_a_saved_model_forecasts_the_same_and_goes_on(shops, seller, tmp_path):
     frame, labels = shops
     seller.save(tmp_path / "m")
