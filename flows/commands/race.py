@@ -86,8 +86,8 @@ def race(
     - `run_dir`: each job gets a folder in it.
     - `split`: Rows to hold out and to validate on: random, time (the last ones), time=COLUMN or
       group=COLUMN (default: time if exactly one column holds dates).
-    - `labels`: When those of a stream arrive: immediate, after=N (rows), with=COLUMN or end; by
-      default, of a file, with the only column of dates, if it never decreases.
+    - `labels`: When they arrive: immediate, after=N (rows), with=COLUMN or end; by default, of a
+      stream in a file, with the only column of dates, if it never decreases.
     - `budget`: Units of the environment to spend: examples, trials, rows or seconds.
     - `predictions`: Also write each label with its prediction, to predictions.parquet.
     - `track`: Also record the jobs in MLflow.
