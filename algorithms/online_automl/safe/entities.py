@@ -242,8 +242,11 @@ def learn_entities(
             if place[1, j] == 0.0 and value != 0.0 and worth > 0.0 and past[0, COUNT] >= SETTLED:
                 place[1, j] = 1.0 / abs(value)
             row[1 + k] = min(max(value * place[1, j], -FARTHEST), FARTHEST)
-        said = found[t]
-        best = say(row, entity, weights, past, steps, losses, scale, said)
+        said, best = found[t], 0
+        say(row, entity, weights, past, steps, said)
+        for k in range(len(said)):  # all within the range of labels
+            said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
+            best = k if losses[k] < losses[best] else best
         if worth <= 0.0:
             continue
         # Take the losses; those of the entity are of what is best so far. The first says nothing.
@@ -260,22 +263,15 @@ def learn_entities(
             if number and past[number, COUNT] > 0.0:
                 steps[0] += label - past[number, LAST_LABEL]
                 steps[1] += 1.0
-            its = inverse[number], weights[number], past[number]
-            take(row, label, worth, squared, time_now, *its, gain)
+            move(row, label, worth, inverse[number], weights[number], gain)
+            remember(past[number], label, worth, squared, time_now)
 
 
 @compiled
 def say(
-    row: Doubles,
-    entity: int,
-    weights: Doubles,
-    past: Doubles,
-    steps: Doubles,
-    losses: Doubles,
-    scale: Doubles,
-    said: Doubles,
-) -> int:
-    """Write what is predicted of a row; return which of it has lost least so far."""
+    row: Doubles, entity: int, weights: Doubles, past: Doubles, steps: Doubles, said: Doubles
+) -> None:
+    """Write what is predicted of a row."""
     # What the regressions say, the last label, and where steps would lead.
     own, common, own_ridge = past[entity], 0.0, 0.0
     known = entity if own[COUNT] > 0.0 else 0
@@ -289,27 +285,13 @@ def say(
             said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
         if steps[1] > 0.0:
             said[COMMON_STEP] += steps[0] / steps[1]
-    # All within the range of labels.
-    best = 0
-    for k in range(len(said)):
-        said[k] = min(max(said[k], scale[LOW]), scale[HIGH])
-        best = k if losses[k] < losses[best] else best
-    return best
 
 
 @compiled(error_model="numpy")
-def take(
-    row: Doubles,
-    label: float,
-    worth: float,
-    squared: float,
-    time: float,
-    inverse: Doubles,
-    weights: Doubles,
-    past: Doubles,
-    gain: Doubles,
+def move(
+    row: Doubles, label: float, worth: float, inverse: Doubles, weights: Doubles, gain: Doubles
 ) -> None:
-    """Take an example into a regression and an entity's past."""
+    """Take an example into a regression."""
     # Move the weights along the gain, which is scaled by the step.
     error = label
     for k in range(len(row)):
@@ -317,7 +299,11 @@ def take(
     step = np.sqrt(shrink(row, min(worth, FARTHEST), inverse, gain)) * error
     for k in range(len(row)):
         weights[k] += step * gain[k]
-    # Remember the label, its time, and how far off it was.
+
+
+@compiled
+def remember(past: Doubles, label: float, worth: float, squared: float, time: float) -> None:
+    """Take a label, its time, and how far off it was into the past of an entity."""
     if past[COUNT] == 0.0:
         past[FIRST_LABEL], past[FIRST_TIME], past[LAST_TIME] = label, time, time
     past[LAST_LABEL], past[COUNT] = label, past[COUNT] + 1.0

@@ -31,20 +31,7 @@ import numpy as np
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
-from leaseboard.algorithms.online_automl.safe.entities import COUNT as COUNT_OF
-from leaseboard.algorithms.online_automl.safe.entities import (
-    ERRORS,
-    FIRST_TIME,
-    LAST,
-    LAST_TIME,
-    LEAST,
-    N_SAID,
-    OWN_MEAN,
-    OWN_STEP,
-    Entities,
-    entity_columns,
-)
-from leaseboard.algorithms.online_automl.safe.entities import MASS as OWN_MASS
+from leaseboard.algorithms.online_automl.safe import entities
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
@@ -65,11 +52,11 @@ WITHOUT_PAST, FREE, INITIAL, MEAN_PART, RIDGE_PART, STALE, LABEL, SEASON_PART, E
 initial configuration; the running mean; the ridge regression; the race's by the last labels that
 are known; the last label; the one a season ago; and from there on what entities say."""
 
-N_PARTS = ENTITY + N_SAID
+N_PARTS = ENTITY + entities.N_SAID
 
-BASELINES = (
-    *(INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, ENTITY + LAST, ENTITY + OWN_MEAN),
-)
+OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
+
+BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, OWN_LAST, OWN_MEAN
 N_BASELINES = len(BASELINES)
 
 REMEMBERED = 0.95
@@ -138,15 +125,15 @@ class Head:
 
     def __init__(self, gamma: float, schema: Schema) -> None:
         self.gamma, self.named, self.number = gamma, schema.entity, np.zeros(1, dtype=np.int64)
-        self.entities: list[Entities] = []
+        self.entities: list[entities.Entities] = []
         self.compared = np.zeros(2)
         if self.named:
             self.entities = [self._new(self.named, schema.origins)]
 
-    def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> Entities:
+    def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> entities.Entities:
         moments = np.zeros((2, len(origins))) if moments is None else moments
         number = self.number if self.named else None
-        return Entities(column, origins, moments, self.gamma, number)
+        return entities.Entities(column, origins, moments, self.gamma, number)
 
     def compare(self, label: float, without: float, prediction: float) -> None:
         """Learn what the prediction without past labels loses."""
@@ -165,14 +152,14 @@ class Head:
             return
         if not any(each.column for each in self.entities) and not looked & (looked - 1):
             self._look(race)
-        elif len(self.entities) > 1 and self.entities[0].past[0, COUNT_OF] >= TRIED:
+        elif len(self.entities) > 1 and self.entities[0].past[0, entities.COUNT] >= TRIED:
             self.entities = [min(self.entities, key=lambda each: each.losses.min())]
 
     def _look(self, race: SafeRace) -> None:
         known, origins, moments = race.ensemble.known, race.schema.origins, _moments(race)
         if len(origins) != moments.shape[1]:
             return
-        columns = entity_columns(origins, moments[0], race.at)
+        columns = entities.entity_columns(origins, moments[0], race.at)
         if not self.entities and any(each.part == "days" for each in origins):
             columns = columns or [""]  # ages go by time all the same
         if columns:
@@ -189,7 +176,7 @@ class Head:
     def is_frequent(self) -> bool:
         """Whether the entity of the next example, which is named, has come `LEAST` times."""
         past, number = self.entities[0].past, int(self.number[0])
-        return 0 < number < len(past) and bool(past[number, COUNT_OF] >= LEAST)
+        return 0 < number < len(past) and bool(past[number, entities.COUNT] >= entities.LEAST)
 
     def grow(self, origins: Any) -> None:
         """Go on with more features, which were 0 until now."""
@@ -259,13 +246,14 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
             past = each.past[number]
             steps = 1.0 + _age(past, row, each.time, own_age)
             found = each.predict(row, ensemble.expansion.scale)
-            found[OWN_STEP:] += (steps - 1.0) * (found[OWN_STEP:] - found[LAST])
-            if number and past[COUNT_OF]:
+            drift = found[entities.OWN_STEP :] - found[entities.LAST]
+            found[entities.OWN_STEP :] += (steps - 1.0) * drift
+            if number and past[entities.COUNT]:
                 said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
-                lost[ENTITY + LAST :] *= steps
-            surest = past if past[OWN_MASS] > SURE / 2 else each.past[0]
-            if surest[OWN_MASS] and each.column:
-                spread = math.sqrt(surest[ERRORS] / surest[OWN_MASS]) or 1.0
+                lost[OWN_LAST:] *= steps
+            surest = past if past[entities.MASS] > SURE / 2 else each.past[0]
+            if surest[entities.MASS] and each.column:
+                spread = math.sqrt(surest[entities.ERRORS] / surest[entities.MASS]) or 1.0
             age = _age(each.past[0], row, each.time, age)
             if len(each.time):
                 season_ago = each.seasons_ago(float(row[each.time[0]]), ensemble.expansion.period)
@@ -293,10 +281,10 @@ def without_past(one: OneExample, race: SafeRace) -> float:
 
 def _age(past: Doubles, row: Floats, time: Any, place: float) -> float:
     """Return how many examples come between the last one and `row`, by its time if it has one."""
-    if not len(time) or past[COUNT_OF] < 2.0:
+    if not len(time) or past[entities.COUNT] < 2.0:
         return place
-    last = past[LAST_TIME]
-    step = (last - past[FIRST_TIME]) / (past[COUNT_OF] - 1.0)
+    last = past[entities.LAST_TIME]
+    step = (last - past[entities.FIRST_TIME]) / (past[entities.COUNT] - 1.0)
     return max(0.0, round((float(row[time[0]]) - last) / step) - 1.0) if step > 0.0 else place
 
 

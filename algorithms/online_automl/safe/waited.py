@@ -66,12 +66,6 @@ class Weighed(Saved):
         self.losses[:] = kept * self.losses + (said - label) ** 2
         self.mass[:] = kept * self.mass + 1.0
 
-    def fill(self, state: Any) -> None:
-        """See `Saved.fill`."""
-        super().fill(state)
-        if not (np.isfinite(self.losses).all() and 0 <= self.mass[0] <= MEMORY):
-            raise ValueError("losses must be finite, and their mass from 0 to 1,000")
-
 
 class Forecasts(Weighed):
     """Predictions of rows none of whose labels is known before all are predicted.

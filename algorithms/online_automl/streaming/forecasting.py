@@ -81,10 +81,7 @@ class Forecasting(OnlineModel):
         """Return what gives the parts of a prediction of the example in `row`, and its entity."""
         race = self._race
         assert isinstance(race, SafeRace)
-        if (
-            self._caller is None
-            or self._caller[0] is not row
-            or self._caller[1] is not race.schema
-        ):
-            self._caller = row, race.schema, caller(race, row)
-        return self._caller[2], race.head.entity(row)
+        made = self._caller
+        if made is None or made[0] is not row or made[1] is not race.schema:
+            made = self._caller = row, race.schema, caller(race, row)
+        return made[2], race.head.entity(row)
