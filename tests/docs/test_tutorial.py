@@ -77,6 +77,18 @@ def test_the_tutorial_works_as_written(shell):
     } <= left
 
 
+def test_a_stream_is_learned_and_predicted_as_written(shell):
+    printed = follow("how-to/learn-your-stream.md", shell).splitlines()
+    (said,) = [
+        block.text.splitlines()
+        for block in pages.blocks(pages.DOCS / "how-to/learn-your-stream.md")
+        if block.language == "text"
+    ]
+
+    assert len(said) > 8
+    assert [line for line in printed if line in said] == [line for line in said if line != "..."]
+
+
 def test_an_algorithm_can_be_added_as_written(shell):
     printed = follow("how-to/add-an-algorithm.md", shell)
     lines = (shell.home / "mine.py").read_text().splitlines()

@@ -151,8 +151,8 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
             If the label comes later: a number, a text, or a tuple of them, by which `learn_label`
             finds the example. Of more such examples than `max_pending` the oldest is dropped.
         store_x : bool
-            Whether a copy of `x` is stored until then, some 1.5 KB with ten features. Without it
-            an example takes some 300 bytes, and `learn_label` needs `x` again.
+            Whether a copy of `x` is stored until then, some 1.1 KB with ten features. Without it
+            an example takes some 800 bytes, and `learn_label` needs `x` again.
 
         Returns
         -------
