@@ -72,10 +72,8 @@ def entity_columns(origins: Sequence[Origin], means: Doubles, seen: float) -> li
     for origin, mean in zip(origins, means.tolist(), strict=True):
         if origin.value and not origin.part:
             counts.setdefault(origin.column, []).append(mean * seen)
-    fit = [
-        name for name, each in counts.items() if 2 <= len(each) <= MOST and min(each) > LEAST - 0.5
-    ]
-    return fit[:3]
+    fit = ((each, len(own), min(own)) for each, own in counts.items())
+    return [each for each, n, least in fit if 2 <= n <= MOST and least > LEAST - 0.5][:3]
 
 
 class Entities(Saved):

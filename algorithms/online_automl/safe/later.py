@@ -125,10 +125,8 @@ class Head:
 
     def __init__(self, gamma: float, schema: Schema) -> None:
         self.gamma, self.named, self.number = gamma, schema.entity, np.zeros(1, dtype=np.int64)
-        self.entities: list[entities.Entities] = []
+        self.entities = [self._new(each, schema.origins) for each in [self.named] if each]
         self.compared = np.zeros(2)
-        if self.named:
-            self.entities = [self._new(self.named, schema.origins)]
 
     def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> entities.Entities:
         moments = np.zeros((2, len(origins))) if moments is None else moments
@@ -228,10 +226,8 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
         if isinstance(pool, NumberPool):
             awake, own = np.flatnonzero(pool.leases.table[:, AWAKE]), pool.said(len(row))
             some = np.append(some, np.clip(own[awake], *limits))
-            its, known = (
-                np.append(its, pool.known.losses[1 + awake] / mass),
-                pool.known.losses / mass,
-            )
+            known = pool.known.losses / mass
+            its = np.append(its, known[1 + awake])
         places = np.arange(len(some))
         eta = learning_rate(places, its * mass, mass)
         said[FREE], lost[FREE] = posterior_mean(some, places, its * mass, eta), its.min()

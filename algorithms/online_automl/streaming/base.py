@@ -104,8 +104,7 @@ class OnlineModel(LaterLabels):
         if key is None:
             raise UsageError(unknown("entity column", self.entity, [*map(str, x)]))
         rest = {name: value for name, value in x.items() if name != key}
-        value = standard_value(x[key])
-        value = value.item() if isinstance(value, np.generic) else value
+        value = standard_value(x[key].item() if isinstance(x[key], np.number) else x[key])
         text = "" if is_gap(value) else text_of(value)
         number = self._entities.get(text, 0)
         if learns and text and not number and len(self._entities) < MOST_ENTITIES:
