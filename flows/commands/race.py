@@ -107,8 +107,9 @@ def race(
         )
     reference = with_options(data, target=target, task=task)
     mirrors = paths.mirrors(tuple(mirror or ()))
+    chosen = {} if labels is None else {"labels": labels}
     given = _with_labels(
-        parse_settings(settings or []), labels, algorithm[0], reference, mirrors, as_json=as_json
+        parse_settings(settings or []) | chosen, algorithm[0], reference, mirrors, as_json=as_json
     )
     checked = [
         _checked(
@@ -179,19 +180,11 @@ def race(
 
 
 def _with_labels(
-    given: dict[str, Any],
-    labels: str | None,
-    algorithm: str,
-    data: str,
-    mirrors: tuple[Path, ...],
-    *,
-    as_json: bool,
+    given: dict[str, Any], algorithm: str, data: str, mirrors: tuple[Path, ...], *, as_json: bool
 ) -> dict[str, Any]:
     """Return the settings with the option `labels`, which goes by a file's dates by default."""
     from leaseboard.tasks.jobs.environments.stream import arrival_of_file
 
-    if labels is not None:
-        return {**given, "labels": labels}
     if "labels" in given or (arrival := arrival_of_file(algorithm, data, mirrors)).is_immediate:
         return given
     say(f"{arrival.guessed}; --labels says otherwise", err=as_json)
