@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import TimeSeriesSplit
 
 from leaseboard import AutoMLRegressor, race
 from leaseboard.algorithms.errors import DataError
@@ -110,7 +111,7 @@ def test_automl_learns_the_season_from_texts():
     for form in ("%Y/%m/%d 00:47:36", "%d.%m.%Y"):
         X = pd.DataFrame({"when": days.strftime(form)})
         model = AutoMLRegressor(
-            max_trials=2, arms=["lightgbm"], cv=0.3, ensemble=False, random_state=0
+            max_trials=2, arms=["lightgbm"], cv=TimeSeriesSplit(3), ensemble=False, random_state=0
         )
         model.fit(X[:900], y[:900])
         assert model.score(X[900:], y[900:]) > 0.8

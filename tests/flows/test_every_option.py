@@ -25,7 +25,7 @@ STEPS = """
 0 predict m.model d.csv --output p.csv --tracking-uri STORE
 0 learn i.model d.csv --target y --set b=2 --labels after=2 -q
 0 predict i.model d.csv --level 0.9 --debug
-0 race vanilla running-mean d.csv --target y --task regression --seed 1 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
+0 race vanilla running-mean d.csv --target y --task regression --labels after=2 --seed 1 --metric mae --no-baselines --json --predictions --run-dir raced --mirror mirror --conf c
 64 race chacha d.csv --target y --split time
 0 race chacha d.csv --target y --set b=2 --budget 50 --register raced --track --tracking-uri STORE
 0 run tiny --dry-run --conf c --mirror mirror
