@@ -25,7 +25,7 @@ UsageErrorOfTyper = typer.BadParameter.__base__
 PLACEHOLDERS = ("ALGORITHM", "DATA", "SUITE", "RUN", "FILE.py:CLASS")
 """What a reader fills in."""
 OWN_SUITES = ("my-suite.yaml", "suite.yaml")
-OWN_DATA = ("energy", "tumours", "my.csv", "sales.csv")
+OWN_DATA = ("energy", "tumours", "my.csv", "sales.csv", "walk.csv")
 OWN_ALGORITHMS = ("my-plugin", "mine.py:Mine", "patient.py:Patient", "centred.py:Centred",
                   "learner.py:Online", "rivers.py:Rivers")  # fmt: skip
 
