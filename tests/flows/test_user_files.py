@@ -36,14 +36,14 @@ class Mine(Algorithm):
 ENDS = {
     "sys.exit": ("import sys\n\nsys.exit(0)", "3: SystemExit: 0"),
     "os._exit": ("import os\ndef end():\n    os._exit(0)\nend()",
-                 "3: its process ended with exit code 0"),
+                 " its process ended with exit code 0"),
     "raises": ("x = 1\nraise RuntimeError('at import\\nof two lines')",
                "2: RuntimeError: at import"),
     "interrupt": ("raise KeyboardInterrupt", "1: KeyboardInterrupt"),
     "syntax": ("x = 1\ny = (", "2: SyntaxError: '(' was never closed"),
-    "segfault": ("import ctypes\nctypes.string_at(0)", "2: killed by SIGSEGV"),
-    "hangs": ("import time\ntime.sleep(600)", "2: over the limit of 2 s of wall time"),
-    "spins": ("x = 0\nwhile True: x += 1", "2: over the limit of 1 s of CPU time"),
+    "segfault": ("import ctypes\nctypes.string_at(0)", " killed by SIGSEGV"),
+    "hangs": ("import time\ntime.sleep(600)", " over the limit of 2 s of wall time"),
+    "spins": ("x = 0\nwhile True: x += 1", " over the limit of 1 s of CPU time"),
     "eats": ("x = []\nwhile True:\n    x.append(bytearray(10**8))", "3: MemoryError"),
     "prints": ("print('x' * 10_000_000)\nraise SystemExit", "2: SystemExit"),
     "parent": ("import os\nos.kill(os.getppid(), 9)\nimport time\ntime.sleep(600)", ""),
@@ -85,7 +85,7 @@ def test_an_algorithm_that_cannot_be_made_is_one_line_with_the_place(tmp_path, b
         + f"\n    def __post_init__(self):\n        {body}\n"
     )
     line = file.read_text()[: file.read_text().index(body)].count("\n") + 1
-    with pytest.raises(UserFileError, match=f"init.py:{line}: .*{said}"):
+    with pytest.raises(UserFileError, match=f"init.py:({line}:)? .*{said}"):
         describe(f"{file}:Mine", {})
 
 
