@@ -229,7 +229,7 @@ class StreamModel(TableModel):
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`; UsageError if a column is missing."""
         if self.is_regression:
-            return np.asarray(self._all_rows(self.model.forecast_many, frame), dtype=np.float64)
+            return np.float32(self._all_rows(self.model.forecast_many, frame)).astype(np.float64)
         classes, shares = np.array(self.model.classes, dtype=object), self.predict_proba(frame)
         return np.asarray(classes[shares.argmax(axis=1)])
 
@@ -255,7 +255,7 @@ class StreamModel(TableModel):
                 f" model keeps: name one of them, or learn a new model with --set levels=[{level}]"
             )
         found = self._all_rows(partial(self.model.forecast_many, level=level), frame)
-        return np.asarray(found[:, 1:])
+        return np.float32(found[:, 1:]).astype(np.float64)
 
     def learn_table(
         self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
@@ -465,7 +465,7 @@ class StreamModel(TableModel):
     ) -> tuple[pd.DataFrame, dict[str, float]]:
         """Return predictions as the columns that they are, and their measures."""
         if self.is_regression:
-            numbers = np.asarray(said, dtype=np.float64)
+            numbers = np.asarray(said, dtype=np.float32).astype(np.float64)
             return pd.DataFrame({PREDICTION: numbers}), of_numbers(numbers, labels)
         likeliest = [max(each, key=each.__getitem__, default=None) for each in said]
         codes = {name: code for code, name in enumerate(self.model.classes)}

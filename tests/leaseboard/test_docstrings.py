@@ -82,5 +82,6 @@ def test_settings_of_the_flagship_are_those_of_its_algorithm():
     for cls in (leaseboard.OnlineAutoMLRegressor, leaseboard.OnlineAutoMLClassifier):
         text = sections(cls.__doc__)["Parameters"]
         named = set(re.findall(r"(?m)^    (\w+) : ", text))
-        only = {"levels"} if cls is leaseboard.OnlineAutoMLClassifier else set()
+        of_numbers = {"levels", "entity"}
+        only = of_numbers if cls is leaseboard.OnlineAutoMLClassifier else set()
         assert named | only == {*setting_names(registry.algorithm_class("online-automl"))}

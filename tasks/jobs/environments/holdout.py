@@ -144,7 +144,7 @@ def divided(dataset: Dataset, options: Options, seed: int) -> tuple[Rows, Rows]:
     parts = rule.parts((1 - options.test_share, options.test_share), seed)
     train, test = np.flatnonzero(parts == 0), np.flatnonzero(parts == 1)
     kept = options.order == "kept"
-    return train if kept else generator(seed, "holdout").permutation(train), test
+    return train if kept else generator(seed, "training order").permutation(train), test
 
 
 def _columns(dataset: Dataset, options: Options) -> pd.DataFrame:
