@@ -15,7 +15,7 @@ from leaseboard.algorithms.online_automl.safe.later import Waiting
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.scale import SHOWN
 from leaseboard.algorithms.online_automl.safe.waited import Waited
-from leaseboard.algorithms.online_automl.streaming.blocks import in_kind, is_frame
+from leaseboard.algorithms.online_automl.streaming.blocks import in_kind
 from leaseboard.algorithms.online_automl.streaming.forecasting import Forecasting
 from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
 from leaseboard.algorithms.tables.features import Example
@@ -279,28 +279,6 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
         True
         """
         return self._intervals().around(self._predict(x), level)
-
-    def predict_interval_many(self, X: Any, level: float = 0.9) -> Any:
-        """Return the intervals for a block of examples, none of which is learned.
-
-        Parameters
-        ----------
-        X : array-like or DataFrame of numbers, shape (n_examples, n_features)
-        level : float
-            See `predict_interval_one`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_examples, 2); of a DataFrame, one with columns low and high
-        """
-        intervals = self._intervals()
-        predictions = self._predict_block(X).tolist()
-        ends = np.array([intervals.around(f, level) for f in predictions]).reshape(-1, 2)
-        if is_frame(X):
-            import pandas as pd  # heavy, and callers with a DataFrame have loaded it
-
-            return pd.DataFrame(ends, index=X.index, columns=["low", "high"])
-        return ends
 
     def _intervals(self) -> Intervals:
         race = self._race

@@ -177,5 +177,5 @@ def test_a_trial_is_stopped_at_what_is_left_of_a_budget_and_is_not_stored(tmp_pa
         assert (pulled.status, pulled.reason, environment.at) == ("timeout", OVERRUN, 1.0)
     trials.close()
 
-    assert 0.9 < trials.spent_cpu_seconds < 2.0
+    assert 0.3 < trials.spent_cpu_seconds < 2.0
     assert [len(each.records) for each in trials._streams.values()] == [0]
