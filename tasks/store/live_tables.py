@@ -17,8 +17,6 @@ ERASED = "erased"
 """The name there of the digests of ids whose rows were deleted, and are never learned again."""
 FORGOTTEN = "forgotten"
 """The name in `Tables.lifecycle` of the first and the last day of rows that are forgotten."""
-LIFECYCLE_FILE = "file"
-"""The name in `Tables.lifecycle` of FILE.yaml, seen from the state."""
 VERSION = 6
 """Of the tables, and of what they hold."""
 LOG_AT_ONCE = 10_000

@@ -86,12 +86,11 @@ def test_numbers_are_predicted_alike_by_race_learn_estimator_and_live_model(tabl
     live = Recipe("sold", "regression", algorithm, {}).new(algorithm)
     live.dates = ["when"]
     frame, live_says = read_rows(path), []
-    for i in range(60):
+    for i, x in zip(range(60), examples(table), strict=False):
         row = frame.iloc[[i]].reset_index(drop=True)
-        values = values_in(row.drop(columns="sold"))
-        reported = live.predict_rows(values) or [0.0]
-        live_says.append(reported[0][0] if isinstance(reported[0], list) else reported[0])
-        live.learn(values, row.sold.tolist(), [str(i)])
+        known = {name: x[name] for name in row.columns.drop("sold")}
+        live_says.append(live.model.predict_one(known))
+        live.learn(values_in(row.drop(columns="sold")), row.sold.tolist(), [str(i)])
 
     said = environment.predictions.tolist()
     assert np.float32(predictions).tolist() == said
