@@ -86,10 +86,7 @@ class LearnedTable:
 
 
 class StreamModel(TableModel):
-    """A race that goes on, and what its columns hold.
-
-    Raises UsageError if `model` does not know which column it learns.
-    """
+    """A race that goes on, and what its columns hold."""
 
     kind = "OnlineAutoMLRegressor"
     needs = (*TableModel.needs, "numba", "scikit-learn", "lightgbm", "skops")
@@ -373,8 +370,9 @@ class StreamModel(TableModel):
     ) -> NDArray[Any]:
         """Return what `predict` gives for all rows: a table may take minutes."""
         known = self._plain(frame[[name for name in frame if name in self.kinds]])[0]
-        with Activity("predicting", len(known), "rows"), data_errors():
-            return np.asarray(predict(known))
+        with Activity("predicting", len(known), "rows") as work, data_errors():
+            work.done = len(found := np.asarray(predict(known)))
+        return found
 
     def _plain(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """Return the features as the model knows them, and which of them are new."""

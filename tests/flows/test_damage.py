@@ -40,7 +40,7 @@ def test_an_edited_score_is_named_by_every_command_and_run_again(leaseboard, sto
         said = leaseboard(*words, code=code)
         assert said.err.count(named) == 1, words
         assert "0.0001" not in said.out + said.err
-        assert {row.status for row in results.rows(out)[0]} == {"ok", "not done"}, words
+        assert {row.status for row in results.rows(out)} == {"ok", "not done"}, words
     assert [row.key for row in results.current(out)] == [second.key]
 
     said = leaseboard("gate", "one.yaml", "--update-baseline", "--local", "--repetitions", "1")

@@ -147,16 +147,11 @@ def _frame(order: Order, data: Data, part: str) -> Any:
     import pandas as pd
 
     frame = {}
-    for number, (name, categories) in enumerate(_named(order)):
-        values = data[f"{part}_{number}"]
+    for number, categories in enumerate(order["columns"]):
+        name, values = f"column{number}", data[f"{part}_{number}"]
         nominal = categories is not None
         frame[name] = pd.Categorical.from_codes(values, categories) if nominal else values
     return pd.DataFrame(frame)
-
-
-def _named(order: Order) -> list[tuple[str, list[str] | None]]:
-    """Return the names of the columns for systems, with the categories of a nominal one."""
-    return [(f"column{number}", own) for number, own in enumerate(order["columns"])]
 
 
 def _classifies(order: Order) -> bool:
