@@ -39,7 +39,7 @@ COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN = rang
 """The fields of an entity's past: examples; labels; the latest and the earliest time; squared
 errors and their number, which forget; and the mean of the labels."""
 
-SETTLED = 64.0
+MEASURED = 64.0
 """Examples after which a feature has a unit."""
 
 FARTHEST = 1e6
@@ -119,10 +119,10 @@ class Entities(Saved):
         self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 8))
         self.inverse, self.weights = np.zeros((0, 0, 0)), np.zeros((0, 0))
         self.times = np.zeros(LONGEST)
-        self.settle(moments)
+        self.set_units(moments)
         self.grow(origins)
 
-    def settle(self, moments: Doubles) -> None:
+    def set_units(self, moments: Doubles) -> None:
         """Set the place of features that have none yet, and so no weights."""
         varied = moments[1] > 0.0
         self.place = np.array([moments[0], varied / np.sqrt(np.where(varied, moments[1], 1.0))])
@@ -237,7 +237,7 @@ def learn_entities(
         for k in range(len(columns)):
             j = columns[k]
             value = example[j] - place[0, j]
-            if place[1, j] == 0.0 and value != 0.0 and worth > 0.0 and past[0, COUNT] >= SETTLED:
+            if place[1, j] == 0.0 and value != 0.0 and worth > 0.0 and past[0, COUNT] >= MEASURED:
                 place[1, j] = 1.0 / abs(value)
             row[1 + k] = min(max(value * place[1, j], -FARTHEST), FARTHEST)
         said, best = found[t], 0

@@ -145,7 +145,7 @@ class Head:
             each.learn(examples, labels, worths, scale)
         at, looked = race.at, race.at // FIRST_LOOK
         if self.named and at == FIRST_LOOK:
-            self.entities[0].settle(_moments(race))
+            self.entities[0].set_units(_moments(race))
         if at % FIRST_LOOK or self.named or not race.ensemble.represents or race.ensemble.classes:
             return
         if not any(each.column for each in self.entities) and not looked & (looked - 1):

@@ -1,4 +1,4 @@
-"""Labels that come later: what no prediction may know, by whom ever it is made."""
+"""Labels that come later: what no prediction may know."""
 
 from dataclasses import replace
 from typing import ClassVar
