@@ -17,6 +17,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from leaseboard.algorithms.errors import LeaseboardError, SettingError, UsageErr
 from leaseboard.algorithms.user_files import blamed
 from leaseboard.tasks.jobs.job import Limits
 from leaseboard.tasks.processes.forks import Fork, confine, no_answer, post_mortem
-from leaseboard.tasks.processes.subprocesses import Channel, Silence, Subprocess, serve, to_parent
+from leaseboard.tasks.processes.subprocesses import Silence, Subprocess, serve, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans, kill_below
 
 IMPORT = Limits(wall_seconds=60, cpu_seconds=60, memory_mb=4000)
@@ -89,7 +90,7 @@ def ask(
     raise SettingError(raised, setting) if isinstance(raised, UsageError) and setting else raised
 
 
-def forked(order: dict[str, Any], channel: Channel, parent: int) -> dict[str, Any]:
+def forked(order: dict[str, Any], channel: Connection, parent: int) -> dict[str, Any]:
     """Carry out an order in a fork; return what it ``said``, or ``why`` not."""
     module, _, name = order["function"].partition(":")
     function = getattr(importlib.import_module(module), name)  # ours, for all forks to come

@@ -16,6 +16,7 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from io import TextIOWrapper
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, cast
@@ -26,13 +27,7 @@ from leaseboard.tasks.jobs.prepared import Prepared
 from leaseboard.tasks.jobs.run import verdict, warm
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.processes.forks import Fork
-from leaseboard.tasks.processes.subprocesses import (
-    Channel,
-    Silence,
-    reusable_pids,
-    serve,
-    to_parent,
-)
+from leaseboard.tasks.processes.subprocesses import Silence, reusable_pids, serve, to_parent
 from leaseboard.tasks.processes.watchdog import adopt_orphans
 
 
@@ -40,7 +35,7 @@ class Stop(BaseException):
     """Request of the pool to end the job; no `except Exception` of a job can delay it."""
 
 
-def forked(order: dict[str, Any], channel: Channel) -> dict[str, Any]:
+def forked(order: dict[str, Any], channel: Connection) -> dict[str, Any]:
     """Run the ordered job in a fork; return its answer, or the ``code`` of its exit."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the job's own process takes it, as one of us
     with Fork(lambda: json.dumps(run(order)).encode(), [channel.fileno()]) as job:
@@ -111,7 +106,7 @@ def main(work: str, *, forks: bool) -> None:
         _imported(work)
         if forks:
             warm()
-        channel.send(json.dumps({"status": "ready", "reason": ""}).encode())
+        channel.send_bytes(json.dumps({"status": "ready", "reason": ""}).encode())
         serve(channel, partial(forked, channel=channel) if forks else run)
     except Stop:
         sys.exit(0)

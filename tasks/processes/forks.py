@@ -20,6 +20,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import astuple, dataclass, replace
+from multiprocessing.connection import Connection
 from types import TracebackType
 from typing import Any, NoReturn, Self
 
@@ -27,7 +28,7 @@ import threadpoolctl
 
 from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.disk import fault_of_disk
-from leaseboard.tasks.processes.subprocesses import MOST_BYTES, Channel, Silence, await_answer
+from leaseboard.tasks.processes.subprocesses import MOST_BYTES, Silence, await_answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +127,17 @@ class Fork:
         if self.pid == 0:
             _run_in_child(work, theirs, (ours, *closed))
         os.close(theirs)
-        self._channel = Channel(ours, MOST_BYTES)
+        self._channel = Connection(ours, writable=False)
         self._code: int | None = None
         self.cpu_seconds = 0.0
 
     def answer(
         self, seconds: float = math.inf, given_up: Callable[[], bool] = lambda: False
-    ) -> bytearray | Silence:
+    ) -> bytes | Silence:
         """Return the child's answer, or why it did not come within `seconds` or was given up."""
-        return await_answer(self._channel, lambda: self.code is not None, seconds, given_up)
+        return await_answer(
+            self._channel, lambda: self.code is not None, seconds, given_up, most_bytes=MOST_BYTES
+        )
 
     @property
     def code(self) -> int | None:
@@ -251,7 +254,7 @@ def _run_in_child(work: Callable[[], bytes], pipe: int, closed: Iterable[int]) -
             ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
         for descriptor in closed:
             os.close(descriptor)
-        Channel(pipe).send(work())
+        Connection(pipe, readable=False).send_bytes(work())
         code = 0
     except BaseException:  # noqa: BLE001  (the parent's stack must not be unwound here)
         sys.stderr.write(discreet(traceback.format_exc()))

@@ -1,7 +1,7 @@
 """Subprocesses of ours that answer orders, one at a time, over a socket, and the channel to them.
 
 What such a process prints is never an answer. It ends when the other end closes. A message is
-bytes, JSON or a pickle, after their length.
+bytes: JSON, a pickle, or numbers.
 """
 
 from __future__ import annotations
@@ -9,23 +9,19 @@ from __future__ import annotations
 import json
 import math
 import os
-import select
 import socket
-import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from enum import StrEnum
+from multiprocessing.connection import Connection, wait
 from typing import Any, Protocol
 from weakref import WeakSet
 
 MOST_BYTES = 1 << 26
 """Longest answer of untrusted code that is read."""
-_HEAD = struct.Struct("!Q")
-_SHORT_CHUNK, _LONG_CHUNK = 1 << 12, 1 << 20
-"""Bytes of the first read of a message, and of the others: a large buffer costs time."""
 _POLL_SECONDS = 0.02
 
 
@@ -52,112 +48,48 @@ class Readable(Protocol):
         ...
 
 
-class Channel:
-    """One end of a pipe or of a socket; `open` until the other end was found closed.
-
-    - `most_bytes`: longer messages are not read.
-    """
-
-    def __init__(self, descriptor: int, most_bytes: float = math.inf) -> None:
-        self._descriptor = descriptor
-        self._most = most_bytes
-        self._received = bytearray()
-        self.open = True
-
-    def fileno(self) -> int:
-        """Return the file descriptor, for `select`."""
-        return self._descriptor
-
-    def send(self, message: bytes) -> None:
-        """Send a message; raises ConnectionError if the other end is closed."""
-        rest = memoryview(_HEAD.pack(len(message)) + message)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
-
-    def receive(self) -> bytearray | None:
-        """Return the next message, however long it takes; None if the other end closes before."""
-        message = self.next()
-        while self.open and not isinstance(message, bytearray):
-            message = self.take()
-        return message if isinstance(message, bytearray) else None
-
-    def take(self) -> bytearray | Silence | None:
-        """Read once; see `next`."""
-        chunk = b""
-        with suppress(ConnectionResetError):  # it went, and left something unread
-            chunk = os.read(self._descriptor, _LONG_CHUNK if self._received else _SHORT_CHUNK)
-        self.open = bool(chunk)
-        self._received += chunk
-        return self.next()
-
-    def next(self) -> bytearray | Silence | None:
-        """Return the next message if it was read completely, or `Silence.LONG`."""
-        if len(self._received) < _HEAD.size:
-            return None
-        (length,) = _HEAD.unpack_from(self._received)
-        if length > self._most:
-            return Silence.LONG
-        end = _HEAD.size + length
-        if len(self._received) < end:
-            return None
-        rest = self._received[end:]
-        del self._received[end:]
-        del self._received[: _HEAD.size]  # in place: a message may be most of the memory
-        message, self._received = self._received, rest
-        return message
-
-    def close(self) -> None:
-        """Close this end."""
-        os.close(self._descriptor)
-
-
 def await_answer(
-    channel: Channel,
+    channel: Connection,
     ended: Callable[[], bool],
     seconds: float = math.inf,
     given_up: Callable[[], bool] = lambda: False,
     meanwhile: Readable | None = None,
-) -> bytearray | Silence:
+    most_bytes: int | None = None,
+) -> bytes | Silence:
     """Return the answer of a child, or why it did not answer.
+
+    The channel is closed here when its other end was found closed.
 
     - `ended`: returns whether the child has ended. The channel is read once more after that, so a
       last answer is never lost.
     - `seconds`: after these it is late, and may go on.
     - `given_up`: returns whether it is late already.
     - `meanwhile`: output of the child that is read, too.
+    - `most_bytes`: longer answers are not read.
     """
-    said = channel.next()
-    if said is not None:
-        return said
     deadline = time.monotonic() + seconds
     over = False
-    poll = select.poll()  # `select.select` knows no descriptor above 1,023
-    for each in (channel, meanwhile):
-        if each is not None and each.open:
-            poll.register(each, select.POLLIN)
     while True:
-        wait = 0.0 if over else max(0.0, min(_POLL_SECONDS, deadline - time.monotonic()))
-        ready = _ready(poll, wait)
+        patience = 0.0 if over else max(0.0, min(_POLL_SECONDS, deadline - time.monotonic()))
+        watched = [] if channel.closed else [channel.fileno()]
+        if meanwhile is not None and meanwhile.open:
+            watched.append(meanwhile.fileno())
+        ready = wait(watched, patience)
         if meanwhile is not None and meanwhile.fileno() in ready:
             meanwhile.take()
-            if not meanwhile.open:
-                poll.unregister(meanwhile)
-        if channel.fileno() in ready:
-            said = channel.take()
-            if said is not None:
-                return said
-            if not channel.open:
-                poll.unregister(channel)
+        if not channel.closed and channel.fileno() in ready:
+            try:
+                return channel.recv_bytes(most_bytes)
+            except (EOFError, ConnectionResetError):
+                channel.close()
+            except OSError:  # its length
+                return Silence.LONG
         elif over:
             return Silence.ENDED
         else:
             over = ended()
         if time.monotonic() > deadline or given_up():
             return Silence.LATE
-
-
-def _ready(poll: select.poll, seconds: float) -> list[int]:
-    return [descriptor for descriptor, _ in poll.poll(1000 * seconds)]
 
 
 _CLOSING_SECONDS = 10.0
@@ -191,7 +123,7 @@ class Subprocess:
         self._environment = environment
         self._options = options
         self._process: subprocess.Popen[bytes] | None = None
-        self._channel = Channel(-1)
+        self._channel: Connection
         _ours.add(self)
 
     @property
@@ -213,7 +145,7 @@ class Subprocess:
         ours, theirs = socket.socketpair()
         with ours, theirs:
             self._process = self._spawn(theirs.fileno())
-            self._channel = Channel(ours.detach())
+            self._channel = Connection(ours.detach())
         return True
 
     def _spawn(self, descriptor: int) -> subprocess.Popen[bytes]:
@@ -230,11 +162,11 @@ class Subprocess:
     def send(self, message: bytes) -> None:
         """Send an order; `answer` reports a process that has ended."""
         with suppress(ConnectionError):
-            self._channel.send(message)
+            self._channel.send_bytes(message)
 
     def answer(
         self, seconds: float = math.inf, meanwhile: Readable | None = None
-    ) -> bytearray | Silence:
+    ) -> bytes | Silence:
         """Return its answer within `seconds`, or why it is missing; `code` says how it ended.
 
         A caller that stops waiting kills it, or takes this answer for the next one.
@@ -245,10 +177,10 @@ class Subprocess:
             channel,
             lambda: process.poll() is not None,
             seconds,
-            lambda: not channel.open,
+            lambda: channel.closed,
             meanwhile,
         )
-        if said is not Silence.LATE or channel.open:
+        if said is not Silence.LATE or not channel.closed:
             return said
         try:
             process.wait(timeout=_CLOSING_SECONDS)
@@ -270,14 +202,21 @@ def reusable_pids() -> list[int]:
     return [each.pid for each in _ours if each.reusable and each.pid is not None]
 
 
-def to_parent() -> Channel:
+def to_parent() -> Connection:
     """Return, in the subprocess, its end of the channel, which its own children do not inherit."""
     descriptor = int(sys.argv[1])
     os.set_inheritable(descriptor, False)
-    return Channel(descriptor)
+    return Connection(descriptor)
 
 
-def serve(channel: Channel, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+def orders(channel: Connection) -> Iterator[bytes]:
+    """Yield each message, however long it takes, until the other end closes."""
+    with suppress(EOFError, ConnectionResetError):
+        while True:
+            yield channel.recv_bytes()
+
+
+def serve(channel: Connection, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     """Answer each order, in JSON, until the parent closes its end."""
-    while (said := channel.receive()) is not None:
-        channel.send(json.dumps(answer(json.loads(said))).encode())
+    for said in orders(channel):
+        channel.send_bytes(json.dumps(answer(json.loads(said))).encode())

@@ -9,15 +9,12 @@ import importlib.util
 import json
 import os
 import resource
-import socket
-import struct
 import sys
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-_HEAD = struct.Struct("!Q")
-"""Length of a message, before it, as `leaseboard.tasks.processes.subprocesses` has it."""
 _STATUS = Path("/proc/self/status")
 
 
@@ -29,19 +26,15 @@ class Wire:
 
     def __init__(self, descriptor: int) -> None:
         os.set_inheritable(descriptor, False)
-        self._file = socket.socket(fileno=descriptor).makefile("rwb")
+        self._connection = Connection(descriptor)
 
     def receive(self) -> bytes:
         """Return the next message; EOFError if none comes any more."""
-        head = self._file.read(_HEAD.size)
-        if len(head) < _HEAD.size:
-            raise EOFError("Leaseboard has ended")
-        return self._file.read(_HEAD.unpack(head)[0])
+        return self._connection.recv_bytes()
 
     def send(self, content: bytes) -> None:
         """Send a message."""
-        self._file.write(_HEAD.pack(len(content)) + content)
-        self._file.flush()
+        self._connection.send_bytes(content)
 
     def read(self) -> Any:
         """Return the next message, read as JSON."""

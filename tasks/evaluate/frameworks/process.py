@@ -73,7 +73,7 @@ class FrameworkProcess(Subprocess):
         """Send `said` in JSON."""
         self.send(json.dumps(said).encode())
 
-    def receive(self, when: str = "") -> bytearray:
+    def receive(self, when: str = "") -> bytes:
         """Return the next answer; `when`: what it was doing, for errors.
 
         Raises GoneError if it has ended, LeaseboardError if it takes too long.

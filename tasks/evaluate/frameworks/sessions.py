@@ -88,7 +88,7 @@ class StreamSession:
         """See `OutsideSession.close`."""
         self._process.close()
 
-    def _answer(self, row: bytes) -> bytearray:
+    def _answer(self, row: bytes) -> bytes:
         """Send the labels that have come, and a row; return the answer.
 
         Raises DivergedError for a learner that ended because its numbers left the range.

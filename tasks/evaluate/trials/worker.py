@@ -25,7 +25,7 @@ from leaseboard.tasks.evaluate.trials import recipes
 from leaseboard.tasks.evaluate.trials.evaluate import Arrays, Order, Stopped, TrialOutcome, run
 from leaseboard.tasks.machine.environment import ONE_THREAD
 from leaseboard.tasks.processes.forks import Ending, confine, no_answer
-from leaseboard.tasks.processes.subprocesses import Silence, Subprocess, to_parent
+from leaseboard.tasks.processes.subprocesses import Silence, Subprocess, orders, to_parent
 
 BEGUN = "begun"
 IMPORT_SECONDS = 300.0
@@ -213,9 +213,9 @@ def main() -> None:
     signal.signal(signal.SIGALRM, _stop)
 
     def say(answer: Any) -> None:
-        parent.send(pickle.dumps((answer, time.process_time())))
+        parent.send_bytes(pickle.dumps((answer, time.process_time())))
 
-    while (said := parent.receive()) is not None:
+    for said in orders(parent):
         order = _read(said)
         if isinstance(order, Arrays):
             arrays = order
@@ -271,7 +271,7 @@ def _stop(*_: object) -> None:
     raise Stopped
 
 
-def _read(said: bytearray | Silence) -> Any:
+def _read(said: bytes | Silence) -> Any:
     """Return the message; None if the process was silent."""
     return None if isinstance(said, Silence) else pickle.loads(said)  # noqa: S301 - our own process
 

@@ -5,20 +5,20 @@ import sys
 import time
 from pathlib import Path
 
-from leaseboard.tasks.processes.subprocesses import to_parent
+from leaseboard.tasks.processes.subprocesses import orders, to_parent
 
 
 def main():
     parent = to_parent()
     descriptor = parent.fileno()
-    while (order := parent.receive()) is not None:
+    for order in orders(parent):
         match order.decode(errors="replace").split(" ", 1):
             case ["print", text]:
                 print(text)
-                parent.send(b"printed")
+                parent.send_bytes(b"printed")
             case ["wait", fifo]:
                 Path(fifo).read_text()
-                parent.send(b"said")
+                parent.send_bytes(b"said")
                 os._exit(7)
             case ["begin"]:
                 os.write(descriptor, b"\0\0")
@@ -29,9 +29,9 @@ def main():
             case ["orphan"]:
                 if os.fork():
                     os._exit(7)
-                parent.receive()  # holds the channel until our end of it is closed
+                next(orders(parent), None)  # holds the channel until our end of it is closed
             case _:
-                parent.send(bytes(order))
+                parent.send_bytes(order)
     Path(sys.argv[2]).write_text("ended")
 
 

@@ -57,7 +57,7 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
     """It waits while its parent looks in vain, and has said all and ended just after."""
     fifo = tmp_path / "go"
     os.mkfifo(fifo)
-    look = subprocesses._ready
+    look = subprocesses.wait
     vain, waited = [], child
 
     def looks_in_vain(*asked):
@@ -71,7 +71,7 @@ def test_what_a_child_says_as_it_ends_is_heard_whenever_we_look(
         fifo.read_text()
         return b"said"
 
-    monkeypatch.setattr(subprocesses, "_ready", looks_in_vain)
+    monkeypatch.setattr(subprocesses, "wait", looks_in_vain)
     if kind == "child":
         child.send(b"wait " + bytes(fifo))
         said = child.answer()
