@@ -92,16 +92,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return {"$float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
     if isinstance(value, Mapping):
-        return {_escaped(str(key)): _plain(item) for key, item in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
         items = sorted(value) if isinstance(value, (set, frozenset)) else value
         return [_plain(item) for item in items]
     return value
-
-
-def _escaped(key: str) -> str:
-    """Put our own mark before a user's key that begins with it."""
-    return "$" + key if key.startswith("$") else key
 
 
 def _back(value: Any) -> Any:
@@ -109,5 +104,5 @@ def _back(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == {"$float"}:
             return _SPECIAL[value["$float"]]
-        return {key.removeprefix("$"): _back(item) for key, item in value.items()}
+        return {key: _back(item) for key, item in value.items()}
     return tuple(map(_back, value)) if isinstance(value, list) else value

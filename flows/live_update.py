@@ -7,7 +7,7 @@ after it. So an update that was killed anywhere is completed by the next one.
 
 import os
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -155,10 +155,11 @@ def update_in_steps(
     }  # fmt: skip
     many = make("ingest batches", partial(_ingest, update, list(steps.values())))
     one = partial(_ingest, update, [make(name, step) for name, step in steps.items()])
-    read, groups = make("ingest", _next), cycle.ingest(update)
+    groups = cycle.ingest(update)
+    read = make("ingest", lambda: next(groups, None))
     result = UpdateResult()
     update.page = _page(update.settings, home, tracking_uri)
-    while (group := read(groups)) is not None:
+    while (group := read()) is not None:
         for counts in (many if len(group) > 1 else one)(group):
             if counts is None:
                 result.rejected += 1
@@ -196,10 +197,6 @@ def _page(settings: LiveSettings, home: Path, tracking_uri: str | None) -> str:
     if uri and (os.environ.get("MLFLOW_UI_URL") or uri.startswith("http")):
         return model_link(uri, settings.name)
     return (home / PAGE).as_uri()
-
-
-def _next(groups: Iterator[list[Batch]]) -> list[Batch] | None:
-    return next(groups, None)
 
 
 def _ingest(

@@ -47,14 +47,6 @@ ONE_CLASS_FIX = (
     " PolynomialExpansionClassifier has"
     " class_weight and predict_proba"
 )
-FIELDS = (
-    "status", "score", "metric", "direction", "metrics", "champion", "units", "unit", "rows",
-    "rows_available", "budget", "complete", "oracle_baseline", "cpu_seconds", "wall_seconds",
-    "replayed_cpu_seconds", "setup_seconds", "seed", "environment_seed", "algorithm", "data",
-    "digest", "settings", "environment_options", "reason", "events", "baseline",
-    "baselines_cpu_seconds", "of_log_target", "diagnostics", "split",
-)  # fmt: skip
-"""Keys of the JSON object, in order."""
 
 
 def race(
@@ -468,7 +460,7 @@ def _print(
             say(f"champion: {phrase(result.champion)}")
         say(f"events: {home / EVENTS}")
     if rows is not None:
-        row = plain(result) | {
+        more = {
             "baseline": found.best,
             "of_log_target": is_log,
             "split": result.data_facts.get("split"),
@@ -476,4 +468,4 @@ def _print(
             "baselines_cpu_seconds": found.baselines_cpu_seconds,
             "diagnostics": [each.as_row() for each in _diagnosed([result])],
         }
-        rows.append({name: row[name] for name in FIELDS})
+        rows.append(plain(result) | more)

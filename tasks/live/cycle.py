@@ -348,9 +348,9 @@ def promote(update: ModelUpdate, work: Work) -> None:
 
 
 def publish(update: ModelUpdate, uri: str, flow_run: str = "") -> None:
-    """Publish each role as a version, and a run of each day, in the MLflow store at `uri`."""
-    versions = publication.publish(uri, update, update.now, flow_run=flow_run)
-    publication.log_days(uri, update, update.now, versions, flow_run=flow_run)
+    """Publish each role as a version, and a run of the days, in the MLflow store at `uri`."""
+    publication.publish(uri, update, update.now, flow_run=flow_run)
+    publication.log_days(uri, update, update.now, flow_run=flow_run)
 
 
 def notify(update: ModelUpdate) -> list[Receipt]:

@@ -1,13 +1,11 @@
-"""Publication of a live model in MLflow: versions in its registry, and a run of each closed day.
+"""Publication of a live model in MLflow: versions in its registry, and a run of its closed days.
 
 The candidates that have a role are versions of one registered model. If `publish` stops, the
 next call finishes it: a snapshot is found again by its key.
 
-A day is closed when it is over and none of its rows waits for a label. Its run holds the measures
-of the champion of that day. It is a child of the run of the live model, which holds the same
-metrics with a step a day, because runs next to one another are points to MLflow and not lines. A
-run is found again by its day: so an update that was killed does not make it twice, and labels that
-came late change what it holds.
+A day is closed when it is over and none of its rows waits for a label. The run of the live model
+holds the measures of the champion of each such day, one step a day. Those of a day are logged
+again when labels that came late, or incidents, have changed them.
 """
 
 from __future__ import annotations
@@ -15,8 +13,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +22,6 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.keys.versions import code_version
 from leaseboard.tasks.live.record import ROLES, ModelRecord
 from leaseboard.tasks.live.rows import features_of, to_json
-from leaseboard.tasks.live.shadow import CHAMPION
 from leaseboard.tasks.live.snapshot import Snapshot
 from leaseboard.tasks.live.update import LiveModel
 from leaseboard.tasks.machine.failpoints import reach
@@ -33,7 +29,7 @@ from leaseboard.tasks.models.logged import CANDIDATE, KEY, LIVE, About, log
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.recipe import Recipe
 from leaseboard.tasks.store.live_tables import ModelCandidate
-from leaseboard.tasks.track.client import PARENT, every, search
+from leaseboard.tasks.track.client import every, search
 from leaseboard.tasks.track.store import experiment, open_store, reported
 
 if TYPE_CHECKING:
@@ -43,11 +39,11 @@ if TYPE_CHECKING:
 KEPT = 10
 """Snapshots of a candidate, and of all that have no role any more together: the newest."""
 MOST_DAYS = 60
-"""Days that are read in an update: the last. Of a longer past the first are not logged."""
+"""Days that are logged in an update: the last. Of a longer past the first are not."""
 SCORE, DAYS = "leaseboard.score", 28
 """Tag of a version: its measures over the last days, so many at most."""
-LEVEL, DAY, DIGEST = "leaseboard.level", "leaseboard.day", "leaseboard.digest"
-"""Tags of runs: ``live`` or ``day``; the day; the digest of its measures."""
+LEVEL, DIGEST = "leaseboard.level", "leaseboard.digest"
+"""Tags of the run: ``live``; the digest of the days that were logged last."""
 
 
 def publish(uri: str, live: LiveModel, now: datetime, *, flow_run: str = "") -> dict[str, str]:
@@ -192,100 +188,49 @@ def _remove_old(
                 store._hard_delete_logged_model(logged.model_id)  # noqa: SLF001
 
 
-@dataclass(frozen=True, slots=True)
-class ClosedDay:
-    """Measures of a day that is over and has all its labels."""
-
-    day: str
-    candidate: int
-    """The champion of that day."""
-    metrics: Mapping[str, float]
-
-    @property
-    def digest(self) -> str:
-        """Of all of it."""
-        content = to_json([self.candidate, dict(self.metrics)])
-        return hashlib.sha256(content.encode()).hexdigest()
-
-
-def closed_days(record: ModelRecord) -> list[ClosedDay]:
-    """Return the last days that are over and have all their labels."""
+def closed_days(record: ModelRecord) -> dict[str, dict[str, float]]:
+    """Return measures of the last days that are over and have all their labels, by day."""
     opened = [each.at[:10] for each in record.history if each.kind == "opened"]
-    today, found = record.now.date().isoformat(), []
+    today, found = record.now.date().isoformat(), dict[str, dict[str, float]]()
     days = [day for day in record.days if day < today and day not in record.waiting]
     for day in sorted(days)[-MOST_DAYS:]:
         number = record.served.get(day)
         if number is None:
             continue
-        metrics = record.scores(number, [day]) | {"incidents": float(opened.count(day))}
-        found.append(ClosedDay(day, number, metrics))
+        found[day] = {**record.scores(number, [day]), "incidents": float(opened.count(day))}
     return found
 
 
-def log_days(
-    uri: str, live: LiveModel, now: datetime, versions: Mapping[str, str], *, flow_run: str = ""
-) -> list[str]:
-    """Log a run of each closed day; return the days that were written.
+def log_days(uri: str, live: LiveModel, now: datetime, *, flow_run: str = "") -> list[str]:
+    """Log the closed days in the run of the live model; return them, none if all are logged.
 
-    - `versions`: of the roles in the registry, as `publish` gave them.
     - `flow_run`: the identifier of the flow run that asks for it.
 
     Raises TrackingError if the store cannot be used.
     """
+    from mlflow.entities import Metric, RunTag
+
     record = ModelRecord(live.settings, live.state, now)
     days = closed_days(record)
     if not days:
         return []
+    digest = hashlib.sha256(to_json(days).encode()).hexdigest()
     client, name = open_store(uri), live.settings.name
     with reported(uri):
         place = experiment(client, uri, f"live/{name}")
-        since = f"attributes.start_time >= {_milliseconds(days[0].day)}"
-        runs = search(client, place, f"tags.`{LEVEL}` = 'day' and {since}")
-        known = {run.data.tags[DAY]: run for run in runs}
-        done = {
-            day: run.data.tags.get(DIGEST)
-            for day, run in known.items()
-            if run.info.status == "FINISHED"
-        }
-        new = [each for each in days if done.get(each.day) != each.digest]
-        if not new:
+        known = next(search(client, place, f"tags.`{LEVEL}` = 'live'"), None)
+        if known and known.data.tags.get(DIGEST) == digest:
             return []
-        parents = search(client, place, f"tags.`{LEVEL}` = 'live'")
-        found = next(iter(parents), None) or client.create_run(
-            place, tags={LEVEL: "live"}, run_name=name
-        )
-        parent = str(found.info.run_id)
+        run = known or client.create_run(place, tags={LEVEL: "live"}, run_name=name)
+        reach("live.after-run")
         first = date.fromisoformat(min(each.created for each in record.candidates.values())[:10])
-        tags = provenance(record.batches, live.recipe, flow_run)
-        for each in new:
-            step = (date.fromisoformat(each.day) - first).days
-            about = {**tags, "leaseboard.candidate": str(each.candidate), DIGEST: each.digest}
-            if record.champion is not None and each.candidate == record.champion.number:
-                about["leaseboard.model_version"] = versions.get(CHAMPION, "")
-            # The series first: a run of a day that is whole says that it is in there.
-            _fill(client, parent, each, step, {})
-            run = known.get(each.day) or client.create_run(
-                place, start_time=_milliseconds(each.day), run_name=f"{name} {each.day}",
-                tags={LEVEL: "day", DAY: each.day, PARENT: parent},
-            )  # fmt: skip
-            reach("live.after-day")
-            _fill(client, run.info.run_id, each, step, about)
-            client.set_terminated(run.info.run_id, "FINISHED", _milliseconds(each.day, days=1))
-        client.set_terminated(parent, "FINISHED", _milliseconds(new[-1].day, days=1))
-    return [each.day for each in new]
-
-
-def _fill(
-    client: MlflowClient, run_id: str, day: ClosedDay, step: int, tags: Mapping[str, str]
-) -> None:
-    from mlflow.entities import Metric, RunTag
-
-    at = _milliseconds(day.day)
-    metrics: Sequence[Any] = [Metric(k, value, at, step) for k, value in day.metrics.items()]
-    client.log_batch(run_id, metrics=metrics, tags=[RunTag(k, v) for k, v in tags.items()])
-
-
-def _milliseconds(day: str, days: int = 0) -> int:
-    """Return when a day begins, or so many later."""
-    begins = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(days=days)
-    return int(begins.timestamp() * 1000)
+        metrics = []
+        for day, measures in days.items():
+            at = int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp() * 1000)
+            step = (date.fromisoformat(day) - first).days
+            metrics += [Metric(name, value, at, step) for name, value in measures.items()]
+        tags = {**provenance(record.batches, live.recipe, flow_run), DIGEST: digest}
+        # What is there is not written twice. The digest comes last: after a kill, all come again.
+        client.log_batch(run.info.run_id, metrics, tags=[RunTag(*each) for each in tags.items()])
+        client.set_terminated(run.info.run_id, "FINISHED")
+    return list(days)

@@ -136,7 +136,13 @@ def _pieces(data: DataSettings, engine: Engine, mark: Mark) -> Iterator[Batch]:
             limit = _more_at_once(data, limit)
             continue
         if is_first and mark.past and not rows:
-            yield Batch(redacted(data.place), "", fault=_went_back(data, mark))
+            shown = redacted(data.place)
+            gone = (
+                f"{shown}: the {mark.past} rows past {data.watermark} = {mark.value} are gone:"
+                " were they deleted, or does it count again? Restore them, or start another live"
+                " model"
+            )
+            yield Batch(shown, "", fault=gone)
         if not rows:
             return
         new = mark.new_in(rows, place) if is_first else rows
@@ -163,14 +169,6 @@ def _more_at_once(data: DataSettings, limit: int) -> int:
             " a column that grows"
         )
     return 2 * limit
-
-
-def _went_back(data: DataSettings, mark: Mark) -> str:
-    return (
-        f"{redacted(data.place)}: the {mark.past} rows past {data.watermark} = {mark.value} are"
-        " gone: were they deleted, or does it count again? Restore them, or start"
-        " another live model"
-    )
 
 
 def _names(data: DataSettings, connection: Connection) -> list[str]:

@@ -38,7 +38,7 @@ POINTS = {
     "live.after-batch": "a group of batches is in the state",
     "live.after-version": "a version is in MLflow's registry, and not marked in the state",
     "live.after-alias": "the aliases of the roles are set",
-    "live.after-day": "the run of a day exists, and is not whole",
+    "live.after-run": "the run of a live model exists, and has not all days",
     "live.after-close": "what the end of an update found is in the state",
     "live.before-post": "a notification is about to be sent",
     "live.after-post": "it was sent, and is still in the outbox",

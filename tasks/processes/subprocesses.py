@@ -80,10 +80,10 @@ def await_answer(
         if not channel.closed and channel.fileno() in ready:
             try:
                 return channel.recv_bytes(most_bytes)
-            except (EOFError, ConnectionResetError):
+            except (EOFError, OSError):
+                if channel.closed:  # by itself, before a message that is too long
+                    return Silence.LONG
                 channel.close()
-            except OSError:  # its length
-                return Silence.LONG
         elif over:
             return Silence.ENDED
         else:
@@ -161,7 +161,7 @@ class Subprocess:
 
     def send(self, message: bytes) -> None:
         """Send an order; `answer` reports a process that has ended."""
-        with suppress(ConnectionError):
+        with suppress(OSError):
             self._channel.send_bytes(message)
 
     def answer(
@@ -211,9 +211,12 @@ def to_parent() -> Connection:
 
 def orders(channel: Connection) -> Iterator[bytes]:
     """Yield each message, however long it takes, until the other end closes."""
-    with suppress(EOFError, ConnectionResetError):
-        while True:
-            yield channel.recv_bytes()
+    while True:
+        try:
+            order = channel.recv_bytes()
+        except (EOFError, OSError):
+            return
+        yield order
 
 
 def serve(channel: Connection, answer: Callable[[dict[str, Any]], dict[str, Any]]) -> None:

@@ -121,8 +121,7 @@ class Leaderboard:
     def __str__(self) -> str:
         return "\n".join([plain(self.comparison), *self.failures]).rstrip("\n")
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         said = [*self.comparison.answer.lines(), *self.failures]

@@ -1,4 +1,4 @@
-"""What MLflow holds of a live model: versions of its roles, and a run of each closed day."""
+"""What MLflow holds of a live model: versions of its roles, and a run of its closed days."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.tasks.live import publication
 from leaseboard.tasks.live.promotion import roll_back
 from leaseboard.tasks.live.publication import KEPT, closed_days, log_days, publish
 from leaseboard.tasks.live.record import ROLES
 from leaseboard.tasks.live.shadow import CHALLENGER, CHAMPION, PREVIOUS, RETIRED
 from leaseboard.tasks.models.registry import live_file, promote
 from leaseboard.tasks.store.live_tables import Changes, HistoryEntry, in_role
-from leaseboard.tasks.track.client import PARENT, every, search
+from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.store import open_store
 from tests.tasks.live.shops import BEGAN, LATER, Shop
 
@@ -151,18 +150,6 @@ def test_a_model_of_another_user_is_not_touched(shop, uri, tmp_path):
         publish(uri, shop.live, LATER)
 
 
-VERSIONS = {"champion": "7"}
-
-
-def runs(uri, level="day"):
-    client = open_store(uri)
-    place = client.get_experiment_by_name("live/sales").experiment_id
-    return sorted(
-        search(client, place, f"tags.`leaseboard.level` = '{level}'"),
-        key=lambda run: run.info.start_time,
-    )
-
-
 @pytest.fixture
 def lived(shop):
     """Return three days, of which the last is not over."""
@@ -174,56 +161,39 @@ def lived(shop):
 NOW = BEGAN + timedelta(days=2, hours=4)
 
 
-def test_runs_of_days_long_ago_are_not_read_again(lived, uri, monkeypatch):
-    log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS)
-    monkeypatch.setattr(publication, "MOST_DAYS", 1)
-    read = []
-
-    def seen(*given):
-        found = list(search(*given))
-        read.extend(run.info.run_name for run in found)
-        return found
-
-    monkeypatch.setattr(publication, "search", seen)
-    assert log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS) == []
-    assert read == ["sales 2026-01-03"]
+def series(uri, name):
+    client = open_store(uri)
+    place = client.get_experiment_by_name("live/sales").experiment_id
+    (run,) = client.search_runs([place])
+    assert run.info.status == "FINISHED"
+    points = client.get_metric_history(run.info.run_id, name)
+    return run.data, [(point.step, point.value) for point in points]
 
 
-def test_each_closed_day_is_a_run_and_a_step_of_the_live_models_run(lived, uri):
-    assert log_days(uri, lived.live, NOW, VERSIONS, flow_run="f-1") == ["2026-01-02"], (
+def test_each_closed_day_is_a_step_of_the_live_models_run(lived, uri):
+    assert log_days(uri, lived.live, NOW, flow_run="f-1") == ["2026-01-02"], (
         "the first champion predicts no row of the first day before it was made"
     )
-    assert log_days(uri, lived.live, NOW + timedelta(days=1), VERSIONS) == ["2026-01-03"]
-    first, second = runs(uri)
-    assert first.info.run_name == "sales 2026-01-02"
-    assert first.info.status == "FINISHED"
-    assert set(first.data.metrics) == {
-        "loss", "mae", "rmse", "coverage", "skill", "rows", "incidents"
-    }  # fmt: skip
-    assert first.data.metrics["rows"] == 40
-    tags = first.data.tags
-    assert tags["leaseboard.flow_run"] == "f-1"
-    assert tags["leaseboard.candidate"] == "1"
-    assert tags["leaseboard.model_version"] == "7"
-    assert len(tags["leaseboard.last_batch_digest"]) == 64
-    (parent,) = runs(uri, "live")
-    assert {tags[PARENT], second.data.tags[PARENT]} == {parent.info.run_id}
-    series = open_store(uri).get_metric_history(parent.info.run_id, "mae")
-    assert [(m.step, m.value) for m in series] == [
-        (1, first.data.metrics["mae"]), (2, second.data.metrics["mae"])
-    ]  # fmt: skip
+    data, points = series(uri, "rows")
+    assert points == [(1, 40)]
+    assert set(data.metrics) == {"loss", "mae", "rmse", "coverage", "skill", "rows", "incidents"}
+    assert data.tags["leaseboard.flow_run"] == "f-1"
+    assert len(data.tags["leaseboard.last_batch_digest"]) == 64
+    later = NOW + timedelta(days=1)
+    assert log_days(uri, lived.live, later) == ["2026-01-02", "2026-01-03"]
+    assert log_days(uri, lived.live, later) == []
+    assert series(uri, "rows")[1] == [(1, 40), (2, 40)]
 
 
-def test_an_incident_that_is_reported_later_changes_the_run_of_its_day(lived, uri):
-    log_days(uri, lived.live, NOW, VERSIONS)
+def test_an_incident_that_is_reported_later_is_logged_with_its_day(lived, uri):
+    log_days(uri, lived.live, NOW)
     at = "2026-01-02T10:00:00+00:00"
     lived.live.state.commit(Changes(at, history=[HistoryEntry(at, "opened", "a", "it is wrong")]))
-    assert log_days(uri, lived.live, NOW, VERSIONS) == ["2026-01-02"]
-    (run,) = runs(uri)
-    assert run.data.metrics["incidents"] == 1
+    assert log_days(uri, lived.live, NOW) == ["2026-01-02"]
+    assert series(uri, "incidents")[0].metrics["incidents"] == 1
 
 
 def test_a_day_that_waits_for_labels_is_not_closed(lived, monkeypatch):
-    assert [each.day for each in closed_days(lived.record(NOW))] == ["2026-01-02"]
+    assert list(closed_days(lived.record(NOW))) == ["2026-01-02"]
     monkeypatch.setattr(type(lived.live.state), "waiting", lambda _: {"2026-01-02": 3})
-    assert closed_days(lived.record(NOW)) == []
+    assert closed_days(lived.record(NOW)) == {}
