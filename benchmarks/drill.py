@@ -337,9 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"  {incident:16} noticed in time {noticed} of {runs}, reported once {once}")
         alarms = [each.false_alarms for each in found]
         print(f"  false alarms: {sum(alarms) / runs:.2f} a replay, at most {max(alarms)}")
-        print(
-            f"  roll-backs next_to: {sum(each.roll_backs for each in found) / runs:.2f} a replay"
-        )
+        print(f"  in addition, {sum(e.roll_backs for e in found) / runs:.2f} roll-backs a replay")
         lost, miscounted = sum(each.lost for each in found), sum(e.miscounted for e in found)
         print(f"  rows lost {lost}, learned twice or never {miscounted}")
         later = sorted(ratio for each in found for ratio in each.later)

@@ -2,8 +2,7 @@
 
 Two kinds of figures, for each checkout (this one by default), whose own ``.venv`` runs it:
 
-- static: modules, modules that one other module imports, and the median length of a function's
-  body;
+- static: modules, and the median length of a function's body;
 - walks: how many of the product's files a reader crosses who follows one call. A file counts if a
   function of it is entered, its import apart. ``learn_one`` is one example learned by
   `OnlineAutoMLRegressor` once it runs steadily. ``run`` is a suite of one job, in all its
@@ -21,7 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 ROOMS = ("algorithms", "tasks", "flows", "leaseboard")
@@ -101,49 +100,27 @@ algorithms: [online-automl]
 """
 
 
-def modules(root: Path) -> dict[Path, ast.Module]:
+def modules(root: Path) -> list[ast.Module]:
     """Return the parsed modules of the product at `root`; symbolic links are not followed."""
-    found = {}
+    found = []
     for room in ROOMS:
         for folder, _, names in os.walk(root / room):
-            for name in names:
-                if name.endswith(".py"):
-                    path = Path(folder, name)
-                    found[path.relative_to(root)] = ast.parse(path.read_text(encoding="utf-8"))
+            paths = [Path(folder, name) for name in names if name.endswith(".py")]
+            found += [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return found
 
 
 def static(root: Path) -> dict[str, float]:
     """Return the static figures of the checkout at `root`."""
     parsed = modules(root)
-    names = {".".join(path.with_suffix("").parts): path for path in parsed}
-    importers: dict[Path, set[Path]] = {path: set() for path in parsed}
-    for path, tree in parsed.items():
-        for name in imported(tree):
-            if (target := names.get(name.removeprefix("leaseboard."))) and target != path:
-                importers[target].add(path)
     lengths = []
-    for tree in parsed.values():
+    for tree in parsed:
         for node in ast.walk(tree):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 body = node.body[1:] if ast.get_docstring(node) is not None else node.body
                 last = body[-1].end_lineno if body else None
                 lengths.append(last - body[0].lineno + 1 if last else 0)
-    return {
-        "modules": len(parsed),
-        "modules with one importer": sum(len(found) == 1 for found in importers.values()),
-        "median function body": statistics.median(lengths),
-    }
-
-
-def imported(tree: ast.Module) -> Iterator[str]:
-    """Yield the dotted names that a module imports, wherever it does."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    return {"modules": len(parsed), "median function body": statistics.median(lengths)}
 
 
 def walks(root: Path) -> dict[str, list[str]]:
