@@ -51,20 +51,6 @@ def test_something_else_is_not_taken_for_a_log(tmp_path):
     assert not path.exists()
 
 
-def test_a_gzip_of_something_else_is_removed(tmp_path):
-    path = tmp_path / results.EVENTS
-    for text in (
-        b"hello\n", b"\xff\xfe\n" * 9, b"[]\n", b'{"event":"Party"}\n', b"[" * 100_000,
-        b'{"event":"Measured","at":1,"value":{"$float":"?"}}\n',
-    ):  # fmt: skip
-        for cut_off in (0, 8):
-            whole = gzip.compress(text)
-            path.write_bytes(whole[: len(whole) - cut_off])
-
-            assert event_logs.repair_log(path) == 0
-            assert not path.exists()
-
-
 @pytest.mark.parametrize("tail", [b"no gzip", gzip.compress(b"hello\n", mtime=0)])
 def test_events_before_the_damage_are_kept(tmp_path, tail):
     path = cut(tmp_path, keep=1)
