@@ -34,8 +34,9 @@ class StreamLearner(Protocol):
     def learn_many(
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
     ) -> NDArray[np.floating]:
-        """Learn a block in order, each label before the next example; return its predictions.
+        """Learn a block in order, or the first part of it; return predictions of what was learned.
 
+        Each is made before the label is known, unless `predict_waiting` has made them before.
         Shape (n,), or probabilities of shape (n, n_classes) where three and more classes come.
         """
 
@@ -149,9 +150,10 @@ class Arrival:
         predictions : ndarray
         """
         at, n = 0, len(labels)
-        for start in range(0, n if self.is_immediate else 0, BLOCK):
-            rows = slice(start, min(start + BLOCK, n))
-            yield rows, learner.learn_many(examples[rows], labels[rows])
+        while self.is_immediate and at < n:
+            rows = slice(at, at + BLOCK)
+            found = learner.learn_many(examples[rows], labels[rows])
+            yield slice(at, at := at + len(found)), found
         for said, known in () if self.is_immediate else self.steps(n, values):
             predictions = learner.predict_waiting(examples[said], said.start - at)
             if known.stop > known.start:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -415,7 +417,6 @@ def play(
     env: StreamEnvironment,
     learner: StreamLearner,
     decided: Callable[[], Iterable[events.Event]] = tuple,
-    live: Callable[[], float] = lambda: 1.0,
 ) -> Run:
     """Predict the stream with a learner, which gets labels when they arrive.
 
@@ -423,21 +424,24 @@ def play(
     ----------
     env : StreamEnvironment
     learner : StreamLearner
+        It may say in `live` how many models learned an example of the last block.
     decided : callable
-        Returns what the learner decided since the last call; it happens when it is reported.
-    live : callable
-        Returns how many models learn.
+        Returns what the learner decided since the last call; where labels come later, it happens
+        when it is reported.
     """
     stream, end, held, models = env.stream, env.budget, list[NDArray[Any]](), 0.0
     moments = None if stream.moments is None else stream.moments[:end]
     block = stream.features[:end], stream.labels[:end]
+    yield from decided()
     for said, found in env.arrival.play(learner, *block, moments):
         held.append(widened(found, len(stream.classes)))
-        models += live() * len(found)
+        models += getattr(learner, "live", 1.0) * len(found)
         due, rows = list(decided()), said.stop - env.at
+        if not env.arrival.is_immediate:
+            due = [replace(event, at=said.stop) for event in due]
         if due or rows >= BLOCK or said.stop == end:
-            yield from env.record(np.concatenate(held), models / rows)
-            yield from (replace(event, at=said.stop) for event in due)
+            measured = env.record(np.concatenate(held), models / rows)
+            yield from heapq.merge(measured, due, key=attrgetter("at"))
             held, models = [], 0.0
 
 

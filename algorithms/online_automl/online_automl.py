@@ -17,12 +17,12 @@ from leaseboard.algorithms.online_automl.oracle import (
     FrontierOracle,
     Tune,
 )
-from leaseboard.algorithms.online_automl.pending import PendingNumbers, PendingRace
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.waited import Waited
+from leaseboard.algorithms.online_automl.stream_race import NumbersRace, StreamRace
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -208,11 +208,11 @@ class OnlineAutoML(Racing):
             max_terms=max_terms,
         )
 
-    def pending(self, race: Any, env: StreamEnvironment) -> PendingRace:
-        """See `Racing.pending`."""
+    def learner(self, race: Any, env: StreamEnvironment) -> StreamRace:
+        """See `Racing.learner`."""
         if not isinstance(race, SafeRace) or race.ensemble.classes:
-            return super().pending(race, env)
-        return PendingNumbers(race, env.stream, env.budget, Waited(self.levels))
+            return super().learner(race, env)
+        return NumbersRace(race, env.stream, env.budget, Waited(self.levels))
 
     def loss(self, env: StreamEnvironment) -> str:
         """Return what the models learn by, and are weighed and tested by."""

@@ -1,164 +1,259 @@
-"""Races that go on predicting while labels are pending."""
+"""Predictions now, labels later: by an id, in any order, some never, in bounded memory."""
 
-from __future__ import annotations
-
-from collections import Counter, deque
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.environments.stream import Stream
-from leaseboard.algorithms.events import Event
-from leaseboard.algorithms.online.kernel import Doubles, Floats
-from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
-from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_BASELINES, N_PARTS, caller
-from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.scale import SHOWN, deviation
-from leaseboard.algorithms.online_automl.safe.waited import OWN, Waited
-
-ROW_BY_ROW = (
-    "share_of_bound", "nats_over_best", "coverage", "coverage_in_worst_window", "interval_width",
-    "unbounded_intervals",
-)  # fmt: skip
-"""Metrics of a race that are of predictions after which each label is known."""
-
-BASELINES_AT = np.array(BASELINES)
+from leaseboard.algorithms import plain
+from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online_automl.safe.later import Waiting
+from leaseboard.algorithms.tables.features import Example
+from leaseboard.algorithms.tables.values import copied
 
 
-class PendingRace:
-    """Race as a `leaseboard.algorithms.environments.arrival.StreamLearner`.
-
-    While labels are pending, it predicts without past labels where it can.
+class Pending:
+    """Examples that wait for their labels, with their predictions.
 
     Parameters
     ----------
-    race : Race or OneVsRest
-        It has seen nothing, and knows the columns that are there from the first example on.
-    stream : Stream
-    end : int
-        Examples that will come; after the last label nothing is decided.
+    most : int
+        Of more, the oldest is dropped.
 
     Attributes
     ----------
-    events : list of Event
-        What it decided and has not been asked for.
+    waiting : dict of Hashable to (dict or None, Any, int, ndarray of float64)
+        By id, the oldest first: a copy of the example unless the caller has it, its prediction,
+        how many were made before it, and the numbers of which it was made.
+    made, dropped : int
+        How many predictions were made, and dropped.
+    of : Waiting
+        How many wait; the last of their parts names the entity.
     """
 
-    def __init__(self, race: Any, stream: Stream, end: int) -> None:
-        self.race, self.stream, self.end = race, stream, end
-        self.events: list[Event] = [*race.open()]
-        self._bind()
+    def __init__(self, most: int) -> None:
+        if not isinstance(most, int) or isinstance(most, bool) or most < 1:
+            raise UsageError(
+                f"max_pending={most!r} must be a whole number of examples, 1 at least"
+            )
+        self.most = most
+        self.waiting: dict[Hashable, tuple[Example | None, Any, int, Doubles]] = {}
+        self.made = self.dropped = 0
+        self.of = Waiting()
 
-    def _bind(self) -> None:
-        self.row = np.zeros(self.race.schema.n_features, dtype=np.float32)
-        self._predict_next, self._learn = self.race.single_calls(self.row)
+    def __contains__(self, key: object) -> bool:
+        """Return whether an example of this id waits; UsageError for what cannot be an id."""
+        try:
+            return key in self.waiting
+        except TypeError as error:
+            raise _unfit(key) from error
 
-    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
-        """See `StreamLearner`; what is new with an example has no part in its prediction."""
-        found = []
-        for ahead, example in enumerate(examples):
-            self.row[:] = example[: len(self.row)]
-            found.append(self._predict(pending + ahead))
-        return np.array(found, dtype=np.float64)
-
-    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """Learn examples that were predicted; return nothing else of them."""
-        race, stream = self.race, self.stream
-        for example, label in zip(examples, labels.tolist(), strict=True):
-            if stream.width(race.at) > len(self.row):
-                schema = stream_schema(stream, stream.width(race.at))
-                race.require_fit(schema)
-                self.events += race.grow(schema)
-                self._bind()
-            self.row[:] = example[: len(self.row)]
-            if self._learn(label, 1.0) and race.at < self.end:
-                self.events += race.decide()
-            self._answered(label)
-        return labels[:0]
-
-    def decided(self) -> list[Event]:
-        """Return the events since the last call."""
-        events, self.events = self.events, []
-        return events
-
-    def live(self) -> int:
-        """Return how many models learn."""
-        races = self.race.races if isinstance(self.race, OneVsRest) else [self.race]
-        return sum(len(race.live) for race in races)
-
-    def notes(self) -> dict[str, float]:
-        """Return metrics of the race, as `Race.notes`, that hold where labels come later."""
-        found = self.race.notes()
-        return {name: value for name, value in found.items() if name not in ROW_BY_ROW}
-
-    def _predict(self, pending: int) -> Any:
-        return self.race.predict_later(self.row) if pending else self._predict_next()
-
-    def _answered(self, label: float) -> None:
-        """Learn what the prediction lost whose label is learned."""
-
-
-class PendingNumbers(PendingRace):
-    """Race of numbers that weighs predictions by how those did whose labels were pending.
-
-    Its numbers are those of `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`
-    by ``predict_one(x, id=id)`` and `learn_label`.
-
-    Parameters
-    ----------
-    race, stream, end
-        See `PendingRace`.
-    waited : Waited
-        It has seen nothing.
-    """
-
-    def __init__(self, race: SafeRace, stream: Stream, end: int, waited: Waited) -> None:
-        super().__init__(race, stream, end)
-        self.waited, self.made = waited, 0
-        self.best, self.lost, self.allowed, self.share = np.zeros(N_BASELINES), 0.0, 0.0, 0.0
-        self.own, self.said = Counter[int](), deque[tuple[float, int, Doubles]]()
-
-    def _bind(self) -> None:
-        super()._bind()
-        self._parts = caller(self.race, self.row)
-
-    def _predict(self, pending: int) -> float:
-        entity = self.race.head.entity(self.row)
-        if self.race.at:
-            parts = self._parts(pending, self.own[entity])
-            prediction, kept = self.waited.predict(parts, waits=True)
-            kept[-1] = entity
-        else:
-            prediction, kept = 0.0, self.waited.nothing()
-        self.own[entity] += 1
-        self.said.append((prediction, self.made, kept))
+    def add(self, key: Hashable, x: Example | None, prediction: Any, parts: Doubles) -> None:
+        """Remember an example until its label comes; its id does not wait yet."""
+        self.waiting[key] = None if x is None else _copied(x), prediction, self.made, parts
         self.made += 1
+        self.of.add(_entity(parts))
+
+    def pop(self, key: Hashable) -> Doubles:
+        """Forget an example that waits; return its parts."""
+        parts = self.waiting.pop(key)[-1]
+        self.of.add(_entity(parts), -1)
+        return parts
+
+    def get(self, key: Hashable) -> tuple[Example | None, Any, int, Doubles]:
+        """Return an example that waits, its prediction, how many were made since, and its parts.
+
+        Raises
+        ------
+        UsageError
+            If none of this id waits.
+        """
+        if key not in self:
+            raise UsageError(
+                f"id {key!r} waits for no label: it was never predicted with it, its label is"
+                f" learned, or it was forgotten ({self.dropped} were dropped as the oldest of more"
+                f" than max_pending={self.most}); predict it with its id first"
+            )
+        x, prediction, before, parts = self.waiting[key]
+        return x, prediction, self.made - 1 - before, parts
+
+    def state(self) -> dict[str, Any]:
+        """Return all that it holds, as plain values."""
+        rows = self.waiting.values()
+        return {
+            "keys": list(self.waiting),
+            "examples": [_plain(x) for x, *_ in rows],
+            "predictions": [prediction for _, prediction, *_ in rows],
+            "before": np.array([before for _, _, before, _ in rows], dtype=np.int64),
+            "parts": np.array([parts for *_, parts in rows], dtype=np.float64),
+            "made": self.made,
+            "dropped": self.dropped,
+        }
+
+    def fill(self, state: Any) -> None:
+        """Go on from `state`."""
+        examples, before = map(_read, state["examples"]), state["before"].tolist()
+        rows = zip(examples, state["predictions"], before, state["parts"], strict=True)
+        self.waiting = dict(zip(state["keys"], rows, strict=True))
+        for parts in state["parts"]:
+            self.of.add(_entity(parts))
+        plain.fill(self, state, ("made", "dropped"))
+
+
+def _entity(parts: Doubles) -> int:
+    return int(parts[-1]) if len(parts) else 0
+
+
+class LaterLabels(ABC):
+    """Model of a stream whose labels come after other predictions were made."""
+
+    _pending: Pending
+
+    def _predict_pending(self, id: Hashable, x: Example, store_x: bool) -> Any:
+        """Predict an example, and remember it until its label comes; see `predict_one`."""
+        if id in self._pending:
+            raise UsageError(
+                f"id {id!r} waits for its label already: learn it first, or take another id"
+            )
+        try:
+            plain.check(id)
+        except UsageError as error:
+            raise _unfit(id) from error
+        if _holds_nan(id):
+            raise UsageError(
+                f"id {id!r} is not equal to itself: no label would find it; take another"
+            )
+        prediction, parts = self._preview(x, waits=True)
+        self._pending.add(id, x if store_x else None, prediction, parts)
+        if self.n_pending > self._pending.most:
+            self._release(self._pending.pop(next(iter(self._pending.waiting))))
+            self._pending.dropped += 1
         return prediction
 
-    def _answered(self, label: float) -> None:
-        prediction, before, kept = self.said.popleft()
-        self.own[int(kept[-1])] -= 1
-        shown = float(self.race.ensemble.expansion.scale[SHOWN])
-        copy = int(kept[N_PARTS + OWN - 1])
-        if copy < 0:
-            return
-        state = self.waited.copies[copy]
-        self.allowed -= float(state[ALLOWED])
-        self.waited.update(label, shown, prediction, kept, self.made - 1 - before)
-        self.allowed += float(state[ALLOWED])
-        self.lost += (float(np.float32(prediction)) - label) ** 2
-        self.best += (kept[BASELINES_AT] - label) ** 2
-        if self.lost:
-            self.share = max(self.share, self.lost / (float(self.best.min()) + self.allowed))
+    def is_pending(self, id: Hashable) -> bool:
+        """Return whether an example of this id waits for its label.
 
-    def notes(self) -> dict[str, float]:
-        """See `PendingRace.notes`.
+        Parameters
+        ----------
+        id : Hashable
 
-        ``share_of_bound`` is the largest share that was lost, at any time, of what the theorem of
-        `Waited` allows: what the best baseline lost, and the constants of all copies.
+        Returns
+        -------
+        bool
         """
-        width = deviation(self.race.ensemble.expansion.scale)
-        own = self.waited.intervals.notes(width)
-        return super().notes() | own | {"share_of_bound": self.share}
+        return id in self._pending
+
+    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
+        """Return a prediction, and numbers of which it was made.
+
+        Parameters
+        ----------
+        x : dict
+        waits : bool
+            Whether its label will be learned by an id.
+        """
+        return self.predict_one(x), np.empty(0)
+
+    def _release(self, parts: Doubles) -> None:
+        """Let a prediction go whose label never comes, by its parts."""
+
+    def learn_label(
+        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
+        """Learn the label of an example that was predicted with an id.
+
+        Labels come in any order. The model learns as by ``learn_one(x, y, w)``: what it knows
+        depends on the labels that it was given and their order, not on when their predictions were
+        made.
+
+        Parameters
+        ----------
+        id : Hashable
+            That of ``predict_one(x, id=id)``.
+        y : float, or a class
+            The label.
+        w : float
+            Importance: learned as if seen so many times.
+        x : dict, optional
+            The example, if it was predicted with ``store_x=False``; otherwise it is not read.
+
+        Raises
+        ------
+        UsageError
+            If the id does not wait: a label is learned once. If no copy was stored, and `x` is not
+            given.
+        """
+        stored, *_ = self._pending.get(id)
+        example = x if stored is None else stored
+        if example is None:
+            raise UsageError(
+                f"id {id!r} was predicted with store_x=False: hand its example over again, as x="
+            )
+        self.learn_one(example, y, w)
+        self._pending.pop(id)
+
+    def forget_pending(self, ids: Iterable[Hashable] | None = None) -> None:
+        """Forget examples that wait: their labels can no longer be learned by id.
+
+        Parameters
+        ----------
+        ids : iterable of Hashable, optional
+            Those to forget; by default all.
+        """
+        for id in list(self._pending.waiting) if ids is None else ids:
+            if id in self._pending:
+                self._release(self._pending.pop(id))
+
+    @property
+    def n_pending(self) -> int:
+        """Number of examples that wait for their labels."""
+        return len(self._pending.waiting)
+
+    @property
+    def n_dropped(self) -> int:
+        """Number of examples that were dropped while they waited, because too many did."""
+        return self._pending.dropped
+
+    @abstractmethod
+    def predict_one(self, x: Example, *, id: Hashable | None = None, store_x: bool = True) -> Any:
+        """Predict the label of one example; with an `id`, remember it until `learn_label`."""
+
+    @abstractmethod
+    def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
+        """Learn one example."""
+
+
+def _unfit(id: object) -> UsageError:
+    said = short(" ".join(repr(id).split()), 60)
+    return UsageError(
+        f"id {said} is of a type that cannot be saved: take a number, a text, bytes, or a tuple of"
+        " them, such as str(id)"
+    )
+
+
+def _holds_nan(id: Any) -> bool:
+    return any(map(_holds_nan, id)) if isinstance(id, tuple) else bool(id != id)  # noqa: PLR0124
+
+
+def _copied(x: Example) -> dict[Hashable, Any]:
+    """Return an example that was read before, as plain values that no caller can change."""
+    return {
+        name: _copied(value) if isinstance(value, Mapping) else copied(value)
+        for name, value in x.items()
+    }
+
+
+def _plain(x: Any) -> Any:
+    """Return what `_copied` made, with each date as a list of its text: no other value is one."""
+    if isinstance(x, Mapping):
+        return {name: _plain(value) for name, value in x.items()}
+    return [str(x)] if isinstance(x, np.datetime64) else x
+
+
+def _read(x: Any) -> Any:
+    """Return the example of which `_plain` made `x`."""
+    if isinstance(x, Mapping):
+        return {name: _read(value) for name, value in x.items()}
+    return np.datetime64(x[0]) if isinstance(x, list) else x

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
@@ -10,7 +9,6 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, ClassVar
 
-import numpy as np
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.base import Run
@@ -29,9 +27,9 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
-from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, NUMBERED, STRIDE, OneVsRest
-from leaseboard.algorithms.online_automl.pending import PendingRace
+from leaseboard.algorithms.online_automl.one_vs_rest import NUMBERED, STRIDE, OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
+from leaseboard.algorithms.online_automl.stream_race import StreamRace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +58,9 @@ class Racing(StreamAlgorithm):
             Length of the stream where it is known.
         """
 
-    def pending(self, race: Any, env: StreamEnvironment) -> PendingRace:
-        """Return what predicts with a race, which has seen nothing, while labels are pending."""
-        return PendingRace(race, env.stream, env.budget)
+    def learner(self, race: Any, env: StreamEnvironment) -> StreamRace:
+        """Return a race, which has seen nothing, as what plays the stream."""
+        return StreamRace(race, env.stream, env.budget)
 
     def live_at_most(self, env: StreamEnvironment) -> int | None:
         """Return `capacity`, for each race that may come."""
@@ -75,48 +73,18 @@ class Racing(StreamAlgorithm):
         if budget == 0:
             return None
         require_finite(stream, budget)
+        schema = stream_schema(stream, stream.width(0))
         if stream.classes:
-            return (yield from race_classes(self, env, seed))
-        if not env.arrival.is_immediate:
-            schema = stream_schema(stream, stream.width(0))
-            learner = self.pending(self.race(schema, seed, stream.task, budget), env)
-            yield from learner.decided()
-            yield from play(env, learner, learner.decided, learner.live)
-            env.note(learner.notes())
-            yield from learner.race.conclude()
-            return learner.race.model()
-        importances = np.ones(budget, dtype=np.float32)
-        predictions = np.empty(budget, dtype=np.float32)
-        race: Race | None = None
-        for rows, features in stream.stretches(budget):
-            schema = stream_schema(stream, features.shape[1])
-            if race is None:
-                race = self.race(schema, seed, stream.task, horizon=budget)
-                yield from race.open()
-            else:
-                # What is new with an example has no part in the prediction of it.
-                first = race.predict(features[0, : race.schema.n_features])
-                race.require_fit(schema)
-                yield from race.grow(schema)
-            while race.at < rows.stop:
-                rest = slice(race.at, rows.stop)
-                learned = race.learn(
-                    features[rest.start - rows.start :], stream.labels[rest],
-                    importances[rest], predictions[rest],
-                )  # fmt: skip
-                if rest.start and rest.start == rows.start:
-                    predictions[rest.start] = first
-                block = predictions[rest.start : rest.start + learned]
-                yield from env.record(block, live=len(race.live))
-                if race.at < budget and race.is_due():
-                    yield from race.decide()
-        assert race is not None
-        env.note(race.notes())
+            return (yield from race_classes(self, schema, env, seed))
+        race = self.race(schema, seed, stream.task, budget)
+        learner = self.learner(race, env)
+        yield from play(env, learner, learner.decided)
+        env.note(learner.notes())
         yield from race.conclude()
         return race.model()
 
 
-def race_classes(racing: Racing, env: StreamEnvironment, seed: int) -> Run:
+def race_classes(racing: Racing, schema: Schema, env: StreamEnvironment, seed: int) -> Run:
     """Run `OneVsRest` over a stream of classes.
 
     The champion is the whole: a configuration that is admitted last, with the champion of each
@@ -127,57 +95,24 @@ def race_classes(racing: Racing, env: StreamEnvironment, seed: int) -> Run:
     ----------
     racing : Racing
         Of each race of the model.
+    schema : Schema
+        Of the first example.
     env : StreamEnvironment
     seed : int
     """
     stream, budget = env.stream, env.budget
-    first_schema = stream_schema(stream, stream.width(0))
     whole = OneVsRest(
-        lambda schema: racing.race(schema, seed, stream.task), first_schema, len(stream.classes)
+        lambda schema: racing.race(schema, seed, stream.task), schema, len(stream.classes)
     )
-    numbering = _Numbering(whole, stream.classes)
-    if env.arrival.is_immediate:
-        yield from numbering.renamed(whole.open())
-        yield from _learn_blocks(env, whole, numbering)
-        env.note(whole.notes())
-    else:
-        learner = racing.pending(whole, env)
-
-        def decided() -> Iterator[Event]:
-            return numbering.renamed(learner.decided())
-
-        yield from decided()
-        yield from play(env, learner, decided, learner.live)
-        env.note(learner.notes())
+    numbering, learner = _Numbering(whole, stream.classes), racing.learner(whole, env)
+    yield from play(env, learner, lambda: numbering.renamed(learner.decided()))
+    env.note(learner.notes())
     number, parameters = len(numbering.numbers), whole.champions(stream.classes)
     yield ConfigurationAdmitted(at=budget, configuration=number, parameters=parameters)
     yield ChampionChanged(at=budget, configuration=number, previous=None)
     score = float(env.score().value)
     yield ConfigurationScored(at=budget, configuration=number, value=score, units=budget)
     return whole
-
-
-def _learn_blocks(env: StreamEnvironment, whole: OneVsRest, numbering: _Numbering) -> Run:
-    """Learn a stream of classes, each label before the next example."""
-    stream, budget = env.stream, env.budget
-    for stretch, features in stream.stretches(budget):
-        if stretch.start:
-            schema = stream_schema(stream, features.shape[1])
-            first = whole.predict(features[0, : whole.schema.n_features])
-            whole.require_fit(schema)
-            yield from numbering.renamed(whole.grow(schema))
-        for start in range(stretch.start, stretch.stop, BLOCK):
-            rows = slice(start, min(start + BLOCK, stretch.stop))
-            classes = stream.labels[rows].astype(np.int64)
-            importances = np.ones(len(classes), dtype=np.float32)
-            before = whole.model_examples
-            block = features[start - stretch.start : rows.stop - stretch.start]
-            probabilities = whole.learn(block, classes, importances)
-            if start and start == stretch.start:
-                probabilities[0] = np.pad(first, (0, probabilities.shape[1] - len(first)))
-            measured = env.record(probabilities, (whole.model_examples - before) / len(classes))
-            decided = numbering.renamed(whole.decide())
-            yield from heapq.merge(measured, decided, key=attrgetter("at"))
 
 
 class _Numbering:

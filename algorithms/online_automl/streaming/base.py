@@ -16,6 +16,7 @@ from leaseboard.algorithms.events import BoundsUpdated, Event
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
+from leaseboard.algorithms.online_automl.pending import LaterLabels, Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.race_file import racing_of
 from leaseboard.algorithms.online_automl.safe.later import Parts
@@ -23,7 +24,6 @@ from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.waited import Forecasts, Waited
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
-from leaseboard.algorithms.online_automl.streaming.later_labels import LaterLabels, Pending
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
