@@ -125,7 +125,7 @@ class LaterLabels(ABC):
             raise UsageError(
                 f"id {id!r} is not equal to itself: no label would find it; take another"
             )
-        prediction, parts = self._preview(x, waits=True)
+        prediction, parts = self._preview(x)
         self._pending.add(id, x if store_x else None, prediction, parts)
         if self.n_pending > self._pending.most:
             self._release(self._pending.pop(next(iter(self._pending.waiting))))
@@ -145,15 +145,8 @@ class LaterLabels(ABC):
         """
         return id in self._pending
 
-    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
-        """Return a prediction, and numbers of which it was made.
-
-        Parameters
-        ----------
-        x : dict
-        waits : bool
-            Whether its label will be learned by an id.
-        """
+    def _preview(self, x: Example) -> tuple[Any, Doubles]:
+        """Return a prediction whose label will be learned by an id, and of what it was made."""
         return self.predict_one(x), np.empty(0)
 
     def _release(self, parts: Doubles) -> None:
@@ -204,6 +197,8 @@ class LaterLabels(ABC):
         """
         for id in list(self._pending.waiting) if ids is None else ids:
             if id in self._pending:
+                # Of the last prediction, it is as if it had not been made.
+                self._pending.made -= self._pending.get(id)[2] == 0
                 self._release(self._pending.pop(id))
 
     @property

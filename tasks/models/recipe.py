@@ -29,9 +29,6 @@ from leaseboard.tasks.models.naive import NAIVE_BASELINES, NaiveModel
 
 Task = Literal["regression", "classification"]
 
-WAITING = 1_000_000
-"""Rows that may wait for their labels, at most."""
-
 LEAST_ROWS = 20
 """Labels that a model is trained on, at least."""
 
@@ -80,8 +77,7 @@ class Recipe:
             return NaiveModel(name, self.task)
         from leaseboard.tasks.models.stream_model import StreamModel
 
-        settings = {"max_pending": WAITING, **self.settings}
-        return StreamModel.new(self.target, self.task, self.algorithm, settings, self.seed)
+        return StreamModel.new(self.target, self.task, self.algorithm, self.settings, self.seed)
 
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""

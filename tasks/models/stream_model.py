@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from time import perf_counter
 from typing import Any, Self
 
@@ -29,7 +28,7 @@ from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
 from leaseboard.tasks.machine.clocks import working_seconds
-from leaseboard.tasks.machine.progress import Activity
+from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.models.columns import (
     Column,
     Values,
@@ -57,6 +56,9 @@ that learn with it, and when labels arrive (`leaseboard.algorithms.environments.
 
 HELD_OUT, FEWEST = 5, 50
 """One row of so many is forecast before it is learned, the last ones, of so many rows at least."""
+
+WAITING = 1_000_000
+"""Rows that may wait for their labels, at most."""
 
 MODELS: dict[str, type[OnlineModel]] = {
     "regression": OnlineAutoMLRegressor,
@@ -118,7 +120,7 @@ class StreamModel(TableModel):
           `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`.
         - `labels`: when they arrive, see `leaseboard.algorithms.environments.arrival`.
         """
-        model = MODELS[task](None, seed, algorithm, **settings or {})
+        model = MODELS[task](None, seed, algorithm, **{"max_pending": WAITING, **(settings or {})})
         kinds = {model.entity: "text"} if model.entity else {}
         model.about = {TARGET: target, COLUMNS: kinds, LABELS: str(Arrival.parse(labels))}
         return cls(model)
@@ -221,19 +223,18 @@ class StreamModel(TableModel):
         other.predict(rows)
         return perf_counter() - began
 
-    # Tables
-
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`; UsageError if a column is missing."""
         if self.is_regression:
-            return np.float32(self._all_rows(self.model.forecast_many, frame)).astype(np.float64)
+            return self._forecast(frame)[:, 0]
         classes, shares = np.array(self.model.classes, dtype=object), self.predict_proba(frame)
         return np.asarray(classes[shares.argmax(axis=1)])
 
     def predict_proba(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """See `TableModel.predict_proba`."""
-        found = self._all_rows(self.model.forecast_proba_many, frame)
-        return np.asarray(found, dtype=np.float64)
+        with data_errors():
+            found = [*map(self.model.forecast_proba_one, self._examples_of(frame))]
+        return pd.DataFrame(found, columns=self.classes).to_numpy(dtype=np.float64)
 
     def predict_interval(self, frame: pd.DataFrame, level: float = LEVEL) -> NDArray[np.float64]:
         """See `TableModel.predict_interval`."""
@@ -251,8 +252,7 @@ class StreamModel(TableModel):
                 f"--level {level} is not one of {', '.join(map(str, self.levels))}, which this"
                 f" model keeps: name one of them, or learn a new model with --set levels=[{level}]"
             )
-        found = self._all_rows(partial(self.model.forecast_many, level=level), frame)
-        return np.float32(found[:, 1:]).astype(np.float64)
+        return self._forecast(frame, level)[:, 1:]
 
     def learn_table(
         self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
@@ -309,16 +309,17 @@ class StreamModel(TableModel):
         if not model.examples:
             return []
         with data_errors():
-            examples = self._examples(rows, adds=bool(ids))
+            examples, found = self._examples(rows, adds=bool(ids)), list[Prediction]()
             if not self.is_regression:  # they are learned as if they were never predicted
                 return [model.forecast_proba_one(x) for x in examples]
-            at = level if level in model.levels else None
-            found: list[Prediction] = [
-                list(each) for each in model.predict_delayed_many(examples, at)
-            ]
-            for key, x in zip(ids, examples, strict=False):
-                model.predict_one(x, id=key, store_x=False)
-        return found if at is not None else [each[0] for each in found]  # type: ignore[index]
+            keys = ids or [("asked", row) for row in range(len(rows))]
+            for key, x in zip(keys, examples, strict=True):
+                said = model.predict_one(x, id=key, store_x=False)
+                ends = model.pending_interval(key, level) if level in model.levels else ()
+                found.append([said, *ends] if ends else said)
+            if not ids:  # backwards, so that the next ones are predicted as these were
+                model.forget_pending(keys[::-1])
+        return found
 
     def learn(self, rows: Sequence[Values], labels: Sequence[Any], ids: Sequence[str]) -> None:
         """See `TableModel.learn`.
@@ -363,16 +364,16 @@ class StreamModel(TableModel):
             x |= {name: datetime.fromisoformat(x[name]) for name in days if x[name] is not None}
         return found
 
-    # Columns and labels
+    def _forecast(self, frame: pd.DataFrame, level: float | None = None) -> NDArray[np.float64]:
+        """Return forecasts and the ends of their intervals, in the precision of labels."""
+        with data_errors():
+            found = [*self.model.forecasts(self._examples_of(frame), level)]
+        return np.array(found, dtype=np.float32).reshape(-1, 3).astype(np.float64)
 
-    def _all_rows(
-        self, predict: Callable[[pd.DataFrame], Any], frame: pd.DataFrame
-    ) -> NDArray[Any]:
-        """Return what `predict` gives for all rows: a table may take minutes."""
+    def _examples_of(self, frame: pd.DataFrame) -> Iterable[dict[Any, Any]]:
+        """Return rows to predict as the race takes them, counted as they are."""
         known = self._plain(frame[[name for name in frame if name in self.kinds]])[0]
-        with Activity("predicting", len(known), "rows") as work, data_errors():
-            work.done = len(found := np.asarray(predict(known)))
-        return found
+        return counted(known.to_dict("records"), "predicting", "rows")
 
     def _plain(self, frame: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
         """Return the features as the model knows them, and which of them are new."""
@@ -443,20 +444,21 @@ class StreamModel(TableModel):
             yield from model.predict_then_learn_many(features, labels).astype(np.float64)
             return
         rows, targets = features.to_dict("records"), labels.tolist()
-        days = features[arrival.column] if arrival.column else None
+        at, days = 0, features[arrival.column] if arrival.column else None
         for said, known in arrival.steps(len(rows), days):
             for row in range(said.start, said.stop):
                 if self.is_regression:
                     yield model.predict_one(rows[row], id=row, store_x=False)
-                elif arrival.is_immediate:
-                    yield model.predict_proba_one(rows[row])
-                else:
+                elif row > at:  # others wait
                     yield model.forecast_proba_one(rows[row])
+                else:
+                    yield model.predict_proba_one(rows[row])
             for row in range(known.start, known.stop):
                 if self.is_regression:
                     model.learn_label(row, targets[row], x=rows[row])
                 else:
                     model.learn_one(rows[row], targets[row])
+            at = max(at, known.stop)
 
     def _measured(
         self, said: Sequence[Any], labels: pd.Series

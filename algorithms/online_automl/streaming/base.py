@@ -154,37 +154,16 @@ class OnlineModel(LaterLabels):
         return self._features.row(values, learns=True)
 
     def _predict_block(self, X: ArrayLike) -> Floats:
-        if not is_numeric(X) or self.entity:
-            return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
-        names, block = numeric_block(X)
-        rows = block if names == self._features.names else self._known_columns(X, names, block)
-        if np.isnan(block).any():
-            return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
-        if self._race is None:
-            return np.zeros(len(block), dtype=np.float32)
-        example = np.empty(rows.shape[1], dtype=np.float32)
-        predict, _ = self._race.single_calls(example)
-        found = []
-        for row in rows:
-            example[:] = row
-            found.append(predict())
-        return np.array(found, dtype=np.float32)
-
-    def _known_columns(self, X: ArrayLike, names: list[str], block: Floats) -> Floats:
-        """Return rows of the known features; UsageError if an array of numbers has too few."""
-        values = self._features.values(dict.fromkeys(names, 0.0))
-        absent = self._features.absent(values)
-        if absent and not is_frame(X):
-            raise UsageError(
-                f"columns {', '.join(repr(name) for _, name in absent)} were learned and are not"
-                " in the block: add them, or name those that are there by a DataFrame's columns,"
-                " where an absent feature counts 0"
-            )
-        unknown = self._features.unknown(values)
-        known = {key: i for i, key in enumerate(values) if key not in unknown}
-        rows = np.zeros((len(block), self._features.n_features), dtype=np.float32)
-        rows[:, self._features.columns(known)] = block[:, list(known.values())]
-        return rows
+        if not is_frame(X):  # whose columns are known by their places alone
+            values: dict[Any, Any] = dict.fromkeys(numeric_block(X)[0], 0.0)
+            absent = self._features.absent(self._features.values(values))
+            if absent:
+                raise UsageError(
+                    f"columns {', '.join(repr(name) for _, name in absent)} were learned and are"
+                    " not in the block: add them, or name those that are there by a DataFrame's"
+                    " columns, where an absent feature counts 0"
+                )
+        return np.array([self._predict(x) for x in examples_of(X)], dtype=np.float32)
 
     def _learn_block(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None) -> Floats:
         """Learn a block as its examples one by one, which a block of numbers need not be."""

@@ -234,7 +234,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             return dict.fromkeys(self.classes, 0.5)
         return dict(zip(self.classes, probabilities.tolist(), strict=True))
 
-    def _preview(self, x: Example, *, waits: bool = False) -> tuple[Any, Doubles]:
+    def _preview(self, x: Example) -> tuple[Any, Doubles]:
         if not self.n_pending:
             return self.predict_one(x), np.empty(0)
         shares = self.forecast_proba_one(x)

@@ -1,7 +1,6 @@
 """Online AutoML for numbers that come as a stream."""
 
-import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,20 +8,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.safe.later import Waiting
+from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, caller
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.scale import SHOWN
 from leaseboard.algorithms.online_automl.safe.waited import Waited
-from leaseboard.algorithms.online_automl.streaming.blocks import in_kind
-from leaseboard.algorithms.online_automl.streaming.forecasting import Forecasting
+from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
+from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, in_kind
 from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
 from leaseboard.algorithms.tables.features import Example
-from leaseboard.algorithms.tables.inputs import regression_label
+from leaseboard.algorithms.tables.inputs import labels_of, regression_label
 
 
-class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
+class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
     """Online AutoML for numbers: a regressor that selects its features and learning rates.
 
     A champion, its challengers and naive baselines learn every example; the prediction is an
@@ -237,6 +236,84 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
         """
         return in_kind(X, self._predict_block(X))
 
+    # Forecasts of a block of rows, none of whose labels is known before all are predicted
+
+    def forecast_many(self, X: Any, level: float | None = None) -> Any:
+        """Predict a block of rows, none of whose labels is known before all are predicted.
+
+        What is predicted of a row goes by its columns, by its time, where a column has dates, or
+        else by its place, and by the labels that were learned
+        (`leaseboard.algorithms.online_automl.safe.later`).
+
+        Parameters
+        ----------
+        X : array-like of numbers or DataFrame, shape (n_examples, n_features)
+        level : float, optional
+            Also return an interval that contains this share of the labels, if they follow on what
+            was learned as what `measure_forecast` was given followed on what came before.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_examples,), or (n_examples, 3) with a `level`
+            The prediction, and the ends of its interval.
+        """
+        found = np.array([*self.forecasts(examples_of(X), level)]).reshape(-1, 3)
+        return found[:, 0] if level is None else found
+
+    def forecasts(
+        self, examples: Iterable[Example], level: float | None = None
+    ) -> Iterator[tuple[float, float, float]]:
+        """Yield what `forecast_many` returns of each of these, with its ends.
+
+        Parameters
+        ----------
+        examples : iterable of dict
+        level : float, optional
+            Without it the ends are the prediction.
+        """
+        for parts, prediction in self._forecast(examples):
+            half = 0.0 if level is None else self._forecasts.half(level, parts.spread)
+            yield prediction, prediction - half, prediction + half
+
+    def measure_forecast(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+        """Return what `forecast_many` does, and learn how far it was from the labels.
+
+        The examples are not learned: do that afterwards.
+
+        Parameters
+        ----------
+        X, y
+            As for `learn_many`; they follow on what was learned.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_examples,)
+        """
+        found, labels = list(self._forecast(examples_of(X))), labels_of(y)
+        if isinstance(self._race, SafeRace):
+            for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
+                self._forecasts.measure(parts, prediction, label)
+        return np.array([prediction for _, prediction in found])
+
+    def _forecast(self, examples: Iterable[Example]) -> Iterator[tuple[Parts, float]]:
+        before = Waiting()
+        for x in examples:
+            if not isinstance(self._race, SafeRace):
+                yield NOTHING, float(self._predict(x))
+                continue
+            predict, entity = self._parts_of(self._row(x))
+            parts = predict(*before.add(entity))
+            yield parts, self._forecasts.mean(parts)
+
+    def _parts_of(self, row: Floats) -> tuple[Callable[[float, float], Parts], int]:
+        """Return what gives the parts of a prediction of the example in `row`, and its entity."""
+        race = self._race
+        assert isinstance(race, SafeRace)
+        made = self._caller
+        if made is None or made[0] is not row or made[1] is not race.schema:
+            made = self._caller = row, race.schema, caller(race, row)
+        return made[2], race.head.entity(row)
+
     # Intervals
 
     @property
@@ -322,31 +399,6 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
         _, prediction, _, parts = self._pending.get(id)
         return self._around(prediction, parts, level)
 
-    def predict_delayed_many(
-        self, examples: Sequence[Example], level: float | None = None
-    ) -> list[tuple[float, float, float]]:
-        """Return what `predict_one` with an id would of each of these in turn; remember nothing.
-
-        Parameters
-        ----------
-        examples : sequence of dict
-        level : float, optional
-            One of `levels`.
-
-        Returns
-        -------
-        list of tuple of float
-            Each prediction, and the ends of its interval: infinite ones without a level.
-        """
-        found, others = [], Waiting()
-        for x in examples:
-            prediction, kept = self._preview(x, others=others)
-            ends = (
-                (-math.inf, math.inf) if level is None else self._around(prediction, kept, level)
-            )
-            found.append((float(prediction), *ends))
-        return found
-
     def learn_label(
         self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
     ) -> None:
@@ -386,17 +438,14 @@ class OnlineAutoMLRegressor(Forecasting, MiniBatchRegressor):
             return self._new_intervals().around(prediction, level)
         return self._with_waited().around(prediction, level, parts)
 
-    def _preview(
-        self, x: Example, *, waits: bool = False, others: Waiting | None = None
-    ) -> tuple[Any, Doubles]:
+    def _preview(self, x: Example) -> tuple[Any, Doubles]:
         if not isinstance(self._racing, OnlineAutoML):
-            return super()._preview(x, waits=waits)
+            return super()._preview(x)
         if not isinstance(self._race, SafeRace):
             return 0.0, self._with_waited().nothing()
         predict, entity = self._parts_of(self._row(x))
-        of, (ahead, own) = self._pending.of, (0, 0) if others is None else others.add(entity)
-        parts = predict(of[-1] + ahead, of[entity] + own)
-        prediction, kept = self._with_waited().predict(parts, waits=waits, ahead=ahead)
+        parts = predict(self._pending.of[-1], self._pending.of[entity])
+        prediction, kept = self._with_waited().predict(parts, waits=True)
         kept[-1] = entity
         return prediction, kept
 

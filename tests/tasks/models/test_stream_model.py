@@ -9,6 +9,9 @@ import pytest
 
 from leaseboard.algorithms.errors import DataError, UsageError
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.machine.progress import _activities
 from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.models.table_files import read_rows
 
@@ -148,3 +151,36 @@ def test_of_a_wrong_row_among_classes_nothing_is_learned():
     assert model.model.examples == 4
     assert model.model.classes == ["x", "y"]
     assert model.predict(asked).tolist() == before.tolist()
+
+
+def test_classes_are_learned_and_raced_by_the_same_labels(tmp_path):
+    """Where no label is pending, past labels count, and where one is, they do not."""
+    random, n = np.random.default_rng(0), 300
+    x, days = random.normal(size=n), pd.date_range("2024-01-01", periods=n // 3).repeat(3)
+    kinds = np.array(["u", "v", "w"])[np.digitize(x + np.sin(np.arange(n) / 20), [-0.6, 0.6])]
+    frame = pd.DataFrame({"day": days, "x": x, "kind": kinds})
+    frame.to_csv(tmp_path / "kinds.csv", index=False)
+    data, of = f"file:{tmp_path / 'kinds.csv'}", {"labels": "with=day"}
+
+    learned = StreamModel.for_table(frame, settings={"b": 3}).learn_table(frame)
+    raced = run_job(Job("online-automl", data, 0, 0, settings={"b": 3}, environment=of), tmp_path)
+
+    assert learned.measures["error"] == raced[0].score
+    assert learned.measures["log_loss"] == pytest.approx(raced[0].metrics["log_loss"], rel=1e-9)
+
+
+def test_the_rows_that_are_predicted_are_counted_one_by_one(monkeypatch):
+    frame = pd.DataFrame({"a": np.arange(60.0), "y": np.arange(60.0)})
+    model, seen = StreamModel.for_table(frame), []
+    model.learn_table(frame)
+    read = model.model._row
+    monkeypatch.setattr(model.model, "_row", lambda x: seen.append(_activities[-1].at) or read(x))
+
+    model.predict(frame)
+    assert seen == [*range(60)]
+
+
+def test_more_rows_wait_than_a_model_of_python_remembers():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "y": [1.0, 2.0]})
+
+    assert StreamModel.for_table(frame, labels="end").model.max_pending >= 1_000_000
