@@ -1,18 +1,22 @@
 """The second head of a race: predictions of examples whose past labels are not known.
 
 The race predicts the next label, and may go by the labels just before it. Of an example that is
-predicted while others wait, those are not known. The second head is the posterior mean
-(`leaseboard.algorithms.online_automl.safe.mixture`) of what holds at the example's own age:
+predicted while others wait, those are not known. The second head is made of parts that hold at the
+example's own age, each of which is judged by what it lost at the age at which it was asked
+(`leaseboard.algorithms.online_automl.safe.waited`), and before that by what it is expected to:
 
 - the race's own prediction, where each past label is replaced by their mean: its loss is that of
   the prediction times what it lost more on the examples on which both were compared, one a round;
-- live models without past labels, the running mean, the ridge regression on features, members that
-  have a lease, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`):
-  each by its discounted loss so far, which does not depend on the age;
-- the last label, and the one a season ago, by what the label so many examples before has lost as a
-  prediction (`leaseboard.algorithms.reference.naive.compare`), up to the age that was measured;
+- members that have a lease, the initial configuration, the running mean, the ridge regression on
+  features, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`): each
+  by its discounted loss so far;
+- the last label, and the one a season ago, by place and by time: each by what the label so many
+  examples before has lost as a prediction (`leaseboard.algorithms.reference.naive.compare`), or
+  twice what the mean loses at an age that was not measured;
 - the mean of an entity's labels; and the last one, by its loss one step ahead, and k times that k
   steps ahead, which it is for a random walk.
+
+A part that has nothing of its own to say has an infinite loss.
 
 The age of an example is how many came after the last one that was learned: where features have a
 time, by it and the mean time between two examples, else by its place. Of an entity it is how many
@@ -33,9 +37,9 @@ from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
 from leaseboard.algorithms.online_automl.safe import entities
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
-from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
+from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
-from leaseboard.algorithms.online_automl.safe.scale import COUNT, MEAN
+from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
 from leaseboard.algorithms.plain import fill_array
 from leaseboard.algorithms.reference.naive import LONGEST
 
@@ -47,16 +51,19 @@ FIRST_LOOK, TRIED = 64, 512
 """Examples before entities are looked for, again after twice as many; and those after which, of
 several columns of entities, the one of least loss stays."""
 
-WITHOUT_PAST, FREE, INITIAL, MEAN_PART, RIDGE_PART, STALE, LABEL, SEASON_PART, ENTITY = range(9)
-"""The parts of a prediction: the race's without past labels; what goes by none, together; the
-initial configuration; the running mean; the ridge regression; the race's by the last labels that
-are known; the last label; the one a season ago; and from there on what entities say."""
+WITHOUT_PAST, MEMBER, INITIAL, MEAN_PART, RIDGE_PART = 0, 1, 4, 5, 6
+"""The first parts of a prediction: the race's without past labels; the members; the initial
+configuration; the running mean; the ridge regression."""
+
+STALE, LABEL, SEASON_PART, IN_ORDER, ENTITY = range(7, 12)
+"""The others: the race's by the last labels that are known; the last label; the one a season ago,
+by time if there is one; by place all the same; and from there on what entities say."""
 
 N_PARTS = ENTITY + entities.N_SAID
 
 OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
 
-BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, OWN_LAST, OWN_MEAN
+BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, IN_ORDER, OWN_LAST, OWN_MEAN
 N_BASELINES = len(BASELINES)
 
 REMEMBERED = 0.95
@@ -72,9 +79,9 @@ class Parts(NamedTuple):
     Attributes
     ----------
     said : ndarray of float64, shape (N_PARTS,)
-        See `WITHOUT_PAST` and those after it.
+        See `WITHOUT_PAST` and `STALE`, and those after them.
     lost : ndarray of float64, shape (N_PARTS,)
-        The mean squared loss that each would have had.
+        The mean squared loss that each would have had; infinite if it has no part.
     limits : ndarray of float64, shape (2,)
         The range of labels.
     spread : float
@@ -201,47 +208,39 @@ def _moments(race: SafeRace) -> Doubles:
     return np.array([means, squares / race.at])
 
 
-def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
-    """Return what gives the parts of a prediction of the example in `row`, at its two ages."""
-    one, ensemble = OneExample(race.ensemble, row), race.ensemble
-    b, free = ensemble.b, np.zeros(0, dtype=np.int64)
-    of_live: Slots | None = None
+def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
+    """Return what gives the parts of a prediction of the example in `row`, at its two ages.
 
-    def predict(age: float, own_age: float) -> Parts:
-        nonlocal free, of_live
-        said, lost = np.zeros(N_PARTS), np.zeros(N_PARTS)
+    Whether examples come `in_order` matters where they have times: if not, only these count.
+    """
+    one, ensemble = OneExample(race.ensemble, row), race.ensemble
+    b = ensemble.b
+
+    def predict(place: float, own_age: float, *, in_order: bool = True) -> Parts:
+        said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
         said[STALE], live = one.predict(race.live, race.champion_slot), race.live
-        said[WITHOUT_PAST] = without_past(one, race)
-        if of_live is not live:
-            of_live, free = live, np.array([*race.without_past(), b + MEAN_SO_FAR, b + RIDGE])
+        said[:INITIAL] = without_past(one, race)
         values, limits = one.block.values[0], one.block.limits[0].copy()
         pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
-        losses = ensemble.known.losses / mass
-        said[INITIAL], lost[INITIAL] = values[0], losses[0]
-        for part, simple in ((MEAN_PART, MEAN_SO_FAR), (RIDGE_PART, RIDGE)):
-            said[part], lost[part] = values[b + simple], losses[b + simple]
-        # What goes by no past label, by its losses so far.
-        some, its = values[free], losses[free]
-        known = losses[[*live, *range(b, len(losses))]]
+        scale, losses = ensemble.expansion.scale, ensemble.known.losses / mass
+        known, simple = losses[[*live, *range(b, len(losses))]], (0, b + MEAN_SO_FAR, b + RIDGE)
+        said[INITIAL:STALE], lost[INITIAL:STALE] = values[[*simple]], losses[[*simple]]
+        said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
         if isinstance(pool, NumberPool):
-            awake, own = np.flatnonzero(pool.leases.table[:, AWAKE]), pool.said(len(row))
-            some = np.append(some, np.clip(own[awake], *limits))
-            known = pool.known.losses / mass
-            its = np.append(its, known[1 + awake])
-        places = np.arange(len(some))
-        eta = learning_rate(places, its * mass, mass)
-        said[FREE], lost[FREE] = posterior_mean(some, places, its * mass, eta), its.min()
+            awake, known = pool.leases.table[:, AWAKE] > 0.0, pool.known.losses / mass
+            said[MEMBER:INITIAL][awake] = pool.said(len(row))[awake]
+            lost[MEMBER:INITIAL][awake] = known[MEMBER:INITIAL][awake]
         without, aware = race.head.compared.tolist()
         lost[WITHOUT_PAST] = known.min() * (without / aware if aware else 1.0)
-        lost[STALE] = lost[MEAN_PART]
+        mean, lost[STALE] = said[MEAN_PART], lost[MEAN_PART]
         # Entities; where there are none, the ridge regression.
-        said[ENTITY:], lost[ENTITY:] = said[RIDGE_PART], lost[RIDGE_PART]
-        spread, season_ago = 1.0, None
+        said[ENTITY:] = said[RIDGE_PART]
+        spread, age, season_ago = 1.0, place, None
         for each in race.head.entities[:1]:
             number = each.entity(row)
             past = each.past[number]
             steps = 1.0 + _age(past, row, each.time, own_age)
-            found = each.predict(row, ensemble.expansion.scale)
+            found = each.predict(row, scale)
             drift = found[entities.OWN_STEP :] - found[entities.LAST]
             found[entities.OWN_STEP :] += (steps - 1.0) * drift
             if number and past[entities.COUNT]:
@@ -253,9 +252,13 @@ def caller(race: SafeRace, row: Floats) -> Callable[[float, float], Parts]:
             age = _age(each.past[0], row, each.time, age)
             if len(each.time):
                 season_ago = each.seasons_ago(float(row[each.time[0]]), ensemble.expansion.period)
-        said[LABEL : SEASON_PART + 1], lost[LABEL : SEASON_PART + 1] = _lags(
-            ensemble, round(age), season_ago, said[MEAN_PART], lost[MEAN_PART]
-        )
+        of_time, of_place = slice(LABEL, SEASON_PART + 1), slice(SEASON_PART, IN_ORDER + 1)
+        said[IN_ORDER] = mean
+        if in_order:
+            said[of_place], lost[of_place] = _lags(ensemble, round(place), None, mean, lost[STALE])
+        if season_ago is None:  # the one by time is by place, too
+            lost[IN_ORDER] = np.inf
+        said[of_time], lost[of_time] = _lags(ensemble, round(age), season_ago, mean, lost[STALE])
         return Parts(np.clip(said, *limits), lost, limits, spread)
 
     return predict
@@ -289,14 +292,15 @@ def _lags(
 ) -> tuple[list[float], list[float]]:
     """Return the last label and the one a season ago, and what they have lost at this age.
 
-    Where that was never measured, or no label is known of the time, they are the mean.
+    Where no label is known of the time, they are the mean.
     """
     known, period = ensemble.expansion.known, ensemble.expansion.period
-    seen, said, lost = int(known.scale[COUNT]), [mean, mean], [loss, loss]
+    seen, said, lost = int(known.scale[COUNT]), [mean, mean], [2.0 * loss, 2.0 * loss]
     begin = -seen % LONGEST
     for k, lag in enumerate((1 + age, period * -(-(1 + age) // period))):
         ago = season_ago if k and period > 1 and season_ago is not None else [lag - age - 1]
-        if lag <= LONGEST and 2 * lag <= seen and len(ago):
+        if len(ago):
             said[k] = float(known.past[begin + np.array(ago)].mean())
+        if lag <= LONGEST and 2 * lag <= seen:
             lost[k] = float(known.losses[lag]) / (seen - lag)
     return said, lost

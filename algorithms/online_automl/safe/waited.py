@@ -17,7 +17,14 @@ from leaseboard.algorithms.online_automl.safe.aggregate import (
     new_aggregate,
     weigh,
 )
-from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_BASELINES, N_PARTS, Parts
+from leaseboard.algorithms.online_automl.safe.later import (
+    BASELINES,
+    MEAN_PART,
+    N_BASELINES,
+    N_PARTS,
+    RIDGE_PART,
+    Parts,
+)
 from leaseboard.algorithms.online_automl.safe.mixture import learning_rate, posterior_mean
 from leaseboard.algorithms.plain import Saved
 
@@ -26,6 +33,12 @@ OWN = 4
 
 PRIOR = 20.0
 """Answers as which the losses count that parts would have had."""
+
+TRUSTED, ALIKE = 4, 0.75
+"""See `Weighed`."""
+
+PLACES = np.array([*range(N_PARTS), *[MEAN_PART, RIDGE_PART] * (TRUSTED - 1)])
+"""The parts, as often as they count."""
 
 MEMORY = 1000.0
 """Answers after which a loss counts 1/e."""
@@ -37,8 +50,10 @@ SCORES = 1000
 class Weighed(Saved):
     """Posterior mean of parts by what each has lost in predictions whose labels came later.
 
-    They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`; what they
-    would have lost counts as `PRIOR` answers.
+    They are weighed as models are in `leaseboard.algorithms.online_automl.safe.mixture`, mean and
+    ridge regression `TRUSTED` times; what they would have lost counts as `PRIOR` answers. Of
+    predictions that wait together the errors are alike, so that n of them say less than n errors
+    that were known one after the other, and little more than one: as many as ``n**(1 - ALIKE)``.
 
     Attributes
     ----------
@@ -53,12 +68,11 @@ class Weighed(Saved):
     def __init__(self) -> None:
         self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
 
-    def mean(self, parts: Parts) -> float:
-        """Return the posterior mean of the parts."""
-        places, mass = np.arange(N_PARTS), PRIOR + float(self.mass[0])
-        losses = PRIOR * parts.lost + self.losses
-        eta = learning_rate(places, losses, mass)
-        return float(posterior_mean(parts.said, places, losses, eta))
+    def mean(self, parts: Parts, waiting: int = 0) -> float:
+        """Return the posterior mean of the parts of a prediction, before which so many wait."""
+        losses, mass = PRIOR * parts.lost + self.losses, PRIOR + float(self.mass[0])
+        eta = learning_rate(PLACES, losses, mass / (1.0 + waiting) ** ALIKE)
+        return float(posterior_mean(parts.said, PLACES, losses, eta))
 
     def learn(self, said: Doubles, label: float) -> None:
         """Take what the parts of a prediction have lost."""
@@ -160,6 +174,7 @@ class Waited(Weighed):
         ahead : int
             How many would wait that were predicted just before, if it does not.
         """
+        waiting = len(self.copies) - len(self.free) + ahead
         if waits and not self.free:
             self.free.append(len(self.copies))
             self.copies.append(new_aggregate(1 + N_BASELINES))
@@ -167,7 +182,7 @@ class Waited(Weighed):
         state = new_aggregate(1 + N_BASELINES) if copy < 0 else self.copies[copy]
         if waits:
             self.free.pop()
-        mean = self.mean(parts)
+        mean = self.mean(parts, waiting)
         prediction = aggregate(np.array([mean, *parts.said[[*BASELINES]]]), state)
         own = np.array([mean, *parts.limits, copy])
         asked = self.intervals.ask(prediction)

@@ -302,10 +302,10 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
                 yield NOTHING, float(self._predict(x))
                 continue
             predict, entity = self._parts_of(self._row(x))
-            parts = predict(*before.add(entity))
+            parts = predict(*before.add(entity), in_order=False)
             yield parts, self._forecasts.mean(parts)
 
-    def _parts_of(self, row: Floats) -> tuple[Callable[[float, float], Parts], int]:
+    def _parts_of(self, row: Floats) -> tuple[Callable[..., Parts], int]:
         """Return what gives the parts of a prediction of the example in `row`, and its entity."""
         race = self._race
         assert isinstance(race, SafeRace)

@@ -4,16 +4,42 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from leaseboard.algorithms import registry
+from leaseboard.algorithms.environments.arrival import Arrival
+from leaseboard.algorithms.environments.stream import (
+    Namespace,
+    Origin,
+    Stream,
+    StreamEnvironment,
+)
+from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
+from leaseboard.algorithms.online_automl.pending import PendingNumbers
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
-from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_PARTS, Parts
-from leaseboard.algorithms.online_automl.safe.waited import PRIOR, Forecasts, Waited
+from leaseboard.algorithms.online_automl.safe.later import (
+    BASELINES,
+    IN_ORDER,
+    LABEL,
+    MEAN_PART,
+    N_PARTS,
+    RIDGE_PART,
+    Parts,
+)
+from leaseboard.algorithms.online_automl.safe.waited import (
+    ALIKE,
+    PRIOR,
+    TRUSTED,
+    Forecasts,
+    Waited,
+)
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
+from tests.algorithms.played import ended
 
 LIMITS = np.array([-1000.0, 1000.0])
 
 
 def parts_of(said, lost=1.0):
-    return Parts(np.asarray(said, float), np.full(N_PARTS, lost), LIMITS, 1.0)
+    return Parts(np.asarray(said, float), np.broadcast_to(lost, N_PARTS), LIMITS, 1.0)
 
 
 def test_parts_are_weighed_by_what_they_said_when_it_was_said():
@@ -23,9 +49,15 @@ def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     waited.predict(parts_of(said + 100), waits=True)  # counts when it is answered
     waited.update(2.5, 2.5, prediction, kept, delay=1)
 
-    losses = PRIOR + (said - 2.5) ** 2
-    weights = np.exp(-0.5 * (PRIOR + 1) * (losses / losses.min() - 1))
-    assert waited.mean(parts_of(10 * said)) == pytest.approx(10 * weights @ said / weights.sum())
+    losses, worth = PRIOR + (said - 2.5) ** 2, np.ones(N_PARTS)
+    worth[[MEAN_PART, RIDGE_PART]] = TRUSTED
+    for waiting in (0, 80):
+        mass = (PRIOR + 1) / (1 + waiting) ** ALIKE
+        weights = worth * np.exp(-0.5 * mass * (losses / losses.min() - 1))
+        mean = waited.mean(parts_of(10 * said), waiting)
+        assert mean == pytest.approx(10 * weights @ said / weights.sum())
+    none = np.where(said == 1, np.inf, 1.0)  # this one has nothing to say
+    assert Waited(()).mean(parts_of(np.where(said == 1, 1e9, 2.0), none)) == 2.0
 
 
 def test_a_label_out_of_range_is_shown_as_learners_see_it():
@@ -34,6 +66,35 @@ def test_a_label_out_of_range_is_shown_as_learners_see_it():
     waited.update(1e6, 7.0, prediction, kept, delay=0)
 
     assert waited.losses.max() == 49.0
+
+
+@pytest.mark.parametrize("labels", ["after=24", "after=200", "with=day"])
+def test_the_baselines_of_the_protocol_are_its_own(labels):
+    """What `race` ranks: mean, ridge regression, last label, and the one a season ago."""
+    rng, n = np.random.default_rng(0), 900
+    x = rng.normal(size=(n, 2)).astype(np.float32)
+    y = (np.resize(rng.normal(size=24), n) + x[:, 0] + rng.normal(size=n)).astype(np.float32)
+    days = np.arange(n) // 24
+    x[:, 1] = days
+    origins = Origin("x"), Origin("day", "days")
+    stream = Stream(
+        x, y, (Namespace("all", 0, 2),), ("x", "day"), "regression", moments=days, origins=origins
+    )
+    arrival, found = Arrival.parse(labels), []
+    race = PendingNumbers(
+        OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, Waited(())
+    )
+    predict = race.waited.predict
+    race.waited.predict = lambda parts, **how: found.append(parts.said) or predict(parts, **how)
+    for _ in arrival.play(race, x, y, days):
+        pass
+    parts = {"running-mean": MEAN_PART, "online-ridge": RIDGE_PART, "last-label": LABEL,
+             "seasonal-last": IN_ORDER}  # fmt: skip
+    for name, part in parts.items():
+        env = StreamEnvironment(stream, arrival=arrival)
+        ended(registry.build(name).run(env, 0))
+        said = np.array(found)[-650:, part]
+        assert said == pytest.approx(env.predictions[-650:], rel=1e-3, abs=1e-4), name
 
 
 def adversarial(delay, with_blocks, n=4000):
