@@ -176,7 +176,7 @@ class NumbersRace(StreamRace):
         entity, said = self.race.head.entity(self._row), self.said
         if self.race.at:
             parts = self._parts(pending, said.of[entity])
-            prediction, kept = self.waited.predict(parts, waits=True)
+            prediction, kept = self.waited.predict(parts)
             kept[-1] = entity
         else:
             prediction, kept = 0.0, self.waited.nothing()

@@ -161,31 +161,19 @@ class Waited(Weighed):
         own[-1] = -1.0
         return np.concatenate((own, self.intervals.ask(0.0), [0.0]))
 
-    def predict(self, parts: Parts, *, waits: bool, ahead: int = 0) -> tuple[float, Doubles]:
+    def predict(self, parts: Parts) -> tuple[float, Doubles]:
         """Return the prediction by its parts, and what `update` needs of it, shape (n_kept,).
 
         The last value is the caller's own: the entity.
-
-        Parameters
-        ----------
-        parts : Parts
-        waits : bool
-            Whether a copy of the aggregate waits for the label.
-        ahead : int
-            How many would wait that were predicted just before, if it does not.
         """
-        waiting = len(self.copies) - len(self.free) + ahead
-        if waits and not self.free:
+        waiting = len(self.copies) - len(self.free)
+        if not self.free:
             self.free.append(len(self.copies))
             self.copies.append(new_aggregate(1 + N_BASELINES))
-        copy = self.free[-1 - ahead] if ahead < len(self.free) else -1
-        state = new_aggregate(1 + N_BASELINES) if copy < 0 else self.copies[copy]
-        if waits:
-            self.free.pop()
-        mean = self.mean(parts, waiting)
-        prediction = aggregate(np.array([mean, *parts.said[[*BASELINES]]]), state)
-        own = np.array([mean, *parts.limits, copy])
-        asked = self.intervals.ask(prediction)
+        copy, mean = self.free.pop(), self.mean(parts, waiting)
+        experts = np.array([mean, *parts.said[[*BASELINES]]])
+        prediction = aggregate(experts, self.copies[copy])
+        own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
         return prediction, np.concatenate((parts.said, own, asked, [0.0]))
 
     def around(self, prediction: float, level: float, values: Doubles) -> tuple[float, float]:

@@ -445,7 +445,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             return 0.0, self._with_waited().nothing()
         predict, entity = self._parts_of(self._row(x))
         parts = predict(self._pending.of[-1], self._pending.of[entity])
-        prediction, kept = self._with_waited().predict(parts, waits=True)
+        prediction, kept = self._with_waited().predict(parts)
         kept[-1] = entity
         return prediction, kept
 

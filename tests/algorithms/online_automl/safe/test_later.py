@@ -14,7 +14,6 @@ from leaseboard.algorithms.environments.stream import (
 )
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.pending import PendingNumbers
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
@@ -32,6 +31,7 @@ from leaseboard.algorithms.online_automl.safe.waited import (
     Forecasts,
     Waited,
 )
+from leaseboard.algorithms.online_automl.stream_race import NumbersRace
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from tests.algorithms.played import ended
 
@@ -45,8 +45,8 @@ def parts_of(said, lost=1.0):
 def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     said = np.arange(N_PARTS, dtype=float)
     waited = Waited(())
-    prediction, kept = waited.predict(parts_of(said), waits=True)
-    waited.predict(parts_of(said + 100), waits=True)  # counts when it is answered
+    prediction, kept = waited.predict(parts_of(said))
+    waited.predict(parts_of(said + 100))  # counts when it is answered
     waited.update(2.5, 2.5, prediction, kept, delay=1)
 
     losses, worth = PRIOR + (said - 2.5) ** 2, np.ones(N_PARTS)
@@ -62,7 +62,7 @@ def test_parts_are_weighed_by_what_they_said_when_it_was_said():
 
 def test_a_label_out_of_range_is_shown_as_learners_see_it():
     waited = Waited(())
-    prediction, kept = waited.predict(parts_of(np.zeros(N_PARTS)), waits=True)
+    prediction, kept = waited.predict(parts_of(np.zeros(N_PARTS)))
     waited.update(1e6, 7.0, prediction, kept, delay=0)
 
     assert waited.losses.max() == 49.0
@@ -81,11 +81,11 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
         x, y, (Namespace("all", 0, 2),), ("x", "day"), "regression", moments=days, origins=origins
     )
     arrival, found = Arrival.parse(labels), []
-    race = PendingNumbers(
+    race = NumbersRace(
         OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, Waited(())
     )
     predict = race.waited.predict
-    race.waited.predict = lambda parts, **how: found.append(parts.said) or predict(parts, **how)
+    race.waited.predict = lambda parts: found.append(parts.said) or predict(parts)
     for _ in arrival.play(race, x, y, days):
         pass
     parts = {"running-mean": MEAN_PART, "online-ridge": RIDGE_PART, "last-label": LABEL,
@@ -108,7 +108,7 @@ def adversarial(delay, with_blocks, n=4000):
     for t in range(n):
         said = rng.normal(scale=3.0, size=N_PARTS)
         right = BASELINES[t // (7 * (delay + 1)) % len(BASELINES)]
-        prediction, kept = waited.predict(parts_of(said), waits=True)
+        prediction, kept = waited.predict(parts_of(said))
         label = said[right] + np.sign(said[right] - prediction)
         own += (prediction - label) ** 2
         lost += (said[[*BASELINES]] - label) ** 2
