@@ -97,7 +97,7 @@ class PublishedRace(Race):
         self.joined: list[int] = []
         self.pending: list[int] = []
 
-    def predict(self, example: Floats) -> float:
+    def predict(self, example: Floats, *, later: bool = False) -> float:
         """Return what the model that `state.select` names predicts, 0 if it names none."""
         given = uniform(example), self.slots, self.control, self.models.handle
         return float(state.predict_selected(*given))

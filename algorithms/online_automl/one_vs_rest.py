@@ -39,14 +39,6 @@ NUMBERED = ("configuration", "parent", "previous", "source")
 """The fields of events that are numbers of configurations."""
 
 
-def _predict_next(race: Race, example: Floats) -> float:
-    return race.predict(example)
-
-
-def _predict_later(race: Race, example: Floats) -> float:
-    return race.predict_later(example)
-
-
 class OneVsRest(Saved):
     """Races of each class but the first, whose probability the others imply.
 
@@ -118,33 +110,27 @@ class OneVsRest(Saved):
         self._recorder(0)(self.races[0].open())
         return self.decide()
 
-    def predict_later(self, example: Floats) -> Doubles:
-        """Do `predict` without past labels, which are not known where others wait for theirs."""
-        last, self.mixture.last = self.mixture.last, -1
-        found = self.predict(example, _predict_later)
-        self.mixture.last = last
-        return found
-
-    def predict(
-        self, example: Floats, of_race: Callable[[Race, Floats], float] = _predict_next
-    ) -> Doubles:
+    def predict(self, example: Floats, *, later: bool = False) -> Doubles:
         """Return the probabilities of the classes that came so far; nothing is learned.
 
         Parameters
         ----------
         example : ndarray of float32, shape (n_features,)
-        of_race : callable
-            What a race predicts of it.
+        later : bool
+            See `Race.predict`.
 
         Returns
         -------
         ndarray of float64, shape (n_classes,)
         """
-        margins = np.array([[of_race(race, example) for race in self.races]])
+        margins = np.array([[race.predict(example, later=later) for race in self.races]])
         own: Doubles = self._own(margins)[0]
         if self.n_classes <= 2:
             return own
+        last = self.mixture.last
+        self.mixture.last = -1 if later else last
         found = self.mixture.probabilities(own, example)
+        self.mixture.last = last
         return found if self.pool is None else self.pool.predict(found, example)
 
     def learn(self, examples: Floats, classes: NDArray[np.int64], importances: Floats) -> Doubles:

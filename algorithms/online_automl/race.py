@@ -118,12 +118,11 @@ class Race(Saved, ABC):
         """Admit the initial configuration as champion, and its challengers."""
 
     @abstractmethod
-    def predict(self, example: Floats) -> float:
-        """Return the prediction for one example of shape (n_features,); nothing is learned."""
+    def predict(self, example: Floats, *, later: bool = False) -> float:
+        """Return the prediction for one example of shape (n_features,); nothing is learned.
 
-    def predict_later(self, example: Floats) -> float:
-        """Do `predict` without past labels, which are not known where others wait for theirs."""
-        return self.predict(example)
+        If it is for `later`, past labels are not known, as others wait for theirs.
+        """
 
     @abstractmethod
     def learn(

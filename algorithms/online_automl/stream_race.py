@@ -141,7 +141,7 @@ class StreamRace:
             self._calls = self.race.single_calls(self._row)
 
     def _predict(self, pending: int) -> Any:
-        return self.race.predict_later(self._row) if pending else self._calls[0]()
+        return self.race.predict(self._row, later=True) if pending else self._calls[0]()
 
     def _answered(self, label: float) -> None:
         """Learn what the prediction lost whose label is learned."""

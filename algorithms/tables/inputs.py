@@ -21,6 +21,10 @@ NOT_READ = (*NO_NUMBERS, str, bytes)
 """Types that a block of numbers does not hold, though NumPy would read numbers in them."""
 
 
+MOST = 1e9
+"""An importance at most: sums of far larger ones leave nothing of an example of importance 1."""
+
+
 def regression_label(y: Any) -> float:
     """Return a regressor's label as a number; TypeError or ValueError for anything else."""
     if isinstance(y, float) and -LARGEST <= y <= LARGEST:  # of NumPy's too
@@ -33,14 +37,14 @@ def regression_label(y: Any) -> float:
 
 
 def importance_of(w: Any) -> float:
-    """Return an importance as a number; ValueError if it is negative or not finite.
+    """Return an importance as a number; ValueError if it is negative or above `MOST`.
 
     One that is 0 in single precision is 0, as in a block.
     """
-    if type(w) is float and 1e-30 < w <= LARGEST:
+    if type(w) is float and 1e-30 < w <= MOST:
         return w
-    if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= number_of(w) <= LARGEST:
-        raise ValueError(f"importance {w!r} must be a finite number >= 0")
+    if isinstance(w, NO_NUMBERS) or not isinstance(w, Real) or not 0 <= number_of(w) <= MOST:
+        raise ValueError(f"importance {w!r} must be a finite number >= 0, and at most {MOST:g}")
     return float(np.float32(w)) if w < 1 else float(w)
 
 
@@ -85,7 +89,7 @@ def importances_of(w: Any, n: int) -> NDArray[np.float32]:
     found = np.asarray(w)
     if found.shape != (n,):
         raise ValueError(f"importances of shape {found.shape} for {n} examples: give one each")
-    if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= LARGEST)).all():
+    if found.dtype.kind not in "fiu" or not ((found >= 0) & (found <= MOST)).all():
         return np.array([importance_of(one) for one in _singles(found)], dtype=np.float32)
     return found.astype(np.float32)
 

@@ -7,6 +7,7 @@ by a policy, selected by abc-tight, learned by apple.
 from __future__ import annotations
 
 import inspect
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,7 +134,9 @@ class _PolicyTrainer(_Trainer):
     def train(self, features: pd.DataFrame, labels: NDArray[Any]) -> TableModel:
         from leaseboard.tasks.models.pipeline import PipelineModel
 
-        return PipelineModel((), self._estimator().fit(features, labels))
+        with warnings.catch_warnings():  # its score is not shown: later rows judge the model
+            warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
+            return PipelineModel((), self._estimator().fit(features, labels))
 
     def _estimator(self) -> Any:
         from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor

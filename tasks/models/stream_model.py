@@ -247,11 +247,6 @@ class StreamModel(TableModel):
             )
         if not 0 < level < 1:
             raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
-        if level not in self.levels:
-            raise UsageError(
-                f"--level {level} is not one of {', '.join(map(str, self.levels))}, which this"
-                f" model keeps: name one of them, or learn a new model with --set levels=[{level}]"
-            )
         return self._forecast(frame, level)[:, 1:]
 
     def learn_table(

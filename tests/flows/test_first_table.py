@@ -113,19 +113,16 @@ def test_what_predict_wrote_is_not_learned_as_features(call):
 
 
 @pytest.mark.slow
-def test_a_level_that_is_not_kept_is_reported_with_the_option_that_keeps_it(call):
+def test_any_level_has_intervals_and_what_is_no_level_is_reported(call):
     sales(60).to_csv("sales.csv", index=False)
     call("learn", "sales.model", "sales.csv")
     call("learn", "plain.model", "sales.csv", "--algorithm", "chacha")
     for model, level, words in (
-        ("sales.model", "0.7", "or learn a new model with --set levels=[0.7]"),
         ("sales.model", "70", "--level 70.0 must be between 0 and 1, such as 0.9"),
         ("plain.model", "0.9", "learn a new model with --algorithm online-automl"),
     ):
         assert words in call("predict", model, "sales.csv", "--level", level, code=64).err
-
-    call("learn", "wide.model", "sales.csv", "--set", "levels=[0.7]", code=0)
-    call("predict", "wide.model", "sales.csv", "--level", "0.7", code=0)
+    call("predict", "sales.model", "sales.csv", "--level", "0.7", code=0)
 
 
 def test_a_table_with_low_and_high_of_its_own_is_predicted_without_intervals(call):

@@ -112,16 +112,12 @@ class SafeRace(Race):
         yield from self._consult_oracle()
         yield from self._fill()
 
-    def predict(self, example: Floats) -> float:
-        """Return the mixture's prediction, for classes log odds; nothing is learned."""
-        return OneExample(self.ensemble, example).predict(self.live, self.champion_slot)
-
-    def predict_later(self, example: Floats) -> float:
-        """See `Race.predict_later`."""
+    def predict(self, example: Floats, *, later: bool = False) -> float:
+        """Return the mixture's prediction, for classes log odds; see `Race.predict`."""
         if self._one is None or self._one[0] is not example:  # the next one is in the same row
             self._one = example, OneExample(self.ensemble, example)
         one = self._one[1]
-        if self.represents:
+        if later and self.represents:
             return without_past(one, self)
         return one.predict(self.live, self.champion_slot)
 

@@ -117,9 +117,7 @@ class OnlineModel(LaterLabels):
         return rest
 
     def _predict(self, x: Example) -> float:
-        x, features = self._without_entity(x), self._features
-        if not features.read_quickly(x):
-            features.row(features.values(x))
+        self._row(x)
         return 0.0 if self._race is None else (self._single or self._bind()).predict()
 
     def _row(self, x: Example) -> Floats:

@@ -252,7 +252,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         dict of class to float
         """
         race = self._race
-        return self._named(0.5 if race is None else race.predict_later(self._row(x)))
+        return self._named(0.5 if race is None else race.predict(self._row(x), later=True))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.

@@ -80,7 +80,7 @@ def test_an_integer_beyond_all_floats_is_infinite(sign):
         numeric_block([[1], [beyond]])
 
 
-@pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e30])
+@pytest.mark.parametrize("w", [0.0, 1e-50, 1e-40, 0.5, 1, 1e9])
 def test_one_importance_is_0_where_that_of_a_block_is(w):
     assert np.float32(importance_of(w)) == importances_of([w], 1)[0]
     assert bool(importance_of(w)) == bool(importances_of([w], 1)[0])

@@ -162,7 +162,6 @@ def three(n):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:column .day. holds dates")
 def test_a_search_predicts_numbers_from_rows_as_from_a_table():
     frame = with_gaps(100)
     noise = np.random.default_rng(6).normal(scale=0.3, size=100)

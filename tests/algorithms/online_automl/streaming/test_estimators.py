@@ -108,6 +108,7 @@ def test_importance_is_as_if_seen_more_often():
             "example 1 .* column 1 that is not finite",
         ),
         (np.ones((3, 2)), np.ones(3), -np.ones(3), "importance -1.0"),
+        (np.ones((3, 2)), np.ones(3), np.full(3, 1e30), "importance 1e.30 must be .* at most 1e"),
         (np.ones((3, 2)), np.ones(3), np.ones(2), "importances of shape"),
     ],
 )
