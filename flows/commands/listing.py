@@ -56,7 +56,6 @@ def list_all(
     Example: leaseboard list algorithms --for stream
     """
     from leaseboard.algorithms import plugins, registry
-    from leaseboard.tasks.fetch import inventory
 
     if purpose is not None and purpose not in PURPOSES:
         raise unknown("purpose", purpose, PURPOSES)
@@ -84,6 +83,8 @@ def list_all(
         rows = [(each.name, each.summary, each.source) for each in entries]
         show_table("Algorithms", columns, rows)
     if what in {"data", "all"}:
+        from leaseboard.tasks.fetch import inventory
+
         found = inventory.catalogue(folder, paths.mirrors(tuple(mirror or ())))
         rows = [(each.reference, each.summary, each.source) for each in found]
         show_table("Data", columns, rows)

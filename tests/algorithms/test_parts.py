@@ -110,6 +110,19 @@ def test_a_command_that_needs_more_says_so_in_a_line(module, part, lines, withou
         )
 
 
+def test_algorithms_are_listed_with_the_base_alone():
+    missing = sorted(set().union(*PARTS.values()))
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({missing}));"
+        " from leaseboard.flows import cli; cli.main(['list', 'algorithms'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT,
+                          check=False)  # fmt: skip
+
+    assert done.returncode == cli.PASSED, done.stderr
+    assert "online-automl" in done.stdout
+
+
 def test_its_help_is_there_all_the_same(without, capsys):
     without("prefect", "pandas")
     with pytest.raises(SystemExit) as ended:
