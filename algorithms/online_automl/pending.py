@@ -178,7 +178,7 @@ class LaterLabels(ABC):
             If the id does not wait: a label is learned once. If no copy was stored, and `x` is not
             given.
         """
-        stored, *_ = self._pending.get(id)
+        stored, prediction, delay, parts = self._pending.get(id)
         example = x if stored is None else stored
         if example is None:
             raise UsageError(
@@ -186,6 +186,10 @@ class LaterLabels(ABC):
             )
         self.learn_one(example, y, w)
         self._pending.pop(id)
+        self._answered(y, w, prediction, delay, parts)
+
+    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
+        """Learn what a prediction lost whose label was learned; see `Pending.get`."""
 
     def forget_pending(self, ids: Iterable[Hashable] | None = None) -> None:
         """Forget examples that wait: their labels can no longer be learned by id.

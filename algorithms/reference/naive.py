@@ -24,6 +24,7 @@ from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.predictor import (
     Certain,
     Predictor,
@@ -356,7 +357,7 @@ def best_baseline(
     return None if best is None else (best, losses[best])
 
 
-class Baselines:
+class Baselines(Saved):
     """Naive baselines, which learn table after table with the features of any learner.
 
     Parameters
@@ -367,23 +368,26 @@ class Baselines:
     ----------
     classes : list of str
         Those that came, in their order.
-    each : dict of str to Predictor
-        By name.
+    each : list of Predictor
+        In the order of `NAIVE_BASELINES`.
     rows : int
         Learned so far.
     begun : dict of str to int
         The rows before one that began again, because it is another kind of so many features.
     """
 
+    kept = ("classes", "rows", "begun", "each")
+
     def __init__(self, task: str) -> None:
         self.task, self.classes = task, list[str]()
         self.rows, self.begun = 0, dict[str, int]()
         self.features = ColumnFeatures()
-        self.each = {name: self._new(kind(), 0) for name, kind in NAIVE_BASELINES.items()}
+        self.each = self._new(0)
 
-    def _new(self, algorithm: ReferencePrediction, n_features: int) -> Predictor:
+    def _new(self, n_features: int) -> list[Predictor]:
         n_classes = None if self.task == "regression" else len(self.classes)
-        return algorithm.predictor(n_features, self.task, n_classes)
+        kinds = NAIVE_BASELINES.values()
+        return [kind().predictor(n_features, self.task, n_classes) for kind in kinds]
 
     def learn(
         self,
@@ -415,18 +419,18 @@ class Baselines:
         if are_classes:
             self.classes = [*dict.fromkeys([*self.classes, *declared, *labels.tolist()])]
             labels = np.array([self.classes.index(name) for name in labels])
-        for name, kind in NAIVE_BASELINES.items():
-            new = self._new(kind(), rows.shape[1])
-            if _kind(new) is not _kind(self.each[name]):
-                self.each[name], self.begun[name] = new, self.rows
-            self.each[name].grow(rows.shape[1])
+        for place, (name, new) in enumerate(
+            zip(NAIVE_BASELINES, self._new(rows.shape[1]), strict=True)
+        ):
+            if _kind(new) is not _kind(self.each[place]):
+                self.each[place], self.begun[name] = new, self.rows
+            one = self.each[place]
+            one.grow(rows.shape[1])
             said = np.zeros((len(rows), max(1, len(self.classes))))
-            for some, found in arrival.play(
-                self.each[name], rows, labels.astype(np.float32), values
-            ):
+            for some, found in arrival.play(one, rows, labels.astype(np.float32), values):
                 said[some] = widened(found.reshape(len(found), -1), said.shape[1])
             since = self.begun.get(name)
-            shown = baseline_name(name, self.each[name].notes())
+            shown = baseline_name(name, one.notes())
             shown += f" from row {since + 1} on" if since else ""
             if are_classes:
                 found = np.maximum(likeliest(said), 0 if declared else -1)
@@ -437,27 +441,20 @@ class Baselines:
         return losses
 
     def state(self) -> dict[str, Any]:
-        """Return everything that `restored` needs, as plain values."""
-        return {
-            "task": self.task,
-            "classes": self.classes,
-            "rows": self.rows,
-            "begun": self.begun,
-            "features": self.features.state(),
-            "each": {name: one.state() for name, one in self.each.items()},
-        }
+        """See `Saved.state`."""
+        return super().state() | {"task": self.task, "features": self.features.state()}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Baselines:
         """Return baselines that go on from `state`; ValueError if none have it."""
         try:
             made = cls(state["task"])
-            made.classes = list(state["classes"])
-            made.rows, made.begun = state["rows"], dict(state["begun"])
-            made.features = ColumnFeatures.restored(state["features"])
-            for name, kind in NAIVE_BASELINES.items():
-                made.each[name] = made._new(kind(), made.features.n_features)
-                made.each[name].fill(state["each"][name])
+            made.classes, made.features = (
+                state["classes"],
+                ColumnFeatures.restored(state["features"]),
+            )
+            made.each = made._new(made.features.n_features)
+            made.fill(state)
         except LookupError as error:
             raise ValueError(f"no state of baselines: {error}") from error
         return made

@@ -23,10 +23,6 @@ FEWEST_ROWS = 40
 PAIRS = 20_000
 SORTED = 0.02
 """Share of pairs or steps in the wrong order that is an accident."""
-TIMES = ("timestamp", "datetime", "date", "time")
-"""Names of columns that say when a row happened; a number `time` may be a duration."""
-CLOCK = ("year", "month", "day", "hour", "minute")
-"""Names of columns that say it together, from the first on without a gap."""
 TENTHS = 10
 Floats = NDArray[np.float64]
 
@@ -37,8 +33,8 @@ def facts_of(features: pd.DataFrame, target: pd.Series) -> dict[str, Any]:
     - ``leak_column``, ``leak_skill``, ``leak_errors``, ``leak_rows``: the column that predicts the
       target best by itself, see `skill_of_column`, its errors, and rows that it was tested on;
     - ``time_column``, ``time_certain``, ``time_discordant``, ``time_dependence``: of a table with
-      a time, whether it is for sure that of the rows, the share of pairs of rows in the wrong
-      order, and how the labels depend on time, see `dependence`;
+      one column of dates, whether it is for sure the time of the rows, the share of pairs of rows
+      in the wrong order, and how the labels depend on time, see `dependence`;
     - ``majority``: the share of the commonest class;
     - ``ids``: the columns of short texts that differ in all rows, with the number of these.
     """
@@ -186,55 +182,27 @@ def _arranged(place: NDArray[np.intp], known: NDArray[Any], classes: int) -> NDA
 def _order(
     features: Sequence[tuple[str, pd.Series]], target: pd.Series, classes: int
 ) -> dict[str, Any]:
-    found = [each for each in times_of(features) if each[1].notna().sum() > 1]
-    if not found:
+    """Return how the rows and labels follow the only column of dates.
+
+    A date of birth is not the time of the row: it is certain by rows in order within blocks.
+    """
+    dates = [each for each in features if is_date(each[1])]
+    if len(dates) != 1 or dates[0][1].notna().sum() < 2:
         return {}
+    ((name, time),) = dates
     # Of numbers the classes are tenths of the rows.
     labels = target.cat.codes if classes else np.ceil(target.rank() * TENTHS / len(target))
-    judged = [(*_judged(time, labels.to_numpy(), named), name) for name, time, named in found]
-    # What is in order is the time; else what is for sure.
-    discordant, dependence, certain, name = min(
-        judged, key=lambda each: (each[0] > SORTED, not each[2], each[0])
-    )
-    return {"time_column": name, "time_certain": certain, "time_discordant": discordant,
-            "time_dependence": dependence}  # fmt: skip
-
-
-def times_of(features: Sequence[tuple[str, pd.Series]]) -> list[tuple[str, pd.Series, bool]]:
-    """Return the columns that may say when a row happened, and whether their names say so."""
-    if found := [(name, column, name.lower() in TIMES) for name, column in features
-                 if is_date(column)]:  # fmt: skip
-        return found
-    numbers = {name.lower(): column for name, column in features if is_number(column)}
-    if found := [(name, numbers[name], name != "time") for name in TIMES if name in numbers]:
-        return found
-    parts = [name for name in CLOCK if name in numbers]
-    parts = [name for place, name in enumerate(parts) if CLOCK[place] == name]
-    if len(parts) < 2:
-        return []
-    key = numbers[parts[0]].astype(np.float64)
-    for name in parts[1:]:
-        key = key * 100.0 + numbers[name]
-    return [(", ".join(parts), key, True)]
-
-
-def _judged(time: pd.Series, labels: NDArray[Any], named: bool) -> tuple[float, float, bool]:
-    """Return the share of pairs in the wrong order, the labels' dependence, and certainty.
-
-    A date of birth, an hour of the day or a duration is not the time of the row. So it is certain
-    by its name, or by rows in order within blocks: of numbers, a value then does not come back.
-    """
     kept = time.notna().to_numpy()
     moments, random = _numbers(time[kept]), generator("pairs for diagnostics")
     ends = random.integers(0, len(moments), (PAIRS, 2))
     first, last = np.sort(ends, axis=1).T
     apart = moments[first] != moments[last]
     wrong = float((moments[first] > moments[last])[apart].mean()) if apart.any() else 0.0
-    once = 1 + np.count_nonzero(np.diff(moments)) <= (1 + SORTED) * len(np.unique(moments))
-    certain = named or bool((is_date(time) or once) and is_sorted_in_blocks(moments))
     # The order of rows of one moment is not that of time.
     order = np.lexsort((random.random(len(moments)), moments))
-    return wrong, dependence(labels[kept][order]), certain
+    return {"time_column": name, "time_certain": is_sorted_in_blocks(moments),
+            "time_discordant": wrong,
+            "time_dependence": dependence(labels.to_numpy()[kept][order])}  # fmt: skip
 
 
 def dependence(labels: NDArray[Any]) -> float:

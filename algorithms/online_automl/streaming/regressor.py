@@ -399,36 +399,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         _, prediction, _, parts = self._pending.get(id)
         return self._around(prediction, parts, level)
 
-    def learn_label(
-        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
-    ) -> None:
-        """Learn the label of an example that was predicted with an id.
-
-        Labels come in any order. The model learns as by ``learn_one(x, y, w)``: what it knows
-        depends on the labels that it was given and their order, not on when their predictions were
-        made.
-
-        Parameters
-        ----------
-        id : Hashable
-            That of ``predict_one(x, id=id)``.
-        y : float
-        w : float
-            Importance: learned as if seen so many times.
-        x : dict, optional
-            The example, if it was predicted with ``store_x=False``; otherwise it is not read.
-
-        Raises
-        ------
-        UsageError
-            If the id does not wait: a label is learned once. If no copy was stored, and `x` is not
-            given.
-        """
-        _, prediction, delay, parts = self._pending.get(id)
-        race = self._race
-        super().learn_label(id, y, w, x=x)
-        if isinstance(race, SafeRace) and w > 0:
-            shown = float(race.ensemble.expansion.scale[SHOWN])
+    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
+        if isinstance(self._race, SafeRace) and w > 0:
+            shown = float(self._race.ensemble.expansion.scale[SHOWN])
             self._with_waited().update(float(y), shown, prediction, parts, delay)
         else:
             self._release(parts)

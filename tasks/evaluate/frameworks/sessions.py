@@ -55,28 +55,23 @@ class StreamSession:
         self, examples: NDArray[np.float32], labels: NDArray[np.float32]
     ) -> NDArray[np.float64]:
         """See `OutsideSession.learn_many`."""
-        if self._waiting:  # the process has the examples
-            self._waiting -= len(labels)
-            self._owed += (label.tobytes() for label in labels.astype("<f4"))
-            return np.empty(0)
-        return self._predict(examples, labels.astype("<f4"))
+        found = list[NDArray[np.float64]]()
+        for row, label in enumerate(labels.astype("<f4")):
+            if not self._waiting:  # the process has no example without a label
+                found.append(self.predict_waiting(examples[row : row + 1], 0))
+            self._waiting -= 1
+            self._owed.append(label.tobytes())
+        return np.concatenate(found or [np.empty(0)])
 
     def predict_waiting(self, examples: NDArray[np.float32], pending: int) -> NDArray[np.float64]:
         """See `OutsideSession.predict_waiting`."""
         self._waiting += len(examples)
-        return self._predict(examples, np.empty(0, "<f4"))
-
-    def _predict(
-        self, examples: NDArray[np.float32], labels: NDArray[np.float32]
-    ) -> NDArray[np.float64]:
-        """Return predictions of rows, each before its label is known, if there are any."""
         predictions = np.empty((len(examples), self._n_classes or 1))
         values = [examples[:, own] @ np.arange(1, 1 + len(own), dtype=np.float32)
                   for own, _ in self._columns]  # fmt: skip
         rows = np.stack(values, axis=1).astype("<f4")
         for i in range(len(rows)):
             predictions[i] = np.frombuffer(self._answer(rows[i].tobytes()), dtype="<f8")
-            self._owed += (label.tobytes() for label in labels[i : i + 1])
             self._at += 1
         return predictions if self._n_classes else predictions[:, 0]
 
