@@ -84,7 +84,6 @@ class OnlineModel(LaterLabels):
         self._caller: tuple[Floats, Schema, Callable[[float, float], Parts]] | None = None
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
-        self._first: Any = 0.0  # the prediction of an example before its new features had a place
 
     # The stream
 
@@ -146,8 +145,6 @@ class OnlineModel(LaterLabels):
         values = features.values(x)
         unknown = features.unknown(values)
         if unknown or self._race is None:
-            # What is new with an example has no part in the prediction of it.
-            self._first = self._race.predict(features.row(values)) if self._race else 0.0
             self._adopt(features.extended(unknown))
         return self._features.row(values, learns=True)
 
@@ -179,13 +176,11 @@ class OnlineModel(LaterLabels):
         examples = examples_of(X)
         self._check(examples, weighs)
         predictions = np.zeros(n_examples, dtype=np.float32)
-        for i, x in enumerate(examples):
-            known, one = self._features, slice(i, i + 1)
-            row = self._row_to_learn(x) if weighs[i] else self._row(x)
-            if self._race is not None:
-                said = self._advance(row[None], labels[one], importances[one])
-                new = self._features is not known and self._task == "regression"
-                predictions[i] = self._first if new else said[0]
+        weighed = zip(examples, labels.tolist(), importances.tolist(), strict=True)
+        for i, (x, label, importance) in enumerate(weighed):
+            if self._task == "regression":
+                predictions[i] = self._predict(x)
+            self._learn(x, label, importance)
         return predictions
 
     def _check(self, examples: Iterable[Example], weighs: NDArray[np.bool_]) -> None:
