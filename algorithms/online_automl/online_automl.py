@@ -15,7 +15,6 @@ from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import (
     FrontierOracle,
-    Tune,
 )
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
@@ -75,9 +74,6 @@ class OnlineAutoML(Racing):
         Features that are not 0 at a time of all live models together; one that is 0 takes a ninth
         of their time. By default 600, and 1,500 for classes. It is raised to four times the
         features of c_init, and 2,000 where features are selected, where that is more.
-    tune : str, optional
-        Interactions, learning rate, or both, on the raw features. By default both, and
-        representations.
     entity : str
         The column whose values are entities (shops, products, people of a panel), whatever it
         holds: what is predicted while labels are missing goes by the labels of the same entity.
@@ -127,8 +123,6 @@ class OnlineAutoML(Racing):
     starts from nothing and is weighted as if it had the champion's past losses and its own
     since, so it counts for little before it has caught up.
 
-    With `tune`, models see the raw features. Members are there only where representations are.
-
     Two classes are the labels -1 and 1 of a regression, whose squared loss is proper: half of
     1 + ŷ estimates the probability of the second class. All of the above holds for them, with the
     range of labels known beforehand and the two ridge regressions logistic. What is predicted in
@@ -161,7 +155,6 @@ class OnlineAutoML(Racing):
     round_length: Annotated[int, Field(ge=1)] = 64
     memory: Annotated[float, Field(gt=1)] = 1000.0
     max_terms: Annotated[int, Field(ge=1)] | None = None
-    tune: Tune | None = None
     entity: str = ""
     levels: tuple[Annotated[float, Field(gt=0, le=HIGHEST)], ...] = LEVELS
     budget_us: Annotated[float, Field(ge=2)] | None = None  # the cheapest member takes up to 2
@@ -180,18 +173,16 @@ class OnlineAutoML(Racing):
     ) -> SafeRace:
         """See `Racing.race`."""
         b, max_terms = self.b or MODELS[task], self.max_terms or TERMS[task]
-        represents = self.tune is None
-        if self.entity and (self.entity != schema.entity or task != "regression" or self.tune):
-            where = "`learn` and OnlineAutoMLRegressor, of numbers and without tune: leave it out"
+        if self.entity and (self.entity != schema.entity or task != "regression"):
+            where = "`learn` and OnlineAutoMLRegressor, of numbers: leave it out"
             raise UsageError(f"entity={self.entity!r} is for {where}")
-        wide = represent(schema).schema if represents else schema
+        wide = represent(schema).schema
         # Classes are learned by squared loss too, which is proper.
         ensemble = Ensemble(
             KernelModels(wide, b),
             schema.n_features,
             b,
             gamma=1.0 - 1.0 / self.memory,
-            represents=represents,
             classes=task == "classification",
             levels=self.levels,
             seed=seeds.derive_seed(seed, "members"),
@@ -201,7 +192,7 @@ class OnlineAutoML(Racing):
         return SafeRace(
             schema,
             ensemble,
-            FrontierOracle(self.tune),
+            FrontierOracle(),
             np.random.RandomState(seeds.derive_seed(seed, "frontier")),
             delta=self.delta,
             round_length=self.round_length,

@@ -240,23 +240,11 @@ class FrontierOracle(ConfigOracle):
 
     A rate costs no further terms and is judged after fewer examples than an interaction, so
     the rates come last, which is where the best candidates are expected.
-
-    Parameters
-    ----------
-    tune : str, optional
-        Both if not named.
     """
-
-    def __init__(self, tune: Tune | None = None) -> None:
-        self.tune: str = tune or "interactions+learning-rate"
 
     def __call__(
         self, champion: VWConfiguration, namespaces: Namespaces, random: Random
     ) -> list[VWConfiguration]:
         """Return the candidates, the likely best last; one may be the champion itself."""
-        found = []
-        if "interactions" in self.tune:
-            found += InteractionOracle(max_order=2)(champion, namespaces, random)
-        if "learning-rate" in self.tune:
-            found += [replace(champion, learning_rate=rate) for rate in reversed(RATES)]
-        return found
+        pairs = InteractionOracle(max_order=2)(champion, namespaces, random)
+        return [*pairs, *(replace(champion, learning_rate=rate) for rate in reversed(RATES))]

@@ -67,8 +67,6 @@ class Ensemble(Saved):
         Slots for models; the initial configuration is in slot 0.
     gamma : float
         See `leaseboard.algorithms.online_automl.safe.mixture.mix`.
-    represents : bool
-        Whether models see representations, and labels in a unit that follows them.
     classes : bool
         The labels are -1 and 1, and what is predicted are log odds of the second class.
     levels : sequence of float
@@ -84,6 +82,8 @@ class Ensemble(Saved):
     """
 
     kept: ClassVar[tuple[str, ...]] = ("known", "expansion", "intervals", "log_odds", "pool")
+    represents: ClassVar[bool] = True
+    """Models see representations, and labels in a unit that follows them."""
 
     def __init__(
         self,
@@ -92,14 +92,13 @@ class Ensemble(Saved):
         b: int,
         *,
         gamma: float,
-        represents: bool,
         classes: bool,
         levels: Sequence[float] = (),
         seed: int = 0,
     ) -> None:
         self.models, self.b = models, b
         self.gamma = gamma
-        self.represents, self.classes = represents, classes
+        self.classes = classes
         self.expansion, self.log_odds = (
             FeatureExpansion(n_features, classes),
             LogOdds.new(b) if classes else None,
@@ -112,14 +111,14 @@ class Ensemble(Saved):
             scores=np.zeros(n),
             sums=np.zeros((n, 4)),
             aggregated=new_aggregate(1 + len(self.baselines)),
-            place=np.array([0.0, 0.0 if represents else 1.0]),
+            place=np.zeros(2),
             untrained=np.zeros(n, dtype=np.bool_),
         )
         self.intervals = None if classes else Intervals(levels)
         self.pool: NumberPool | ClassPool | None = None
-        if represents and classes:
+        if classes:
             self.pool = ClassPool(n_features, 2, seed)
-        elif represents:
+        else:
             self.pool = NumberPool(n_features, gamma, seed)
         self.pass_block = pass_classes if classes else pass_numbers
         self._handle: Handle | None = None
@@ -243,7 +242,7 @@ class Ensemble(Saved):
     def until(self, labels: Floats, at: int) -> int:
         """Return how many of `labels`, which come after `at` others, go before `move` is due."""
         n = len(labels)
-        if not self.represents or n == 1:
+        if n == 1:
             return n
         if self.known.place[1]:
             return min(n, self.steady(at))
@@ -260,7 +259,7 @@ class Ensemble(Saved):
 
         What they have learned is expressed in the new unit, so no prediction changes.
         """
-        if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM or not self.represents:
+        if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM:
             return
         spread = deviation(self.expansion.scale)
         if not spread:

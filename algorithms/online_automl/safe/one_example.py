@@ -70,8 +70,7 @@ class OneExample:
         """Place the `live` models in lanes for about n examples, unless they are there."""
         models, ensemble = self.models, self.ensemble
         if models is not None and not models.lanes[0, ENTERED] and ensemble.known.place[1]:
-            seen = self.block.wide if ensemble.represents else self.block.examples
-            models.enter(seen[0], live, n)
+            models.enter(self.block.wide[0], live, n)
 
     def learn(self, label: float, importance: float, live: Slots, champion: int, n: int) -> None:
         """Learn the example's label, one of about n until the `live` models change."""

@@ -19,7 +19,7 @@ from leaseboard.algorithms.events import (
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import Floats, Slots
-from leaseboard.algorithms.online.learner import Learner, SingleCalls
+from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
@@ -55,7 +55,7 @@ class SafeRace(Race):
     schema, oracle, random
         See `Race`.
     ensemble : Ensemble
-        With the models. If it represents, configurations choose representations
+        With the models, which choose representations
         (`leaseboard.algorithms.online_automl.safe.representations`).
     delta, round_length, max_terms
         See `leaseboard.algorithms.online_automl.online_automl.OnlineAutoML`.
@@ -78,7 +78,7 @@ class SafeRace(Race):
         max_terms: float,
     ) -> None:
         super().__init__(schema, ensemble.models, oracle, random, b := ensemble.b)
-        self.round_length, self.represents = round_length, ensemble.represents
+        self.round_length = round_length
         self.ensemble, self.losses = ensemble, ensemble.known.losses
         self.head = Head(ensemble.gamma, schema)
         self.champion_slot = BASE
@@ -117,13 +117,11 @@ class SafeRace(Race):
         if self._one is None or self._one[0] is not example:  # the next one is in the same row
             self._one = example, OneExample(self.ensemble, example)
         one = self._one[1]
-        if later and self.represents:
-            return without_past(one, self)
-        return one.predict(self.live, self.champion_slot)
+        return without_past(one, self) if later else one.predict(self.live, self.champion_slot)
 
     def _without_past(self, example: Floats) -> float | None:
         """Return the prediction without past labels of the first example of a round of numbers."""
-        if self.at % self.round_length or not self.represents or self.ensemble.classes:
+        if self.at % self.round_length or self.ensemble.classes:
             return None
         return without_past(OneExample(self.ensemble, example), self)
 
@@ -183,9 +181,9 @@ class SafeRace(Race):
         """Return whether a round has ended."""
         return self.at % self.round_length == 0
 
-    def model(self) -> Learner | Race | None:
-        """See `Race.model`; the race itself if its models see representations, which need it."""
-        return self if self.represents else super().model()
+    def model(self) -> Race:
+        """See `Race.model`; the race itself, as its models see what it computes."""
+        return self
 
     def decide(self) -> Iterator[Event]:
         """Test Better, else Worse and the leases; then fill free slots."""
@@ -310,11 +308,11 @@ class SafeRace(Race):
         """Return the oracle's proposals for the champion, then other representations."""
         champion = self.configurations[self.champion]
         found = self.oracle(champion, champion.namespaces or self.schema.namespaces, self.random)
-        return [*found, *self.representations.variants(champion)] if self.represents else found
+        return [*found, *self.representations.variants(champion)]
 
     def _named(self, configuration: VWConfiguration) -> VWConfiguration:
         """Return the configuration with its namespaces; if it names none, the raw features."""
-        if self.represents and configuration.namespaces is None:
+        if configuration.namespaces is None:
             return replace(configuration, namespaces=self.representations.raw)
         return configuration
 
@@ -344,14 +342,14 @@ class SafeRace(Race):
         }
         # What cannot be laid out goes at once; the rest keeps the prediction until the round ends.
         events = list(self._free_terms(terms, sys.float_info.max))
-        self.models.grow(wider.schema if self.represents else schema)
+        self.models.grow(wider.schema)
         widened = schema.namespaces != self.schema.namespaces
         self.schema = schema
         self._measure()
         self.ensemble.grow(schema.n_features)
         self._one = None
         self.head.grow(schema.origins)
-        if widened and self.represents:
+        if widened:
             self._make_whole()
         # Slots are filled at the end of the round.
         return [*events, *self._consult_oracle()] if widened else events
@@ -379,7 +377,7 @@ class SafeRace(Race):
     def _measure(self) -> None:
         self.representations = represent(self.schema)
         self.candidates.measure(map(self.representations.terms, self.configurations))
-        self.words = words_of(self.schema, self.representations if self.represents else None)
+        self.words = words_of(self.schema, self.representations)
         self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
             self.terms[slot] = self.candidates.sizes[self.holders[slot]]

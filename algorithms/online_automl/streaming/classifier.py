@@ -65,8 +65,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 1,500.
-        tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
-            Search these alone, on raw features. By default both, and feature encodings.
         budget_us : float, optional
             Microseconds an example, 2 at least, that trees, Fourier features and neighbours may
             take together; by default all that save enough.

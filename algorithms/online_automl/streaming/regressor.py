@@ -56,8 +56,6 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             Examples after which a loss counts 1/e in the mixture of models; 1,000 by default.
         max_terms : int, optional
             Features that are not 0 at a time of all live models together. By default 600.
-        tune : {"interactions", "learning-rate", "interactions+learning-rate"}, optional
-            Search these alone, on raw features. By default both, and feature encodings.
         entity : str
             The column whose values are entities, such as shops, products or people; numbers in it
             are names. Predictions with an id, and `forecast_many`, go by the labels of the same

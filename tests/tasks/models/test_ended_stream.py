@@ -78,16 +78,6 @@ def test_a_damaged_race_is_one_clear_line(raced):
             load(damaged, "it")
 
 
-def test_a_race_whose_models_need_no_race_leaves_its_champion(race):
-    settings = {"b": 4, "tune": "interactions+learning-rate"}
-    _, left, fitted = race("online-automl", FRIED, settings=settings)
-    assert not isinstance(left, SafeRace)
-    np.testing.assert_array_equal(
-        load(fitted.model.dump(), "it").predict(fitted.dataset.features),
-        left.predict_many(as_stream(fitted.dataset).features),
-    )
-
-
 def test_a_race_of_a_users_own_code_is_not_registered(race, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(

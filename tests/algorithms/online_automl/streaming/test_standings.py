@@ -13,7 +13,7 @@ from leaseboard.algorithms.online_automl.streaming import (
 def test_interactions_are_reported_by_the_names_of_features():
     """Dates, texts and gaps among them, in namespaces of one's own and in groups."""
     rng = np.random.default_rng(0)
-    model = OnlineAutoMLRegressor({"weather": ["wind", "rain"]}, tune="interactions", b=40)
+    model = OnlineAutoMLRegressor({"weather": ["wind", "rain"]}, b=40)
     start = np.datetime64("2024-01-01T00")
     for t in range(300):
         example = {
