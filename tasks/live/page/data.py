@@ -9,16 +9,9 @@ import pandas as pd
 
 from leaseboard.tasks.live.drift.day_statistics import STEP, divided, shown, title_of
 from leaseboard.tasks.live.drift.monitor import INPUTS, OUTCOMES, MonitoredDays
-from leaseboard.tasks.live.page.day_charts import (
-    bars,
-    day_chart,
-    day_section,
-    over_days,
-    span,
-    width_of,
-)
+from leaseboard.tasks.live.page.day_charts import day_chart, over_days
 from leaseboard.tasks.live.record import ModelRecord
-from leaseboard.tasks.report.charts import INK, Figure, colour, plain
+from leaseboard.tasks.report.charts import Figure, colour, plain
 from leaseboard.tasks.report.page import Cell, Section, Table
 from leaseboard.tasks.score.numbers import short
 
@@ -80,21 +73,6 @@ def batches(record: ModelRecord) -> Section | None:
     """Return the rows of each batch by kind; None before the first."""
     if not record.batches:
         return None
-    width = width_of(each["at"][:10] for each in record.batches)
-    arrived = dict[str, Counter[str]]()
-    for each in record.batches:
-        arrived.setdefault(span(each["at"][:10], width), Counter()).update(each["counts"])
-    found = {key: {day: counts[key] for day, counts in arrived.items()} for key in COUNTS}
-    traces = [
-        bars(COUNTS[key], points, width, colour(i))
-        for i, (key, points) in enumerate(found.items())
-        if key != "labels" and any(points.values())
-    ]
-    traces.append(over_days(COUNTS["labels"], found["labels"], width, INK))
-    figure = day_chart(
-        f"Rows and labels by {'week' if width > 1 else 'day'}", "By the day on which they came.",
-        traces, "rows and labels", width,
-    )  # fmt: skip
     rows = [
         {"Came (UTC)": moment(each["at"]), "Batch": each["name"]}
         | {name: each["counts"].get(key, 0) for key, name in COUNTS.items()}
@@ -109,7 +87,7 @@ def batches(record: ModelRecord) -> Section | None:
         note=f"{more:,} older batches are not listed." if more else "",
         folded=f"Batches ({len(record.batches):,})",
     )
-    return day_section("batches", "Batches", figure, nav="Batches", tables=[table])
+    return Section("batches", "Batches", nav="Batches", tables=[table])
 
 
 def drift(record: ModelRecord) -> Section | None:

@@ -6,14 +6,12 @@ from functools import cache
 from typing import Any
 
 from leaseboard.tasks.live.losses import LossTotal
-from leaseboard.tasks.report.charts import MUTED, Figure, Trace, axis, bar, chart, scatter
+from leaseboard.tasks.report.charts import MUTED, Figure, Trace, axis, chart, scatter
 from leaseboard.tasks.report.page import Section
 
 MOST_DAYS = 120
 """That are drawn one by one."""
 FEW_DAYS = 7
-_MILLISECONDS = 86_400_000
-"""Of a day."""
 
 
 def width_of(days: Iterable[str]) -> int:
@@ -93,11 +91,6 @@ def level(value: float, days: Iterable[str], label: str) -> Trace:
     return scatter(label, [ends[0], ends[-1]], [value] * 2, MUTED, line=line, hoverinfo="skip")
 
 
-def bars(label: str, points: Mapping[str, float], width: int, paint: str) -> Trace:
-    """Return a bar for each span of `width` days."""
-    return bar(label, points, points.values(), paint, width=0.8 * width * _MILLISECONDS)
-
-
 def day_chart(
     title: str,
     note: str,
@@ -118,7 +111,7 @@ def day_chart(
     if len(days) <= FEW_DAYS:  # else the axis would show hours
         across |= {"tickvals": days, "tickformat": "%b %-d"}
     return chart(title, note, data, across, axis(y, **of_y), height,
-                 hovermode="x unified", barmode="stack")  # fmt: skip
+                 hovermode="x unified")  # fmt: skip
 
 
 def day_section(
