@@ -117,6 +117,29 @@ def require_dates(column: pd.Series, day_first: bool | None = None) -> pd.Series
     return dates
 
 
+def as_numbers(column: pd.Series) -> pd.Series:
+    """Return a column as finite numbers, which may be written as texts; DataError for others.
+
+    Examples
+    --------
+    >>> as_numbers(pd.Series(["1.5", None], name="x")).tolist()
+    [1.5, nan]
+    """
+    column = standard_type(column)
+    if is_date(column):  # which pandas takes for nanoseconds
+        refuse_rows(column, column.notna(), "numbers")
+    numbers = pd.to_numeric(
+        column.astype(object) if is_nominal(column) else column, errors="coerce"
+    )
+    refuse_rows(column, numbers.isna() & column.notna(), "numbers")
+    reals = numbers.to_numpy(np.float64, na_value=np.nan)
+    refuse_rows(column, np.abs(reals) > LARGEST, "numbers that are finite in 32 bits")
+    if isinstance(numbers.dtype, np.dtype):
+        return numbers
+    whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()
+    return numbers.astype("int64" if whole else "float64")
+
+
 def refuse_rows(column: pd.Series, wrong: ArrayLike, what: str) -> None:
     """Raise a DataError that names the first row that is `wrong`, if there is one."""
     rows = np.flatnonzero(wrong)

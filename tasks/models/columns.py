@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.column_types import standard_type
-from leaseboard.algorithms.tables.values import FLAGS, LARGEST, ValueKind, label, text_of
+from leaseboard.algorithms.tables.values import FLAGS, ValueKind, label, text_of
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.dataset import MOST_CLASSES, infer_task
 from leaseboard.tasks.preprocess.stream_encoder import is_flag
@@ -96,29 +96,6 @@ def frame_of(rows: Sequence[Mapping[str, Any]], dates: Iterable[str] = ()) -> pd
     return frame
 
 
-def as_numbers(column: pd.Series) -> pd.Series:
-    """Return a column as finite numbers, which may be written as texts; DataError for others.
-
-    Examples
-    --------
-    >>> as_numbers(pd.Series(["1.5", None], name="x")).tolist()
-    [1.5, nan]
-    """
-    column = standard_type(column)
-    if columns.is_date(column):  # which pandas takes for nanoseconds
-        columns.refuse_rows(column, column.notna(), "numbers")
-    numbers = pd.to_numeric(
-        column.astype(object) if columns.is_nominal(column) else column, errors="coerce"
-    )
-    columns.refuse_rows(column, numbers.isna() & column.notna(), "numbers")
-    reals = numbers.to_numpy(np.float64, na_value=np.nan)
-    columns.refuse_rows(column, np.abs(reals) > LARGEST, "numbers that are finite in 32 bits")
-    if isinstance(numbers.dtype, np.dtype):
-        return numbers
-    whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()
-    return numbers.astype("int64" if whole else "float64")
-
-
 def as_texts(column: pd.Series) -> pd.Series:
     """Return the raw values of a column, None where one is missing."""
     return column.astype(object).where(column.notna(), None)
@@ -139,7 +116,7 @@ def _typed(values: pd.Series, column: Column) -> pd.Series:
         return columns.require_dates(values)
     if column.kind == "text":
         return as_texts(values)
-    numbers = as_numbers(values)
+    numbers = columns.as_numbers(values)
     if column.kind == "number":
         return numbers.astype(column.dtype)
     if numbers.dtype == np.int64:
@@ -193,7 +170,7 @@ def flags_or_numbers(column: pd.Series) -> pd.Series:
     """Return a column as numbers; true and false are 1 and 0, however they are written."""
     if columns.is_nominal(column) or columns.is_text(column):
         column = column.astype(object).map(lambda value: FLAGS.get(str(value), value))
-    return as_numbers(column)
+    return columns.as_numbers(column)
 
 
 def refuse_many_numbers(target: pd.Series, classes: Sequence[str]) -> None:

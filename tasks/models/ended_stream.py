@@ -1,18 +1,20 @@
 """The champion or the whole race at the end of a stream, as a model that learns no more."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.learner import Learner
+from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.race_file import race_state, restored_race
+from leaseboard.algorithms.online_automl.streaming.base import racing_of
 from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import Column, describe, typed
@@ -34,7 +36,8 @@ class EndedStreamModel(TableModel):
     - `settings`: how features become numbers, and outputs targets or classes: ``options`` of
       `StreamOptions`, the ``encoder``'s state, ``classes``, and ``shift``, of a target that is
       the exponential of an output, less this.
-    - `learned`: the state of a `Learner`, or of a race; see `race_state`. A race's models see what
+    - `learned`: the state of a `Learner`, or of a race, with its algorithm,
+      settings and seed. A race's models see what
       it computes, so that none of them predicts without it.
     """
 
@@ -59,7 +62,7 @@ class EndedStreamModel(TableModel):
         if "model" in learned:
             self._predict = Learner.restored(learned, schema).predict
         else:
-            race = restored_race(learned, schema, task)
+            race = _restored(learned, schema, task)
             self.predicts_codes = isinstance(race, OneVsRest)
             self._predict = (
                 (lambda x: np.argmax(race.predict(x))) if self.predicts_codes else race.predict
@@ -91,6 +94,22 @@ class EndedStreamModel(TableModel):
         return cls(file.columns, **file.state)
 
 
+def _restored(state: Mapping[str, Any], schema: Schema, task: str) -> Race | OneVsRest:
+    """Return the race that `state` has, for examples of `schema`; nothing in it is executed.
+
+    Raises one of `leaseboard.algorithms.plain.UNFIT` for a state that no race has.
+    """
+    racing, seed = racing_of(state["algorithm"], state["settings"]), state["seed"]
+
+    def new_race(schema: Schema) -> Race:
+        return racing.race(schema, seed, task)
+
+    many = "races" in state["race"]
+    race = OneVsRest(new_race, schema) if many else new_race(schema)
+    race.fill(state["race"])
+    return race
+
+
 def fitted(
     dataset: Dataset, job: Job, result: Result, learner: Any
 ) -> tuple[EndedStreamModel, None]:
@@ -115,7 +134,9 @@ def fitted(
     if isinstance(learner, Learner):
         learned = learner.state()
     else:
-        learned = race_state(job.algorithm, job.settings, job.seed, learner)
+        every = settings_of(racing_of(job.algorithm, job.settings))
+        learned = {"algorithm": job.algorithm, "settings": every, "seed": job.seed}
+        learned |= {"race": learner.state()}
     settings = {
         "options": options.model_dump(),
         "encoder": options.encoder().fit(rows.iloc[:seen]).state(),

@@ -190,25 +190,6 @@ def spread_dates(frame: pd.DataFrame, known: KnownDates) -> pd.DataFrame:
     return pd.DataFrame(made, index=frame.index, copy=False)
 
 
-def as_numbers(column: pd.Series) -> NDArray[Any]:
-    """Return a column that held numbers before, missing ones as NaN.
-
-    Raises DataError for a word, and for a number that is infinite in 32 bits.
-    """
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
-        values = column.to_numpy()
-    else:
-        numbers = pd.to_numeric(column.astype(object), errors="coerce")
-        wrong = column[column.notna() & (numbers.isna() | columns.is_date(column))]
-        if len(wrong):
-            raise DataError(
-                f"column {column.name!r} held numbers before and holds {wrong.iloc[0]!r}: give"
-                " numbers, or leave the cell empty"
-            )
-        values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
-    if columns.is_infinite(values):
-        raise DataError(
-            f"column {column.name!r} has values that are not finite in 32 bits: drop those rows,"
-            " or rescale the column"
-        )
-    return values
+def reals(column: pd.Series) -> NDArray[np.float64]:
+    """Return a column of numbers, missing ones as NaN; see `columns.as_numbers`."""
+    return columns.as_numbers(column).to_numpy(np.float64, na_value=np.nan)

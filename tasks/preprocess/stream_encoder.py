@@ -15,7 +15,7 @@ from leaseboard.algorithms.environments.stream import Namespace, Origin
 from leaseboard.algorithms.errors import DataError
 from leaseboard.algorithms.tables.values import FLAGS, text_of
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.preprocess.encoding import Transformer, as_numbers, coded
+from leaseboard.tasks.preprocess.encoding import Transformer, coded, reals
 
 if TYPE_CHECKING:  # its kernels cost half a second, and only streams need them
     from leaseboard.algorithms.tables.column_features import Column
@@ -149,7 +149,7 @@ def as_column(column: pd.Series) -> Column:
     if columns.is_nominal(column) or columns.is_text(column):
         codes, labels = coded(column)
         return Texts(codes, [text_of(label) for label in labels])
-    return as_numbers(column).astype(np.float64, copy=False)
+    return reals(column)
 
 
 def is_flag(column: pd.Series) -> bool:

@@ -14,10 +14,10 @@ from leaseboard.tasks.fetch.dataset import Dataset
 from leaseboard.tasks.preprocess import CODE, INDICATOR
 from leaseboard.tasks.preprocess.encoding import (
     Transformer,
-    as_numbers,
     known_dates,
     places,
     present,
+    reals,
     spread_dates,
 )
 
@@ -81,7 +81,7 @@ class TableEncoder(Transformer):
         self.medians_ = [0.0] * len(every)
         for place, column in enumerate(every):
             if not _is_nominal(column):
-                seen = as_numbers(column).astype(np.float64)
+                seen = reals(column)
                 seen = seen[~np.isnan(seen)]
                 self.medians_[place] = float(np.median(seen)) if len(seen) else 0.0
         self.center_ = self.spread_ = np.empty(0)
@@ -119,7 +119,7 @@ class TableEncoder(Transformer):
         ):
             stop = start + (1 if kept is None else min(len(kept), WIDEST))
             if kept is None:
-                numbers = as_numbers(column).astype(exact)
+                numbers = reals(column).astype(exact)
                 features[:, start] = np.where(np.isnan(numbers), exact(median), numbers)
             else:
                 at = places(column, kept)

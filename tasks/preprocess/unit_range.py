@@ -11,10 +11,10 @@ from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.preprocess.encoding import (
     EVERY,
     Transformer,
-    as_numbers,
     declared,
     known_dates,
     places,
+    reals,
     spread_dates,
 )
 
@@ -88,4 +88,4 @@ def _numbers(column: pd.Series, known: list[str] | None) -> NDArray[np.float32]:
     """Return a column's numbers, gaps as NaN, or its places among the `known` categories."""
     if known is not None:
         return places(column, known).astype(np.float32)
-    return np.array(as_numbers(column), dtype=np.float32)
+    return np.array(reals(column), dtype=np.float32)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.algorithms import plain
+from leaseboard.algorithms import plain, registry
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
@@ -18,7 +18,7 @@ from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.pending import LaterLabels, Pending
 from leaseboard.algorithms.online_automl.race import Race
-from leaseboard.algorithms.online_automl.race_file import racing_of
+from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.later import Parts
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.waited import Forecasts, Waited
@@ -36,6 +36,21 @@ from leaseboard.algorithms.tables.values import is_gap, standard_value, text_of
 
 MOST_ENTITIES = 100_000
 """Those of a column that is named; later ones are predicted as one that was never seen."""
+
+
+def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
+    """Return the registered race called `algorithm`; UsageError for others, and for files."""
+    if registry.file_of(algorithm) is None:  # no file: what is saved must not name code
+        built = registry.build(algorithm, settings)
+        if isinstance(built, Racing):
+            return built
+    rooms = (".online_automl.", ".chacha.")
+    names = [one.name for one in registry.ENTRIES if any(room in one.target for room in rooms)]
+    races = [name for name in names if issubclass(registry.algorithm_class(name), Racing)]
+    raise UsageError(
+        f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
+        f" table to table: name one of {', '.join(races)}"
+    )
 
 
 class SingleExample(NamedTuple):

@@ -52,5 +52,7 @@ def test_categories_are_known_by_their_label(frame):
 
 
 def test_infinite_values_are_refused():
-    with pytest.raises(DataError, match="column 'x' has values that are not finite in 32 bits"):
+    with pytest.raises(
+        DataError, match="column 'x' holds numbers that are finite in 32 bits, and"
+    ):
         UnitRangeEncoder().fit(pd.DataFrame({"x": [1.0, np.inf]}))

@@ -499,7 +499,7 @@ def test_a_column_that_gives_the_target_away_is_said(estimator):
 def test_a_word_where_numbers_were_is_refused_with_its_column(wrong):
     X = pd.DataFrame(ROWS, columns=["size", "price"])
     model = AutoMLRegressor(**AUTOML).fit(X, ROWS.sum(axis=1))
-    with pytest.raises(DataError, match=r"column 'price' held numbers before and holds"):
+    with pytest.raises(DataError, match=r"column 'price' holds numbers, and .* in row 1 does not"):
         model.predict(X.head().assign(price=wrong))
     numerals = X.head().assign(price=X["price"].astype(str))
     assert np.allclose(model.predict(numerals), model.predict(X.head()))
