@@ -100,8 +100,8 @@ def plant(monkeypatch, tmp_path):
             for key, value in vars(module).items()
             if getattr(value, "__module__", None) == name
         }
-        for user in list(sys.modules.values()):
-            if user.__name__.startswith(("leaseboard.algorithms", "leaseboard.tasks")):
+        for place, user in list(sys.modules.items()):  # some values are no modules
+            if place.startswith(("leaseboard.algorithms", "leaseboard.tasks")):
                 for key, value in list(vars(user).items()):
                     if id(value) in own:
                         monkeypatch.setattr(user, key, vars(planted)[own[id(value)]])
