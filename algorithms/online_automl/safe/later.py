@@ -5,8 +5,8 @@ predicted while others wait, those are not known. The second head is made of par
 example's own age, each of which is judged by what it lost at the age at which it was asked
 (`leaseboard.algorithms.online_automl.safe.waited`), and before that by what it is expected to:
 
-- the race's own prediction, where each past label is replaced by their mean: its loss is that of
-  the prediction times what it lost more on the examples on which both were compared, one a round;
+- the race's own prediction, where each past label is replaced by their mean, as if it lost what
+  the best of the next ones has;
 - members that have a lease, the initial configuration, the running mean, the ridge regression on
   features, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`): each
   by its discounted loss so far;
@@ -40,7 +40,6 @@ from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDG
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
-from leaseboard.algorithms.plain import fill_array
 from leaseboard.algorithms.reference.naive import LONGEST
 
 if TYPE_CHECKING:
@@ -65,9 +64,6 @@ OWN_LAST, OWN_MEAN = ENTITY + entities.LAST, ENTITY + entities.OWN_MEAN
 
 BASELINES = INITIAL, MEAN_PART, RIDGE_PART, LABEL, SEASON_PART, IN_ORDER, OWN_LAST, OWN_MEAN
 N_BASELINES = len(BASELINES)
-
-REMEMBERED = 0.95
-"""What a comparison with the prediction without past labels is worth one round later."""
 
 SURE = 20.0
 """Examples of an entity from which on its own error is its scale."""
@@ -125,25 +121,16 @@ class Head:
     entities : list of Entities
         One for each column of entities that is tried, three at most; where there is none, and
         there is a time, one of column "", which knows that alone.
-    compared : ndarray of float64, shape (2,)
-        Discounted squared errors of the race's prediction without past labels, and with them, on
-        the same examples.
     """
 
     def __init__(self, gamma: float, schema: Schema) -> None:
         self.gamma, self.named, self.number = gamma, schema.entity, np.zeros(1, dtype=np.int64)
         self.entities = [self._new(each, schema.origins) for each in [self.named] if each]
-        self.compared = np.zeros(2)
 
     def _new(self, column: str, origins: Any, moments: Doubles | None = None) -> entities.Entities:
         moments = np.zeros((2, len(origins))) if moments is None else moments
         number = self.number if self.named else None
         return entities.Entities(column, origins, moments, self.gamma, number)
-
-    def compare(self, label: float, without: float, prediction: float) -> None:
-        """Learn what the prediction without past labels loses."""
-        errors = np.array([without, prediction]) - float(np.float32(label))
-        self.compared[:] = REMEMBERED * self.compared + errors**2
 
     def learn(self, race: SafeRace, examples: Floats, labels: Floats, worths: Floats) -> None:
         """Learn a block that the race has learned, which does not go beyond the end of a round."""
@@ -190,12 +177,11 @@ class Head:
 
     def state(self) -> dict[str, Any]:
         """Return what `restore` needs, as plain values."""
-        return {"entities": [each.state() for each in self.entities], "compared": self.compared}
+        return {"entities": [each.state() for each in self.entities]}
 
     def restore(self, race: SafeRace, state: Any) -> None:
         """Go on from `state`, as `fill` would, which does not know the features."""
         origins, self.entities = race.schema.origins, []
-        fill_array(self.compared, state["compared"])
         for its in state["entities"]:
             self.entities.append(self._new(str(its["column"]), origins))
             self.entities[-1].grow(origins, len(its["past"]) - 1)
@@ -214,25 +200,24 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
     Whether examples come `in_order` matters where they have times: if not, only these count.
     """
     one, ensemble = OneExample(race.ensemble, row), race.ensemble
-    b = ensemble.b
+    simple = [0, ensemble.b + MEAN_SO_FAR, ensemble.b + RIDGE]
 
     def predict(place: float, own_age: float, *, in_order: bool = True) -> Parts:
         said, lost = np.zeros(N_PARTS), np.full(N_PARTS, np.inf)
-        said[STALE], live = one.predict(race.live, race.champion_slot), race.live
+        said[STALE] = one.predict(race.live, race.champion_slot)
         said[:INITIAL] = without_past(one, race)
         values, limits = one.block.values[0], one.block.limits[0].copy()
         pool, mass = ensemble.pool, max(float(ensemble.known.totals[MASS]), 1.0)
         scale, losses = ensemble.expansion.scale, ensemble.known.losses / mass
-        known, simple = losses[[*live, *range(b, len(losses))]], (0, b + MEAN_SO_FAR, b + RIDGE)
-        said[INITIAL:STALE], lost[INITIAL:STALE] = values[[*simple]], losses[[*simple]]
+        said[INITIAL:STALE], lost[INITIAL:STALE] = values[simple], losses[simple]
         said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
         if isinstance(pool, NumberPool):
-            awake, known = pool.leases.table[:, AWAKE] > 0.0, pool.known.losses / mass
-            said[MEMBER:INITIAL][awake] = pool.said(len(row))[awake]
-            lost[MEMBER:INITIAL][awake] = known[MEMBER:INITIAL][awake]
-        without, aware = race.head.compared.tolist()
-        lost[WITHOUT_PAST] = known.min() * (without / aware if aware else 1.0)
-        mean, lost[STALE] = said[MEAN_PART], lost[MEAN_PART]
+            awake = np.flatnonzero(pool.leases.table[:, AWAKE])
+            said[MEMBER + awake] = pool.said(len(row))[awake]
+            lost[MEMBER + awake] = pool.known.losses[1 + awake] / mass
+        # What the race says without past labels is expected to be as good as the best of these.
+        lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]
+        mean = said[MEAN_PART]
         # Entities; where there are none, the ridge regression.
         said[ENTITY:] = said[RIDGE_PART]
         spread, age, season_ago = 1.0, place, None

@@ -119,29 +119,13 @@ class SafeRace(Race):
         one = self._one[1]
         return without_past(one, self) if later else one.predict(self.live, self.champion_slot)
 
-    def _without_past(self, example: Floats) -> float | None:
-        """Return the prediction without past labels of the first example of a round of numbers."""
-        if self.at % self.round_length or self.ensemble.classes:
-            return None
-        return without_past(OneExample(self.ensemble, example), self)
-
-    def without_past(self) -> list[int]:
-        """Return the live slots whose models go by no past label."""
-        past = {self.representations.last, self.representations.season}
-        named = (self.configurations[self.holders[slot]].namespaces for slot in self.live)
-        pairs = zip(self.live.tolist(), named, strict=True)
-        return [slot for slot, names in pairs if past.isdisjoint(names or ())]
-
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn until the round ends; importances weigh what is learned, and all losses."""
         n = self.ensemble.until(labels[: self.round_length - self.at % self.round_length], self.at)
         block = examples[:n], labels[:n], importances[:n]
-        without = self._without_past(examples[0])
         self.ensemble.learn(*block, self.live, self.champion_slot, predictions[:n])
-        if without is not None:
-            self.head.compare(float(labels[0]), without, float(predictions[0]))
         self.at += n
         self.ensemble.move(self.at, self.live)
         self.head.learn(self, *block)
@@ -156,13 +140,10 @@ class SafeRace(Race):
             nonlocal steady_until
             at, live = self.at, self.live
             left = round_length - at % round_length
-            without = self._without_past(row) if left == round_length else None
             if at >= steady_until:
                 steady_until = at + min(left, self.ensemble.steady(at))
             one.learn(label, importance, live, self.champion_slot, left)
             self.at = at + 1
-            if without is not None:
-                self.head.compare(label, without, float(one.predictions[0]))
             if self.head.entities or left == 1:
                 block[1][0], block[2][0] = label, importance
                 self.head.learn(self, *block)
