@@ -123,13 +123,22 @@ class OneVsRest(Saved):
         -------
         ndarray of float64, shape (n_classes,)
         """
-        margins = np.array([[race.predict(example, later=later) for race in self.races]])
-        own: Doubles = self._own(margins)[0]
-        if self.n_classes <= 2:
-            return own
+        margins = np.array([race.predict(example, later=later) for race in self.races])
+        return self.of_margins(margins, example, later=later)
+
+    def of_margins(
+        self, margins: Doubles, example: Floats | None = None, *, later: bool = False
+    ) -> Doubles:
+        """Return the probabilities by what the races say of an example, without it by that alone.
+
+        The class before it is not known, if it is `later`.
+        """
+        found: Doubles = self._own(margins[None])[0]
+        if self.n_classes <= 2 or example is None:
+            return found
         last = self.mixture.last
         self.mixture.last = -1 if later else last
-        found = self.mixture.probabilities(own, example)
+        found = self.mixture.probabilities(found, example)
         self.mixture.last = last
         return found if self.pool is None else self.pool.predict(found, example)
 

@@ -21,7 +21,7 @@ from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.waited import Waited
-from leaseboard.algorithms.online_automl.stream_race import NumbersRace, StreamRace
+from leaseboard.algorithms.online_automl.stream_race import ClassesRace, NumbersRace, StreamRace
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -202,7 +202,7 @@ class OnlineAutoML(Racing):
     def learner(self, race: Any, env: StreamEnvironment) -> StreamRace:
         """See `Racing.learner`."""
         if not isinstance(race, SafeRace) or race.ensemble.classes:
-            return super().learner(race, env)
+            return ClassesRace(race, env.stream, env.budget)
         return NumbersRace(race, env.stream, env.budget, Waited(self.levels))
 
     def loss(self, env: StreamEnvironment) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,12 @@ from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.late_classes import LateClasses
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, OneVsRest
 from leaseboard.algorithms.online_automl.pending import Pending
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_BASELINES, N_PARTS, caller
+from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.scale import SHOWN, deviation
 from leaseboard.algorithms.online_automl.safe.waited import OWN, Waited
@@ -145,6 +148,31 @@ class StreamRace:
 
     def _answered(self, label: float) -> None:
         """Learn what the prediction lost whose label is learned."""
+
+
+class ClassesRace(StreamRace):
+    """Race of classes that weighs predictions by the errors of those whose labels were pending.
+
+    Its classes are those of `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLClassifier`
+    by ``predict_one(x, id=id)`` and `learn_label`.
+    """
+
+    def __init__(self, race: Any, stream: Stream, end: int) -> None:
+        super().__init__(race, stream, end)
+        self.late, self.said = LateClasses(), deque[Doubles]()
+
+    def _predict(self, pending: int) -> Any:
+        if not pending or getattr(self.race, "n_classes", 2) < 2 or not self.race.at:
+            self.said.append(self.late.nothing())
+            return super()._predict(pending)
+        shares, kept = self.late.predict(self.race, self._row, pending)
+        self.said.append(kept)
+        of_two = isinstance(self.race, SafeRace)  # whose predictions are log odds
+        return logit(shares[1] - shares[0]) if of_two else shares
+
+    def _answered(self, label: float) -> None:
+        of_two = isinstance(self.race, SafeRace)
+        self.late.answer(self.said.popleft(), label > 0.0 if of_two else label)
 
 
 class NumbersRace(StreamRace):

@@ -269,9 +269,9 @@ def _consider(
     simple = values[len(recent) :]
     # What is stacked: a constant, logits, and the last label.
     inputs[0], inputs[6] = 1.0, simple[LAST]
-    inputs[1], inputs[2] = _logit(prediction), _logit(posterior_mean(values, live, recent, 1.0))
-    inputs[3], inputs[4] = _logit(values[champion]), _logit(simple[RIDGE])
-    inputs[5] = _logit(simple[RIDGE_ON_PAST])
+    inputs[1], inputs[2] = logit(prediction), logit(posterior_mean(values, live, recent, 1.0))
+    inputs[3], inputs[4] = logit(values[champion]), logit(simple[RIDGE])
+    inputs[5] = logit(simple[RIDGE_ON_PAST])
     margin = 0.0
     for j in range(INPUTS):
         margin += weights[j] * inputs[j]
@@ -315,7 +315,7 @@ def _share(counts: Doubles) -> float:
 
 
 @compiled
-def _logit(prediction: float) -> float:
+def logit(prediction: float) -> float:
     """Return the log odds of a prediction of labels -1 and 1, within the bounds allowed."""
     probability = min(max(0.5 + 0.5 * prediction, NEAREST), 1.0 - NEAREST)
     return log(probability / (1.0 - probability))

@@ -25,8 +25,9 @@ from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
-from leaseboard.algorithms.online_automl.safe.expansion import NARROW
+from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
 from leaseboard.algorithms.online_automl.safe.later import Head, without_past
+from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.online_automl.safe.one_example import OneExample
@@ -118,6 +119,15 @@ class SafeRace(Race):
             self._one = example, OneExample(self.ensemble, example)
         one = self._one[1]
         return without_past(one, self) if later else one.predict(self.live, self.champion_slot)
+
+    def late_margins(self, example: Floats) -> tuple[float, float, float]:
+        """Return what it predicts of a class without past labels, by ridge alone, by the last.
+
+        For classes: log odds, by the last labels that are known as if they came just before.
+        """
+        later, (_, one) = self.predict(example, later=True), self._one  # type: ignore[misc]
+        ridge = logit(one.block.values[0, self.b + RIDGE])
+        return later, ridge, one.predict(self.live, self.champion_slot)
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles
+from leaseboard.algorithms.online.kernel import Doubles, Slots
 from leaseboard.algorithms.online_automl.safe.aggregate import (
     FIELDS,
     LARGEST,
@@ -34,7 +34,7 @@ OWN = 4
 PRIOR = 20.0
 """Answers as which the losses count that parts would have had."""
 
-TRUSTED, ALIKE = 4, 0.75
+TRUSTED, ALIKE = 4, 0.85
 """See `Weighed`."""
 
 PLACES = np.array([*range(N_PARTS), *[MEAN_PART, RIDGE_PART] * (TRUSTED - 1)])
@@ -57,7 +57,7 @@ class Weighed(Saved):
 
     Attributes
     ----------
-    losses : ndarray of float64, shape (N_PARTS,)
+    losses : ndarray of float64, shape (n_parts,)
         Discounted squared losses.
     mass : ndarray of float64, shape (1,)
         Their number, discounted alike.
@@ -65,14 +65,14 @@ class Weighed(Saved):
 
     kept: ClassVar[tuple[str, ...]] = ("losses", "mass")
 
-    def __init__(self) -> None:
-        self.losses, self.mass = np.zeros(N_PARTS), np.zeros(1)
+    def __init__(self, places: Slots = PLACES) -> None:
+        self.places, self.losses, self.mass = places, np.zeros(1 + places.max()), np.zeros(1)
 
-    def mean(self, parts: Parts, waiting: int = 0) -> float:
+    def mean(self, said: Doubles, lost: Doubles, waiting: int = 0) -> float:
         """Return the posterior mean of the parts of a prediction, before which so many wait."""
-        losses, mass = PRIOR * parts.lost + self.losses, PRIOR + float(self.mass[0])
-        eta = learning_rate(PLACES, losses, mass / (1.0 + waiting) ** ALIKE)
-        return float(posterior_mean(parts.said, PLACES, losses, eta))
+        losses, mass = PRIOR * lost + self.losses, PRIOR + float(self.mass[0])
+        eta = learning_rate(self.places, losses, mass / (1.0 + waiting) ** ALIKE)
+        return float(posterior_mean(said, self.places, losses, eta))
 
     def learn(self, said: Doubles, label: float) -> None:
         """Take what the parts of a prediction have lost."""
@@ -170,7 +170,7 @@ class Waited(Weighed):
         if not self.free:
             self.free.append(len(self.copies))
             self.copies.append(new_aggregate(1 + N_BASELINES))
-        copy, mean = self.free.pop(), self.mean(parts, waiting)
+        copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
         experts = np.array([mean, *parts.said[[*BASELINES]]])
         prediction = aggregate(experts, self.copies[copy])
         own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)

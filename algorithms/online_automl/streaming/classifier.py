@@ -12,7 +12,9 @@ from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
+from leaseboard.algorithms.online_automl.late_classes import LateClasses
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
+from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import (
@@ -148,6 +150,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     ) -> None:
         super().__init__(namespaces, seed, algorithm, max_pending, **settings)
         self.classes: list[Hashable] = []
+        self._late = LateClasses()
 
     @property
     def _multiclass(self) -> bool:
@@ -233,10 +236,26 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return dict(zip(self.classes, probabilities.tolist(), strict=True))
 
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
+        race, is_own, votes = self._race, isinstance(self._racing, OnlineAutoML), np.empty(0)
+        if is_own:
+            votes = self._late.nothing()
         if not self.n_pending:
-            return self.predict_one(x), np.empty(0)
-        shares = self.forecast_proba_one(x)
-        return max(shares, key=shares.__getitem__, default=None), np.empty(0)
+            return self.predict_one(x), votes
+        if not is_own or race is None or race.n_classes < 2:
+            shares = self.forecast_proba_one(x)
+        else:
+            said, votes = self._late.predict(race, self._row(x), self.n_pending)
+            shares = self._named(said)
+        return max(shares, key=shares.__getitem__, default=None), votes
+
+    def learn_label(
+        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
+    ) -> None:
+        """See `LaterLabels.learn_label`; the errors of what waited weigh what waits next."""
+        *_, votes = self._pending.get(id)
+        super().learn_label(id, y, w, x=x)
+        if len(votes) and w > 0:
+            self._late.answer(votes, self.classes.index(_class_of(y)))
 
     def forecast_proba_one(self, x: Example) -> dict[Hashable, float]:
         """Do `predict_proba_one` where the last labels are not known; see `forecast_proba_many`.
@@ -400,11 +419,12 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     def state(self) -> dict[str, Any]:
         """See `OnlineModel.state`."""
-        return super().state() | {"classes": self.classes}
+        return super().state() | {"classes": self.classes, "waited": self._late.state()}
 
     def _fill(self, state: dict[str, Any]) -> None:
         super()._fill(state)
         self.classes = state["classes"]
+        self._late.fill(state["waited"])
 
     def _with(self, labels: list[Hashable]) -> list[Hashable]:
         """Return the classes, with those among `labels` that are new."""

@@ -301,7 +301,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
                 continue
             predict, entity = self._parts_of(self._row(x))
             parts = predict(*before.add(entity), in_order=False)
-            yield parts, self._forecasts.mean(parts)
+            yield parts, self._forecasts.mean(parts.said, parts.lost)
 
     def _parts_of(self, row: Floats) -> tuple[Callable[..., Parts], int]:
         """Return what gives the parts of a prediction of the example in `row`, and its entity."""

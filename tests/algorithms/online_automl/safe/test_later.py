@@ -54,10 +54,10 @@ def test_parts_are_weighed_by_what_they_said_when_it_was_said():
     for waiting in (0, 80):
         mass = (PRIOR + 1) / (1 + waiting) ** ALIKE
         weights = worth * np.exp(-0.5 * mass * (losses / losses.min() - 1))
-        mean = waited.mean(parts_of(10 * said), waiting)
+        mean = waited.mean(10 * said, np.ones(N_PARTS), waiting)
         assert mean == pytest.approx(10 * weights @ said / weights.sum())
     none = np.where(said == 1, np.inf, 1.0)  # this one has nothing to say
-    assert Waited(()).mean(parts_of(np.where(said == 1, 1e9, 2.0), none)) == 2.0
+    assert Waited(()).mean(np.where(said == 1, 1e9, 2.0), none) == 2.0
 
 
 def test_a_label_out_of_range_is_shown_as_learners_see_it():
