@@ -252,21 +252,22 @@ def _predictions(
     from leaseboard.tasks.models.model import TableModel
     from leaseboard.tasks.models.stream_model import ENDS, PREDICTION, PROBABILITY, StreamModel
 
-    is_stream = isinstance(loaded, StreamModel)
-    if level is not None and not is_stream:
+    if level is not None and not isinstance(loaded, StreamModel):
         raise UsageError("--level needs the file of a model that `leaseboard learn` made")
     if not isinstance(loaded, TableModel):
         return pd.DataFrame({PREDICTION: _of_others(loaded, frame, model)}, frame.index)
-    found = pd.DataFrame({PREDICTION: loaded.predict(frame)}, frame.index)
-    if level is not None:
+    if level is None or not isinstance(loaded, StreamModel):
+        found = pd.DataFrame({PREDICTION: loaded.predict(frame)}, frame.index)
+    else:
         for name in ENDS:
             if name in loaded.kinds:
                 raise UsageError(
                     f"--level adds a column {name!r}, and the model has learned one: leave --level"
                     " out, or learn a new model where that is called otherwise"
                 )
-        found[[*ENDS]] = loaded.predict_interval(frame, level)
-    if is_stream and loaded.classes:
+        values = loaded.predict_interval(frame, level)
+        found = pd.DataFrame(values, frame.index, [PREDICTION, *ENDS])
+    if isinstance(loaded, StreamModel) and loaded.classes:
         names = [f"{PROBABILITY}{name}" for name in loaded.classes]
         found[names] = loaded.predict_proba(frame)
     return found

@@ -88,16 +88,6 @@ class TableModel(ABC):
         names = np.array(self.classes, dtype=object)
         return (self.predict(frame)[:, None] == names).astype(np.float64)
 
-    def predict_interval(self, frame: pd.DataFrame, level: float = LEVEL) -> NDArray[np.float64]:
-        """Return the ends of the intervals that hold the labels with probability `level`.
-
-        Raises UsageError if the model predicts no intervals of this level.
-        """
-        raise UsageError(
-            f"level {level:g}: this model predicts no intervals: leave it out, or learn a stream"
-            " of numbers with online-automl"
-        )
-
     def predict_rows(
         self, rows: Sequence[Values], level: float = LEVEL, ids: Sequence[str] = ()
     ) -> list[Prediction]:

@@ -236,8 +236,11 @@ class StreamModel(TableModel):
             found = [*map(self.model.forecast_proba_one, self._examples_of(frame))]
         return pd.DataFrame(found, columns=self.classes).to_numpy(dtype=np.float64)
 
-    def predict_interval(self, frame: pd.DataFrame, level: float = LEVEL) -> NDArray[np.float64]:
-        """See `TableModel.predict_interval`."""
+    def predict_interval(self, frame: pd.DataFrame, level: float) -> NDArray[np.float64]:
+        """Return predictions, and the ends of the intervals that hold labels at that `level`.
+
+        Shape (n_rows, 3). Raises UsageError if the model predicts no intervals.
+        """
         if not self.is_regression:
             raise UsageError("--level is of numbers: classes have their probabilities anyway")
         if not self.levels:
@@ -247,7 +250,7 @@ class StreamModel(TableModel):
             )
         if not 0 < level < 1:
             raise UsageError(f"--level {level} must be between 0 and 1, such as 0.9")
-        return self._forecast(frame, level)[:, 1:]
+        return self._forecast(frame, level)
 
     def learn_table(
         self, frame: pd.DataFrame, begin: Callable[[], object] = lambda: None
