@@ -2,9 +2,10 @@
 
 Where a column of texts has few values that repeat, or a column is named, each value is an
 *entity*. It has a ridge regression of its own, which begins with the weights of the regression on
-all examples, so that it is near them while it has few examples. Next to it predict the mean of the
-entity's labels, and the last one, alone, with the mean step of the entity, and with the mean step
-of all. The regressions are exact after each example, by the recursion of
+all examples, so that it is near them while it has few examples. Next to it predict the same with
+the mean of its last errors, which a drift changes at once; the mean of the entity's labels; and
+the last one, alone, with the mean step of the entity, and with the mean step of all. The
+regressions are exact after each example, by the recursion of
 `leaseboard.algorithms.online_automl.members.fourier`.
 """
 
@@ -29,15 +30,18 @@ MOST, LEAST = 50, 20
 COLUMNS, NUMBERS = 64, 2**23
 """The most columns of a regression, and numbers of all of them: 64 MB."""
 
-OWN_RIDGE, OWN_MEAN, LAST, OWN_STEP, COMMON_STEP = range(5)
-"""What is predicted: by the entity's regression, by the mean of its labels, by the last one, and
-by that with its own mean step or that of all."""
+OWN_RIDGE, OWN_LEVEL, OWN_MEAN, LAST, OWN_STEP, COMMON_STEP = range(6)
+"""What is predicted: by the entity's regression, by that and its last errors, by the mean of its
+labels, by the last one, and by that with its own mean step or that of all."""
 
-N_SAID = 5
+N_SAID = 6
 
-COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN = range(8)
+COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN, LEVEL = range(9)
 """The fields of an entity's past: examples; labels; the latest and the earliest time; squared
-errors and their number, which forget; and the mean of the labels."""
+errors and their number, which forget; the mean of the labels; and of the regression's errors."""
+
+NEWEST, FIRM = 0.2, 10.0
+"""What an error counts in that mean, and the examples after which the regression's count."""
 
 MEASURED = 64.0
 """Examples after which a feature has a unit."""
@@ -98,7 +102,7 @@ class Entities(Saved):
         the examples before, or by the first value that differs.
     losses : ndarray of float64, shape (N_SAID,)
         Discounted squared losses of what is predicted, see `OWN_RIDGE` and those after it.
-    past : ndarray of float64, shape (n_entities + 1, 8)
+    past : ndarray of float64, shape (n_entities + 1, 9)
         Of each entity; first of all together.
     times : ndarray of float64, shape (LONGEST,)
         Of the last examples, each at its number modulo `LONGEST`.
@@ -116,7 +120,7 @@ class Entities(Saved):
     ) -> None:
         self.column, self.gamma, self.is_named = column, gamma, number is not None
         self.number = np.zeros(1, dtype=np.int64) if number is None else number
-        self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 8))
+        self.losses, self.steps, self.past = np.zeros(N_SAID), np.zeros(2), np.zeros((0, 9))
         self.inverse, self.weights = np.zeros((0, 0, 0)), np.zeros((0, 0))
         self.times = np.zeros(LONGEST)
         self.set_units(moments)
@@ -139,7 +143,7 @@ class Entities(Saved):
         fits = self.column and len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
         self.columns, size = rest if fits else rest[:0], 1 + len(rest) if fits else 1
         self.place = _padded(self.place, (2, len(origins)))
-        self.past, self.weights = _padded(self.past, (n, 8)), _padded(self.weights, (n, size))
+        self.past, self.weights = _padded(self.past, (n, 9)), _padded(self.weights, (n, size))
         before, self.inverse = self.inverse, np.zeros((n, size, size))
         self.inverse[:] = np.eye(size)
         k = min(size, before.shape[-1])
@@ -257,6 +261,9 @@ def learn_entities(
             weights[entity] = weights[0]
         time_now = np.float64(example[time[0]]) if len(time) else 0.0
         times[int(past[0, COUNT]) % len(times)] = time_now
+        if entity > 0 and past[entity, COUNT] >= FIRM:
+            error = label - said[OWN_RIDGE]
+            past[entity, LEVEL] += min(NEWEST * worth, 1.0) * (error - past[entity, LEVEL])
         for number in range(0, entity + 1, max(1, entity)):
             if number and past[number, COUNT] > 0.0:
                 steps[0] += label - past[number, LAST_LABEL]
@@ -278,6 +285,7 @@ def say(
         own_ridge += weights[known, k] * row[k]
     said[:] = common
     if known > 0:
+        said[OWN_LEVEL] = own_ridge + own[LEVEL]
         said[OWN_RIDGE], said[OWN_MEAN], said[LAST:] = own_ridge, own[MEAN], own[LAST_LABEL]
         if own[COUNT] > 1.0:
             said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)

@@ -231,6 +231,8 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
             if number and past[entities.COUNT]:
                 said[ENTITY:], lost[ENTITY:] = found, each.losses / mass
                 lost[OWN_LAST:] *= steps
+                if not in_order:  # its last errors are long ago
+                    lost[ENTITY + entities.OWN_LEVEL] = np.inf
             surest = past if past[entities.MASS] > SURE / 2 else each.past[0]
             if surest[entities.MASS] and each.column:
                 spread = math.sqrt(surest[entities.ERRORS] / surest[entities.MASS]) or 1.0
