@@ -442,21 +442,16 @@ class StreamModel(TableModel):
             yield from model.predict_then_learn_many(features, labels).astype(np.float64)
             return
         rows, targets = features.to_dict("records"), labels.tolist()
-        at, days = 0, features[arrival.column] if arrival.column else None
+        days = features[arrival.column] if arrival.column else None
         for said, known in arrival.steps(len(rows), days):
             for row in range(said.start, said.stop):
                 if self.is_regression:
                     yield model.predict_one(rows[row], id=row, store_x=False)
-                elif row > at:  # others wait
-                    yield model.forecast_proba_one(rows[row])
                 else:
-                    yield model.predict_proba_one(rows[row])
+                    model.predict_one(rows[row], id=row, store_x=False)
+                    yield model.waited
             for row in range(known.start, known.stop):
-                if self.is_regression:
-                    model.learn_label(row, targets[row], x=rows[row])
-                else:
-                    model.learn_one(rows[row], targets[row])
-            at = max(at, known.stop)
+                model.learn_label(row, targets[row], x=rows[row])
 
     def _measured(
         self, said: Sequence[Any], labels: pd.Series

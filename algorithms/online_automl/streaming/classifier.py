@@ -151,6 +151,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         super().__init__(namespaces, seed, algorithm, max_pending, **settings)
         self.classes: list[Hashable] = []
         self._late = LateClasses()
+        self.waited: dict[Hashable, float] = {}  # shares of what was last predicted with an id
 
     @property
     def _multiclass(self) -> bool:
@@ -240,12 +241,13 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         if is_own:
             votes = self._late.nothing()
         if not self.n_pending:
-            return self.predict_one(x), votes
-        if not is_own or race is None or race.n_classes < 2:
+            shares = self.predict_proba_one(x)
+        elif not is_own or race is None or race.n_classes < 2:
             shares = self.forecast_proba_one(x)
         else:
             said, votes = self._late.predict(race, self._row(x), self.n_pending)
             shares = self._named(said)
+        self.waited = shares
         return max(shares, key=shares.__getitem__, default=None), votes
 
     def learn_label(
