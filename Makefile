@@ -4,7 +4,7 @@
 #                 LEASEBOARD_SLOW_TESTS=1 make test ARGS="-m slow" runs the slow ones
 #   make machines  the state machines at size: ORDERS=200x30@0 is 200 orders of 30 steps, seed 0
 #   make golden   record again what the algorithms decide and predict: see CONTRIBUTING.md
-#   make install  set up the environment, and compile the kernels on all cores
+#   make install  set up the environment, and compile the kernels again that have changed
 #   make lint     ruff, the words of the documentation, the contracts of imports, and mypy
 #   make ui       the MLflow UI on the local store
 #   make docs     the documentation, to docs/_build/html
@@ -15,6 +15,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PACKAGES := $(VENV)/.packages
+KERNELS := $(shell find algorithms -name "*.pyx" -o -name "*.pxd")
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .DEFAULT_GOAL := bench
@@ -52,18 +54,22 @@ screenshots: bench
 	$(BIN)/python docs/screenshots.py runs/quick --readme docs/report.png
 
 install: $(STAMP)
-	$(BIN)/leaseboard warm
 
 # The lock is whole, so nothing is resolved. hatchling and editables are in it, so the project itself
 # is built without the network.
 # The stamp comes last: an installation that was cut off is done again.
-$(STAMP): requirements.lock pyproject.toml
+$(PACKAGES): requirements.lock
 	@$(PYTHON) -c 'import sys; v = sys.version_info; (3, 11) <= v < (3, 14) or sys.exit(f"Leaseboard needs Python 3.11, 3.12 or 3.13; $(PYTHON) is {v.major}.{v.minor}. Name another: make PYTHON=python3.11")'
+	@command -v $${CC:-cc} >/dev/null && $(PYTHON) -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null || { echo "Leaseboard needs a C compiler and Python.h to compile its kernels: apt-get install build-essential python3-dev"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	@echo "installing some 200 packages, which takes some minutes"
 	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements.lock
+	@touch $@
+
+# hatch_build.py compiles the kernels.
+$(STAMP): $(PACKAGES) pyproject.toml hatch_build.py $(KERNELS)
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
-	@touch $(STAMP)
+	@touch $@
 
 # pip reads dependency groups since 25.1; the constraints keep installed packages unchanged. They have no
 # checksums: with one, pip would require those of all further packages of the documentation.

@@ -10,7 +10,7 @@ from leaseboard.algorithms.errors import UsageError
 PARTS = {
     "tables": ("pandas", "pyarrow", "sklearn", "threadpoolctl", "vowpalwabbit", "lightgbm",
                "hyperopt", "psutil", "arff", "openml", "sqlalchemy", "joblib", "skops", "requests",
-               "packaging"),
+               "packaging", "scipy"),
     "flows": ("prefect", "fastapi", "starlette", "uvicorn", "httpx", "apprise",
               "prometheus_client", "mlflow", "plotly", "jinja2", "markupsafe", "cronsim"),
 }  # fmt: skip

@@ -125,7 +125,7 @@ class Saved:
     """Object whose state is the attributes that `kept` names, and those of its parts.
 
     An attribute is a plain value, an array, a named tuple of arrays, another such object, or a
-    list of them.
+    list of them. An extension type is one if it has `kept`, and `fill` if more is to be done.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
@@ -141,16 +141,22 @@ class Saved:
 
 def values_of(part: object, names: Sequence[str]) -> dict[str, Any]:
     """Return the attributes called `names`, as plain values."""
-    return {name: _value_of(getattr(part, name)) for name in names}
+    return {name: _value_of(_attribute(part, name)) for name in names}
+
+
+def _attribute(part: object, name: str) -> Any:
+    """Return an attribute; of an extension type's array, that array."""
+    value = getattr(part, name)
+    return np.asarray(value) if hasattr(value, "is_c_contig") else value
 
 
 def _value_of(value: Any) -> Any:
-    if isinstance(value, Saved):
-        return value.state()
+    if hasattr(value, "kept"):
+        return value.state() if hasattr(value, "state") else values_of(value, value.kept)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return values_of(value, value._fields)
-    if isinstance(value, list) and value and isinstance(value[0], Saved):
-        return [item.state() for item in value]
+    if isinstance(value, list) and value and hasattr(value[0], "kept"):
+        return [_value_of(item) for item in value]
     return value
 
 
@@ -163,20 +169,27 @@ def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
         If a value has not the type, or an array not the shape, of the one that is there.
     """
     for name in names:
-        old, new = getattr(part, name), state[name]
-        if isinstance(old, Saved):
-            old.fill(new)
+        old, new = _attribute(part, name), state[name]
+        if hasattr(old, "kept"):
+            _fill_part(old, new)
         elif isinstance(old, tuple) and hasattr(old, "_fields"):
             fill(old, new, old._fields)
-        elif isinstance(old, list) and old and isinstance(old[0], Saved):
+        elif isinstance(old, list) and old and hasattr(old[0], "kept"):
             for item, its in zip(old, new, strict=True):
-                item.fill(its)
+                _fill_part(item, its)
         elif isinstance(old, np.ndarray):
             fill_array(old, new)
         elif type(new) is type(old):
             setattr(part, name, new)
         else:
             raise ValueError(f"{name} is a {type(new).__name__}, not a {type(old).__name__}")
+
+
+def _fill_part(part: Any, state: Any) -> None:
+    if hasattr(part, "fill"):
+        part.fill(state)
+    else:
+        fill(part, state, part.kept)
 
 
 def fill_array(old: np.ndarray[Any, Any], new: Any) -> None:

@@ -103,7 +103,6 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from decimal import Decimal
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -111,159 +110,18 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.compilation import compiled
+from leaseboard.algorithms.bet_steps import (
+    LOG_WEIGHTS,
+    N_BETS,
+    bet,
+    least_gain,
+    log_mean,
+    shares,
+)
 from leaseboard.algorithms.errors import UsageError, invalid
-from leaseboard.algorithms.transcendental import exp, log, log1p
+from leaseboard.algorithms.transcendental import exp, log
 
 Doubles = NDArray[np.float64]
-
-N_BETS = 24
-"""Halves of the largest bet: the least finds what takes some 1e13 rows to be seen."""
-
-SHARE = 0.9
-"""Of its capital that the largest bet loses by the worst difference that there can be."""
-
-_WEIGHTS = 1 / np.arange(2.0, N_BETS + 2)
-LOG_WEIGHTS: Doubles = np.array([float(Decimal(w).ln()) for w in _WEIGHTS / _WEIGHTS.sum()])
-"""Of the bets in the mixture: nearly alike for any number of rows, larger for large bets."""
-
-COUNTED, CLIPPED, MEAN, CLIP, PEAK_CHALLENGER, PEAK_CHAMPION = range(6)
-"""The running values: rows that were bet on, of these clipped, mean difference, c, and the largest
-logarithms of either capital."""
-
-_HALVINGS = 64
-"""Of the range for a bound of the interval."""
-
-_LARGEST = sys.float_info.max
-
-
-@compiled(error_model="numpy")
-def shares(first: float, clip: float) -> Doubles:
-    """Return λ_k c: what each bet loses by a difference of -c."""
-    found = np.empty(N_BETS)
-    for k in range(N_BETS):
-        found[k] = SHARE * min(2.0**-k * (clip / first), 1.0)
-    return found
-
-
-@compiled(error_model="numpy")
-def log_mean(logs: Doubles) -> float:
-    """Return the logarithm of the mixture of capitals."""
-    top = -np.inf
-    for k in range(N_BETS):
-        top = max(top, LOG_WEIGHTS[k] + logs[k])
-    total = 0.0
-    for k in range(N_BETS):
-        total += exp(LOG_WEIGHTS[k] + logs[k] - top)
-    return top + log(total)
-
-
-@compiled(error_model="numpy")
-def log_entry(row: float) -> float:
-    """Return the logarithm of the capital that is added before this row; of all rows, half.
-
-    A telescoping sum, (1 / ln(row + 2) - 1 / ln(row + 3)) ln(2) / 2, written without a difference.
-    """
-    before, step = log(row + 2.0), log1p(1.0 / (row + 2.0))
-    return log(0.5 * log(2.0) * step / (before * (before + step)))
-
-
-@compiled(error_model="numpy")
-def _added(log: float, other: float) -> float:
-    return max(log, other) + log1p(exp(-abs(log - other)))
-
-
-@compiled(error_model="numpy")
-def bet(
-    differences: Doubles,
-    first: float,
-    growing: bool,
-    restarts: bool,
-    challenger: Doubles,
-    champion: Doubles,
-    running: Doubles,
-    path: Doubles,
-) -> None:
-    """Bet on all rows in their order.
-
-    Parameters
-    ----------
-    differences : array of shape (n,)
-        Loss of the champion minus that of the challenger.
-    first : float
-        The first clip c_1.
-    growing : bool
-        Whether the clip doubles after a row that it has clipped.
-    restarts : bool
-        Whether capital that has seen nothing is added before each row.
-    challenger, champion : array of shape (N_BETS,)
-        Logarithms of the capitals that bet on either, changed in place.
-    running : array of shape (6,)
-        Changed in place.
-    path : array of shape (n, 2)
-        Takes the logarithms of both mixtures after each row.
-    """
-    stakes = shares(first, running[CLIP])
-    for row in range(len(differences)):
-        # The difference, clipped by what was known before the row.
-        clip = running[CLIP]
-        ratio = min(max(differences[row] / clip, -1.0), 1.0)
-        if restarts:
-            entry = log_entry(running[COUNTED])
-            for k in range(N_BETS):
-                challenger[k] = _added(challenger[k], entry)
-                champion[k] = _added(champion[k], entry)
-        # Each bet on either side.
-        for k in range(N_BETS):
-            challenger[k] += log1p(stakes[k] * ratio)
-            champion[k] += log1p(-stakes[k] * ratio)
-        # The plain mean, and both mixtures with their peaks.
-        running[COUNTED] += 1.0
-        n = running[COUNTED]
-        running[MEAN] += differences[row] / n - running[MEAN] / n
-        path[row, 0] = log_mean(challenger)
-        path[row, 1] = log_mean(champion)
-        running[PEAK_CHALLENGER] = max(running[PEAK_CHALLENGER], path[row, 0])
-        running[PEAK_CHAMPION] = max(running[PEAK_CHAMPION], path[row, 1])
-        # After a row that it has clipped the clip may double, for the rows to come.
-        if abs(differences[row]) > clip:
-            running[CLIPPED] += 1.0
-            if growing:
-                running[CLIP] = min(2.0 * clip, _LARGEST)
-                stakes = shares(first, running[CLIP])
-
-
-@compiled(error_model="numpy")
-def least_gain(logs: Doubles, bets: Doubles, level: float) -> float:
-    """Return the least gain, in clips from -1 to 1, at which the mixture is below `level`.
-
-    Parameters
-    ----------
-    logs : array of shape (n,)
-        Logarithms of weight and capital of the bets that never changed.
-    bets : array of shape (n,)
-        What each has staked on all rows together, per clip.
-    level : float
-        A logarithm.
-    """
-    low, high = -1.0, 1.0
-    middle = low
-    for _ in range(_HALVINGS):
-        top = -np.inf
-        for k in range(len(logs)):
-            top = max(top, logs[k] - bets[k] * middle)
-        total = 0.0
-        for k in range(len(logs)):
-            total += exp(logs[k] - bets[k] * middle - top)
-        if len(logs) > 0 and top + log(total) >= level:
-            low = middle
-        elif middle == -1.0:
-            return middle
-        else:
-            high = middle
-        middle = (low + high) / 2
-    return low
-
 
 Side = Literal["challenger", "champion"]
 Decision = Literal["challenger", "champion", "undecided"]

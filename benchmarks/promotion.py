@@ -31,7 +31,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.sequential_test import SequentialTest
 from leaseboard.tasks.fetch import loading
 from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
@@ -65,7 +64,6 @@ def heavy(rng: Generator, n: int, gain: float) -> Doubles:
     return _squared(rng.standard_t(5, n) / math.sqrt(5 / 3), rng, gain)
 
 
-@compiled
 def _volatilities(noise: Doubles) -> Doubles:
     found, now = np.empty_like(noise), 1.0
     for t in range(len(noise)):
@@ -169,7 +167,6 @@ def _first(where: NDArray[np.bool_]) -> int | None:
     return int(where.argmax()) + 1 if where.any() else None
 
 
-@compiled
 def _agrapa(ratios: Doubles) -> Doubles:
     path, log, mean, variance = np.empty_like(ratios), 0.0, 0.0, 0.25
     for t in range(len(ratios)):
@@ -181,7 +178,6 @@ def _agrapa(ratios: Doubles) -> Doubles:
     return path
 
 
-@compiled
 def _newton(ratios: Doubles) -> Doubles:
     path, log, rate, squares = np.empty_like(ratios), 0.0, 0.0, 1.0
     for t in range(len(ratios)):

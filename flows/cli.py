@@ -100,7 +100,6 @@ PANELS: dict[str, dict[str, typer.Typer | tuple[type[Command], Callable[..., Any
     "Maintain": {
         "doctor": (TablesCommand, operate.doctor),
         "ui": (FlowsCommand, operate.ui),
-        "warm": (TablesCommand, operate.warm),
     },
 }
 """Commands as the help groups them."""

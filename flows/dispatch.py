@@ -11,7 +11,7 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -27,13 +27,11 @@ from leaseboard.flows.prefect_events import current_run
 from leaseboard.flows.server import PrefectServer, server_log
 from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.job import Job
-from leaseboard.tasks.jobs.programs import learns_stream
 from leaseboard.tasks.jobs.run import RUN_JOB
 from leaseboard.tasks.jobs.suites.plan import check_suite, with_baselines
 from leaseboard.tasks.jobs.suites.suite import Suite, load_suite, members, suite_path
 from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.environment import prepare_environment
-from leaseboard.tasks.models.kernels import helped
 from leaseboard.tasks.pool.attempts import run_planned
 from leaseboard.tasks.pool.workers import WorkerPool
 from leaseboard.tasks.track.store import TrackingError, check_address, ensure_store
@@ -179,8 +177,7 @@ def dispatch(
 def _pool(suite: Suite, options: RunOptions, expected: Collection[Job]) -> Iterator[WorkerPool]:
     size = min(options.workers or os.cpu_count() or 1, len(expected))
     given = {"mirrors": paths.mirrors(options.mirrors), "work": options.work}
-    help_ = helped(at_once=True) if any(map(learns_stream, expected)) else nullcontext()
-    with WorkerPool(max(1, size), suite.limits, **given) as pool, help_:
+    with WorkerPool(max(1, size), suite.limits, **given) as pool:
         pool.warm(expected)
         yield pool
 

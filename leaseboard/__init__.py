@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from leaseboard import kernels as _kernels  # noqa: F401  finds what is compiled
+
 if TYPE_CHECKING:
     from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
     from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import hypothesis
@@ -21,7 +21,6 @@ import pytest
 from hypothesis.internal.conjecture import providers
 
 from benchmarks import postgresql as servers
-from leaseboard.algorithms.caches import cache_dir
 from leaseboard.tasks.machine.environment import ONE_THREAD
 from tests.zygote import Zygote, starting
 
@@ -89,14 +88,10 @@ def mirror() -> Path:
 def private_environment(tmp_path_factory, once) -> Iterator[None]:
     """Keep tests, and fixtures of modules, away from the user's mirror and the user's cache.
 
-    Each worker has a cache of its own; all share their kernels, which begin as the user's.
+    Each worker has a cache of its own.
     """
-    from leaseboard.algorithms import compilation
-
     cache = tmp_path_factory.getbasetemp() / "cache"
     cache.mkdir()
-    (cache / "kernels").symlink_to(once("kernels", _copy_kernels))
-    assert not compilation.folder.cache_info().currsize, "a module calls a kernel when imported"
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LEASEBOARD_CACHE", str(cache))
         patch.delenv("LEASEBOARD_MIRROR", raising=False)
@@ -105,12 +100,6 @@ def private_environment(tmp_path_factory, once) -> Iterator[None]:
         patch.setattr("leaseboard.tasks.machine.progress.PATIENCE", 1e6)
         yield
         assert not os.environ["LEASEBOARD_CONF"], "a test left its --conf to all later ones"
-
-
-def _copy_kernels(folder: Path) -> None:
-    for each in (cache_dir() / "kernels").glob("*.kernel"):
-        with suppress(FileNotFoundError):  # another process has just removed it
-            shutil.copy(each, folder)
 
 
 @pytest.fixture(scope="session")

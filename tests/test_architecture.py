@@ -17,8 +17,8 @@ COMPUTED = {
 """Where the names may begin that a layer puts together and imports; the import-linter contracts of
 pyproject.toml see import statements alone."""
 
-NAMED = {ROOT / "algorithms" / name for name in ("registry.py", "plugins.py", "compilation.py")}
-"""What its own table names, which `test_registry` reads; plugins; the modules of kept kernels."""
+NAMED = {ROOT / "algorithms" / name for name in ("registry.py", "plugins.py")}
+"""What its own table names, which `test_registry` reads; plugins."""
 
 
 @cache
@@ -46,6 +46,21 @@ def test_computed_imports_keep_to_their_layer():
         if path.relative_to(ROOT).parts[0] in COMPUTED and path not in NAMED
     }
     assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_the_names_that_leaseboard_offers_are_for_its_users():
+    found = [
+        str(path)
+        for path in MODULES
+        for node in ast.walk(tree(path))
+        if path.relative_to(ROOT).parts[0] in COMPUTED
+        and (
+            (isinstance(node, ast.ImportFrom) and node.module == "leaseboard")
+            or (isinstance(node, ast.Import) and "leaseboard" in [x.name for x in node.names])
+        )
+    ]
+
+    assert found == []
 
 
 def test_the_kind_of_a_environment_is_known_in_its_own_room_alone():
@@ -141,14 +156,12 @@ def test_tests_hold_no_init_files():
 UNPICKLES = {
     "algorithms/checks.py",
     "algorithms/online_automl/streaming/files.py",
-    "algorithms/compilation.py",
     "tasks/evaluate/trials/evaluate.py",
     "tasks/evaluate/trials/worker.py",
     "tasks/fetch/cached.py",
 }
 """A copy that was pickled the moment before; what came in a pickle that was unpickled already;
-messages between our own two processes; data that this run wrote for its own jobs; machine code in
-this user's own cache, as numba keeps it."""
+messages between our own two processes; data that this run wrote for its own jobs."""
 
 
 def test_nothing_from_outside_is_unpickled_or_evaluated():

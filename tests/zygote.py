@@ -42,11 +42,7 @@ IMPORTS = (
     "leaseboard.tasks.track.recorder",
 )  # fmt: skip
 IDENTIFIED = {"vanilla": "stream", "linear": "holdout", "average": "pulls", "abc": "samples"}
-"""Algorithms whose code is read for its version, each with its environment, so that no fork need.
-
-No kernel is run: the machine code of kernels has its own GiB, which would count in all forks. What
-numba knows of types and functions is read, as the first kernel of a process does: in .4 s of CPU.
-"""
+"""Algorithms whose code is read for its version, each with its environment: no fork need do so."""
 PREFECT = (
     "prefect.artifacts", "prefect.cli.server", "prefect.client.orchestration",
     "prefect.concurrency.services", "prefect.flow_engine", "prefect.logging.handlers",
@@ -198,9 +194,6 @@ def serve(place):
         )
         for name in IMPORTS:
             importlib.import_module(name)
-        target = importlib.import_module("numba.core.registry").cpu_target
-        target.typing_context.refresh()
-        target.target_context.refresh()
         sys.modules["leaseboard.tasks.jobs.run"].warm()
         sys.modules["leaseboard.tasks.machine.progress"].PATIENCE = 1e6  # however busy we are
         for algorithm, environment in IDENTIFIED.items():

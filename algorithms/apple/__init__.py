@@ -8,9 +8,10 @@ module             what
 `apple`            Algorithm 1, and the registered algorithms: apple, linear, quadratic, cubic
 `update`           the weight updates of line 4
 `learner`          linear models over monomials; the order of line 6, provenance, growth
-`plan`             the kernel for dense rows
-`hashed`           the kernel for sparse rows, and its table
-`sparse`           what kernels for sparse rows share, and that of full expansions
+`expanders`        the kernels: dense and sparse rows expanded, learned, predicted
+`plan`             the learner of dense rows
+`hashed`           the learner of sparse rows, and its table
+`sparse`           what learners of sparse rows share, and that of full expansions
 `rates`            several learning rates at once, chosen by progressive validation
 `rows`             rows checked, clipped and scaled; pairs of words; targets of classes
 `parallel`         local choice, union of parents, averaged weights

@@ -19,11 +19,17 @@ from leaseboard.algorithms.apple.estimator import (
     importances,
     rows_of,
 )
+from leaseboard.algorithms.apple.rate_models import (
+    log_probabilities,
+    margins_of_classes,
+    slope_of,
+)
 from leaseboard.algorithms.apple.rows import Targets, targets_of
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of
+from leaseboard.algorithms.transcendental import exp_all, log_all
 
 LOOKED_AT = 10_000
 """How many training rows are predicted to see whether they all get one class."""
@@ -121,8 +127,6 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         estimator
             Itself.
         """
-        from leaseboard.algorithms.apple.rate_models import slope_of
-
         X, y = numbers_alone(X), complete_labels(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
         check_classification_targets(y)
@@ -171,9 +175,6 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         learned again, had the least log loss. With weights they are probabilities among weighted
         examples: ``class_weight="balanced"`` gives them as if all classes were as common.
         """
-        from leaseboard.algorithms.apple.rate_models import log_probabilities, margins_of_classes
-        from leaseboard.algorithms.transcendental import exp_all
-
         margins = margins_of_classes(self._margins(X))
         return exp_all(log_probabilities(margins, self.slope_))
 
@@ -188,8 +189,6 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         -------
         ndarray of float64, shape (n_samples, n_classes)
         """
-        from leaseboard.algorithms.transcendental import log_all
-
         return log_all(self.predict_proba(X))
 
     def predict(self, X: Any) -> NDArray[Any]:

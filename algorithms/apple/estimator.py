@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,9 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, readable
+from leaseboard.algorithms.apple.rate_models import Examples, RateModel, fresh, raced
 from leaseboard.algorithms.apple.rows import (
     CLIP,
     RowScale,
@@ -30,11 +33,6 @@ from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
-
-if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from leaseboard.algorithms.apple.apple import Apple
-    from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic
-    from leaseboard.algorithms.apple.rate_models import RateModel
 
 RandomState = int | np.random.RandomState | None
 
@@ -82,8 +80,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
         ndarray of str objects, shape (n_monomials,)
         """
         names = self._names(input_features)
-        from leaseboard.algorithms.apple.learner import readable
-
         every = (learner.monomial(slot) for learner in self.learners_ for slot in learner.slots())
         return np.array(
             [readable(monomial, names) for monomial in dict.fromkeys(every)], dtype=object
@@ -96,8 +92,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
 
     def _weights(self, learner: GrowingLearner) -> list[tuple[str, float]]:
         names = self._names(None)
-        from leaseboard.algorithms.apple.learner import readable
-
         return [
             (readable(monomial, names) if monomial else "1", weight)
             for monomial, weight in learner.weights()
@@ -108,8 +102,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
         return list(_check_feature_names_in(self, given))
 
     def _algorithm(self) -> Apple:
-        from leaseboard.algorithms.apple.apple import Apple
-
         names = ("alpha", "epochs", "learning_rate", "heuristic", "fallback", "bits")
         settings = {name: getattr(self, name) for name in names}
         return configured(Apple, type(self).__name__, settings)
@@ -119,8 +111,6 @@ class PolynomialExpansionEstimator(BaseEstimator):
 
         Rates that were not given are raced in it.
         """
-        from leaseboard.algorithms.apple.rate_models import Examples, fresh, raced
-
         self.check()
         apple = self._algorithm()
         self.row_scale_ = RowScale(rows, self.clip, self.scale)

@@ -18,17 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.update import (
-    EMITTED,
-    EXAMPLES,
-    HIGH,
-    LOW,
-    NONZEROS,
-    UNSEEN,
-    Update,
-)
-from leaseboard.algorithms.compilation import compiled
-from leaseboard.algorithms.environments.arrays import uniform
+from leaseboard.algorithms.apple.expanders import Expander
+from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import DivergedError
 
@@ -91,7 +82,8 @@ class MonomialLearner(ABC):
         self._rescale(np.maximum(self.magnitude, largest_magnitudes(rows)))
         out = np.empty(len(labels), dtype=np.float32)
         weights = np.ones(len(labels), dtype=np.float32) if weights is None else weights
-        bad = self._learn(rows, uniform(labels), uniform(weights), out)
+        expander = self._expander(rows)
+        bad = expander.learn(np.ascontiguousarray(labels), np.ascontiguousarray(weights), out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
@@ -109,7 +101,7 @@ class MonomialLearner(ABC):
 
     def _predicted(self, rows: Rows, low: float, high: float) -> Floats:
         out = np.empty(rows.shape[0], dtype=np.float32)
-        self._predict(rows, low, high, out)
+        self._expander(rows).predict(low, high, out)
         return out
 
     @property
@@ -126,7 +118,7 @@ class MonomialLearner(ABC):
     def magnitude(self, magnitude: NDArray[np.float64]) -> None:
         self._magnitude = magnitude.view()
         self._magnitude.setflags(write=False)
-        self._scale = powers_of_two(magnitude)
+        self.scale = powers_of_two(magnitude)
 
     @property
     @abstractmethod
@@ -149,17 +141,8 @@ class MonomialLearner(ABC):
         return float(self.totals[EMITTED] / max(self.totals[EXAMPLES], 1.0))
 
     @abstractmethod
-    def _learn(self, rows: Rows, labels: Floats, weights: Floats, out: Floats) -> int:
-        """Run the kernel; return the index of the first example that diverged, or -1."""
-
-    @abstractmethod
-    def _predict(self, rows: Rows, low: float, high: float, out: Floats) -> None:
-        """Run the kernel."""
-
-    @property
-    def _update(self) -> Update:
-        moments = (self.residual_moments, self.square_moments)
-        return Update(self.totals, *moments, float(self.learning.learning_rate))
+    def _expander(self, rows: Rows) -> Expander:
+        """Return the kernel that learns and predicts these rows."""
 
     @property
     def _seen(self) -> Floats:
@@ -190,16 +173,9 @@ def largest_magnitudes(rows: Rows) -> NDArray[np.float64]:
         extremes = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
         return np.asarray(extremes, dtype=np.float64)
     out = np.zeros(rows.shape[1])
-    _raise_to_magnitudes(rows.indices, rows.data, out)
+    with np.errstate(invalid="ignore"):  # what is not a number diverges later
+        np.maximum.at(out, rows.indices, np.abs(rows.data, dtype=np.float64))
     return out
-
-
-@compiled
-def _raise_to_magnitudes(
-    indices: NDArray[np.int32], data: NDArray[np.float32], out: NDArray[np.float64]
-) -> None:
-    for i in range(len(data)):
-        out[indices[i]] = max(out[indices[i]], abs(data[i]))
 
 
 class GrowingLearner(MonomialLearner):
@@ -320,21 +296,23 @@ class GrowingLearner(MonomialLearner):
     def _raw_weights(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
         """Return the weights w on the scale of the data."""
         w = self.w[slots].astype(np.float64)
-        return np.asarray(w * self._seen[slots] * self._factors(self._scale)[slots])
+        return np.asarray(w * self._seen[slots] * self._factors(self.scale)[slots])
 
     def _factors(self, of_variables: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the product over each slot's variables of a quantity of the variables."""
         factors = np.ones(len(self.keys))
         factors[: self.n_variables] = of_variables
         slots = self.slots()[self.n_variables :]
-        _multiply_up(factors, of_variables, slots, self.source, self.variable)
+        for degree in range(2, self.max_degree + 1):  # a product's source is one degree lower
+            at = slots[self.degree[slots] == degree]
+            factors[at] = factors[self.source[at]] * of_variables[self.variable[at]]
         return factors
 
     def _rescale(self, magnitude: NDArray[np.float64]) -> None:
         """Set the magnitudes; N shrinks with the scale of its variables, ω and γ stay."""
-        before = self._scale
+        before = self.scale
         self.magnitude = magnitude
-        shift = self._scale / before
+        shift = self.scale / before
         if np.all(shift == 1) or not self.totals[EXAMPLES]:
             return
         factors = self._factors(shift)
@@ -344,19 +322,6 @@ class GrowingLearner(MonomialLearner):
         if self.learning.moments:
             self.residual_moments *= factors**2
             self.square_moments *= factors**2
-
-
-@compiled
-def _multiply_up(
-    factors: NDArray[np.float64],
-    of_variables: NDArray[np.float64],
-    slots: NDArray[np.intp],
-    source: NDArray[np.uint32],
-    variable: NDArray[np.uint32],
-) -> None:
-    """Write each product's factor: its source's, which comes before it, times its variable's."""
-    for slot in slots:
-        factors[slot] = factors[source[slot]] * of_variables[variable[slot]]
 
 
 Heuristic = Literal["weight", "raw-weight", "ssm"]
@@ -427,26 +392,6 @@ def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
     True
     """
     return np.uint64(np.sum(keys[list(monomial)], dtype=np.uint64))
-
-
-@compiled
-def mix(key: np.uint64) -> np.uint64:
-    """Return the key with its bits spread, one to one: splitmix64's finaliser."""
-    z = (key ^ (key >> _S30)) * _MIX1
-    z = (z ^ (z >> _S27)) * _MIX2
-    return z ^ (z >> _S31)
-
-
-@compiled
-def bucket_of(key: np.uint64, bits: int) -> np.int64:
-    """Return the top `bits` of the mixed key: where a hashed table keeps the monomial."""
-    return np.int64(mix(key) >> np.uint64(64 - bits))
-
-
-@compiled
-def tag_of(mixed: np.uint64) -> np.uint8:
-    """Return a byte of a mixed key that is never 0."""
-    return np.uint8(mixed & np.uint64(0x7F)) | np.uint8(0x80)
 
 
 def times(monomial: Monomial, variable: int) -> Monomial:

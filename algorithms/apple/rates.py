@@ -208,13 +208,8 @@ class OnlineLearner(HoldoutAlgorithm):
         return isinstance(rows, np.ndarray) and most_monomials <= 2**self.bits
 
     def prepare(self, env: HoldoutEnvironment) -> None:
-        """Compile the kernels on a few rows, and make the base variables."""
-        rows = self.holdout(env).train.rows
-        learner = self.learner(rows, self.tried[0])
-        few = min(4, rows.shape[0])
-        for _ in self.chunks(learner, rows[:few], env.holdout.train.labels[:few], few):
-            pass
-        learner.predict(rows[:few])
+        """Make the base variables."""
+        self.holdout(env)
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Race the learning rates over the passes that the environment allows.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.apple.hashed import CLAIMED, HashedLearner
+from leaseboard.algorithms.apple.expanders import CLAIMED
+from leaseboard.algorithms.apple.hashed import HashedLearner
 from leaseboard.algorithms.apple.learner import GrowingLearner, Learning, MonomialLearner
 from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.sparse import FullLearner

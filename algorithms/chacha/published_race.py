@@ -30,7 +30,6 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.handles import entry, handle_of
 from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
@@ -86,45 +85,43 @@ class PublishedRace(Race):
         *,
         classes: bool = False,
     ) -> None:
-        super().__init__(schema, models, oracle, random, b)
         self.rules = rules
         self.horizon = horizon
         self.slots = state.empty_slots(b)
         self.control = rules.controls()
         self.control[state.CLASSES] = classes
+        self.steps = state.Steps(self.slots, self.control, models.pool, models.loss)
+        super().__init__(schema, models, oracle, random, b)
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
         self.pending: list[int] = []
 
+    @property
+    def at(self) -> int:
+        """Examples learned."""
+        return int(self.steps.at)
+
+    @at.setter
+    def at(self, at: int) -> None:
+        self.steps.at = at
+
     def predict(self, example: Floats, *, later: bool = False) -> float:
-        """Return what the model that `state.select` names predicts, 0 if it names none."""
-        given = uniform(example), self.slots, self.control, self.models.handle
-        return float(state.predict_selected(*given))
+        """Return what the model that `Steps.select` names predicts, 0 if it names none."""
+        return float(self.steps.predict(uniform(example)))
 
     def learn(
         self, examples: Floats, labels: Floats, importances: Floats, predictions: Floats
     ) -> int:
         """Learn by algorithm 1, lines 3 to 10, until a test is positive or a lease ends."""
-        n, models = self._log_point - self.at, self.models
+        n = self._log_point - self.at
         block = uniform(examples[:n]), uniform(labels[:n]), uniform(importances[:n])
-        known = self.slots, self.control
-        learned = int(state.advance(*block, predictions[:n], *known, models.handle, models.loss))
-        self.at += learned
-        return learned
+        return int(self.steps.advance(*block, predictions[:n]))
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        loss = self.models.loss
-        handle = handle_of(row, self.slots, self.control, self.models.handle)
-        prediction = entry(state.predict_row, handle)
-        advance = entry(state.learn_row, handle, 0, 1.0, 1.0)
-
-        def learn(label: float, importance: float) -> bool:
-            self.at = at = self.at + 1
-            return advance(handle, loss, label, importance) or at == self._log_point
-
-        return lambda: prediction(handle), learn
+        one = state.RowSteps(self, row)
+        return one.predict, one.learn
 
     def is_due(self) -> bool:
         """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
@@ -195,7 +192,7 @@ class PublishedRace(Race):
         champion = self.slot_of(self.champion)
         if self.rules.fixed or champion == EMPTY or self.slots[champion, N] == 0:
             return
-        promoted = state.challenger_to_promote(self.slots, self.control, champion)
+        promoted = self.steps.challenger_to_promote(champion)
         if promoted >= 0:
             yield from self._promote(int(self.holders[promoted]))
             champion = promoted
@@ -227,11 +224,7 @@ class PublishedRace(Race):
                 self.frontier.append(number)
 
     def _eliminate_worse(self, champion: int) -> Iterator[Event]:
-        failed = [
-            slot
-            for slot in self.live.tolist()
-            if state.is_worse(self.slots, self.control, champion, slot)
-        ]
+        failed = [slot for slot in self.live.tolist() if self.steps.is_worse(champion, slot)]
         failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
         if not self.rules.literal:
             failed = failed[: max(self._n_challengers() + 1 - self.b, 0)]

@@ -1,1 +1,1 @@
-"""Online learners: Vowpal Wabbit's default learner as a numba kernel."""
+"""Online learners: Vowpal Wabbit's default learner as a kernel."""

@@ -1,43 +1,18 @@
-"""Models of the numba kernel in slots, next to each other in arrays."""
+"""Models of the kernel in slots, next to each other in arrays."""
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.handles import handle_of, quick
-from leaseboard.algorithms.online.kernel import (
-    LOGISTIC,
-    RANGE,
-    SQUARED,
-    Floats,
-    Slots,
-    empty_pool,
-    predict_live,
-    rescale_live,
-    start_model,
-)
-from leaseboard.algorithms.online.lanes import LANES
+from leaseboard.algorithms.online.kernel import LOGISTIC, RANGE, SQUARED, Floats, Pool, Slots
 from leaseboard.algorithms.online.layout import Layout, layouts
-from leaseboard.algorithms.online.placement import (
-    ENTERED,
-    GROUPS,
-    N_GROUPS,
-    SINGLE,
-    learn_live,
-    leave_all,
-    place,
-)
+from leaseboard.algorithms.online.placement import learn_block, leave_lanes, predict_one
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import fill_array
-
-_learn_live, _predict_live = quick(learn_live), quick(predict_live)
-_place, _leave_all = quick(place), quick(leave_all)
-
 
 LOSSES = {"regression": SQUARED, "classification": LOGISTIC}
 """The loss that each task is learned with; classes are labelled -1 and 1."""
@@ -59,36 +34,20 @@ class KernelModels:
     Attributes
     ----------
     pool : Pool
-        The models, once they have left the lanes (`leave_lanes`).
+        The models, once they have left the lanes (`leave_lanes`); the same object for good.
     layouts : list of Layout or None
         Of each slot.
-    handle : ndarray of int64
-        What the kernel's loops take of them, see `open_pool`; the same array for good.
-    lanes : ndarray of int64
-        Those that are in lanes, see `placement.take_one`; the same array for good.
     """
 
     def __init__(self, schema: Schema, n_slots: int, loss: int = SQUARED) -> None:
         self.schema, self.loss, self._layouts = schema, loss, layouts(schema)
         self.configurations: list[VWConfiguration | None] = [None] * n_slots
         self.layouts: list[Layout | None] = [None] * n_slots
-        self.pool = empty_pool(n_slots)
-        self.handle = handle_of(*self.pool)
-        self.lanes = np.zeros((GROUPS + 6 * -(-n_slots // LANES), 4), dtype=np.int64)
-        self._in_lanes: list[NDArray[Any]] = []
-
-    def enter(self, example: Floats, live: Slots, n: int) -> None:
-        """Place the `live` models for about n examples that come one at a time, like this one."""
-        groups, single = _place(example, live, self.handle, n)
-        self._in_lanes = [single, *(array for group in groups for array in group)]
-        self.lanes[SINGLE : SINGLE + len(self._in_lanes)] = handle_of(*self._in_lanes)
-        self.lanes[0, N_GROUPS], self.lanes[0, ENTERED] = len(groups), 1
+        self.pool = Pool(n_slots)
 
     def leave_lanes(self) -> None:
         """Put models that are in lanes back into their slots, where all but such examples go."""
-        if self.lanes[0, ENTERED]:
-            _leave_all(self.lanes, self.handle)
-            self._in_lanes = []
+        leave_lanes(self.pool)
 
     def start(self, slot: int, configuration: VWConfiguration, parent: int | None = None) -> None:
         """Put a new model into `slot`.
@@ -141,13 +100,11 @@ class KernelModels:
 
         Their progressive predictions are written into ``out[:, live]``.
         """
-        self.leave_lanes()
-        _learn_live(examples, labels, importances, live, self.handle, self.loss, out)
+        learn_block(examples, labels, importances, live, self.pool, self.loss, out)
 
     def predict(self, example: Floats, live: Slots, out: Floats) -> None:
         """Write into ``out[live]`` what the live models predict for one example."""
-        self.leave_lanes()
-        _predict_live(example, live, self.handle, out)
+        predict_one(example, live, self.pool, out)
 
     def rescale(self, live: Slots, ratio: float, shift: float) -> None:
         """Let the `live` models predict ``ratio * p + shift`` where they predicted p.
@@ -155,7 +112,7 @@ class KernelModels:
         They go on as if they had learned labels in that unit, at a rate that fits it.
         """
         self.leave_lanes()
-        rescale_live(self.handle, live, float(ratio), float(shift))
+        self.pool.rescale(live, ratio, shift)
 
     def state(self, slot: int) -> dict[str, Any]:
         """Return the model's cells, the sums of its normaliser, its range of labels."""
@@ -178,8 +135,9 @@ class KernelModels:
         """Return what the model in `slot` learns."""
         self.leave_lanes()
         pool, n_cells = self.pool, len(self._layout_at(slot).indices)
-        table = pool.tables[slot, :n_cells]
-        return {"table": table, "sums": pool.sums[slot], "labels": pool.labels[slot]}
+        parts = {"table": pool.tables[slot][:n_cells], "sums": pool.sums[slot]}
+        parts["labels"] = pool.labels[slot]
+        return {name: np.asarray(part) for name, part in parts.items()}
 
     def _layout_at(self, slot: int) -> Layout:
         layout = self.layouts[slot]
@@ -193,18 +151,7 @@ class KernelModels:
         self.leave_lanes()
         source.leave_lanes()
         layout = self._layouts.of(configuration)
-        its = layout if parent is None else source._layout_at(parent)
-        need, old = (len(layout.indices), *layout.factors.shape), self.pool
-        have = old.tables.shape[1], *old.factors.shape[1:]
-        if any(map(operator.gt, need, have)):
-            self.pool = empty_pool(len(old.n_terms), *map(max, need, have))
-            pairs: Any = zip(old, self.pool, strict=True)
-            for was, new in pairs:
-                new[tuple(map(slice, was.shape))] = was
-            self.handle[:] = handle_of(*self.pool)
+        its = None if parent is None else source._layout_at(parent)
         self.configurations[slot], self.layouts[slot] = configuration, layout
-        start_model(
-            self.handle, slot, layout.factors, layout.cells, layout.places,
-            configuration.learning_rate, *RANGE[self.loss],
-            source.handle, -1 if parent is None else parent, its.places,
-        )  # fmt: skip
+        known = () if parent is None else (source.pool, parent, its)
+        self.pool.start(slot, layout, configuration.learning_rate, *RANGE[self.loss], *known)

@@ -45,7 +45,7 @@ class LateClasses(Weighed):
         races: list[Any] = race.races if isinstance(race, OneVsRest) else [race]
         later, ridge, stale = np.array([each.late_margins(example) for each in races]).T
         if isinstance(race, OneVsRest):
-            last, counts = race.mixture.last, race.mixture.counts[0]
+            last, counts = race.mixture.last, np.asarray(race.mixture.counts[0])
             first = race.of_margins(later, example, later=True)
             third = race.of_margins(stale, example)
             second = race.of_margins(ridge)
@@ -60,7 +60,7 @@ class LateClasses(Weighed):
         fourth[last] = 1.0 - wrong
         said = np.array([first, second, third, fourth, counts / max(counts.sum(), 1.0)])
         lost = np.full(len(said), EXPECTED)
-        shares = np.array([self.mean(each, lost, waiting) for each in said.T])
+        shares = np.array([self.mean(each, lost, waiting) for each in said.T.copy()])
         return shares, np.append(said.argmax(axis=1), 0.0)
 
     def nothing(self) -> Doubles:

@@ -360,7 +360,7 @@ class OneVsRest(Saved):
         """Return the races' probabilities, shape (n, n_classes), scaled to 1."""
         found = np.ones((len(margins), self.n_classes))
         for t in range(len(margins) if self.n_classes > 1 else 0):
-            one_vs_rest(margins[t], found[t])
+            one_vs_rest(np.ascontiguousarray(margins[t]), found[t])
         return found
 
     # -- inspection ---------------------------------------------------------------------------

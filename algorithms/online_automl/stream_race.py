@@ -19,7 +19,7 @@ from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_BASELINES, N_PARTS, caller
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.scale import SHOWN, deviation
+from leaseboard.algorithms.online_automl.safe.scale import SHOWN, deviation_of
 from leaseboard.algorithms.online_automl.safe.waited import OWN, Waited
 
 ROW_BY_ROW = (
@@ -236,6 +236,6 @@ class NumbersRace(StreamRace):
         """
         if not self._waits:
             return super().notes()
-        width = deviation(self.race.ensemble.expansion.scale)
+        width = deviation_of(self.race.ensemble.expansion.scale)
         own = self.waited.intervals.notes(width)
         return super().notes() | own | {"share_of_bound": self.share}

@@ -16,12 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import likeliest, uniform
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
-from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import Saved
@@ -33,11 +32,8 @@ from leaseboard.algorithms.reference.predictor import (
     linear_model,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.reference.season_steps import LONGEST, learn_seasonal, period_after
 from leaseboard.algorithms.tables.column_features import Column, ColumnFeatures
-
-LONGEST = 1000
-"""The longest period that is looked for: two years of days are within it, two days of minutes
-beyond."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +156,7 @@ class _LastLabel(Predictor):
 
 
 class _SeasonalLast(Predictor):
-    """Predictor of the last label of the same season; see `learn_seasonal` for its state."""
+    """Predictor of the last label of the same season; see `season_steps` for its state."""
 
     def __init__(self, period: int | None, *, classes: bool = False) -> None:
         longest = LONGEST if period is None else period
@@ -181,7 +177,7 @@ class _SeasonalLast(Predictor):
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats:
         """See `Predictor.predict_waiting`: the last season whose label is known."""
-        period = self.given or next_period(self.losses, self.seen, self.period)
+        period: int = self.given or period_after(self.losses, self.seen, self.period)
         if self.seen < period:
             period = 1
         longest = len(self.losses) - 1
@@ -199,128 +195,6 @@ class _SeasonalLast(Predictor):
     def notes(self) -> dict[str, float]:
         """Return the period that the last prediction used."""
         return {"period": float(self.period)}
-
-
-@compiled
-def learn_seasonal(
-    labels: Floats,
-    given: int,
-    classes: bool,
-    past: Doubles,
-    losses: Doubles,
-    seen: int,
-    predictions: Floats,
-) -> tuple[int, int]:
-    """Predict each label by the one a period before, then learn it.
-
-    Parameters
-    ----------
-    labels : ndarray of float32, shape (n,)
-    given : int
-        The period, 0 if it is to be found.
-    classes : bool
-        Labels are numbers of classes: any two differ by 1.
-    past : ndarray of float64, shape (2 * longest,)
-        The labels before, the latest first, from ``past[-seen % longest]`` on; updated. Each is
-        there twice, so that the labels of all periods are neighbours wherever they begin.
-    losses : ndarray of float64, shape (longest + 1,)
-        The sum of squared differences from the label so many examples before; updated.
-    seen : int
-        Labels learned before.
-    predictions : ndarray of float32, shape (n,)
-        Written.
-
-    Returns
-    -------
-    seen : int
-    period : int
-        That of the last prediction.
-    """
-    longest = len(losses) - 1
-    period = 1
-    for t in range(len(labels)):
-        # The period: given, or of least mean loss; the last label until one has passed.
-        period = given if given else next_period(losses, seen, period)
-        if seen < period:
-            period = 1
-        predictions[t] = past[-seen % longest + period - 1] if seen else 0.0
-        # What each period would have lost by this label.
-        label = np.float64(labels[t])
-        if not given:
-            if classes:
-                count_others(label, past, losses, seen)
-            else:
-                compare(label, past, losses, seen)
-        remember(label, past, seen)
-        seen += 1
-    return seen, period
-
-
-@compiled
-def compare(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
-    """Add to `losses` what the label so many examples before would have lost as a prediction."""
-    recent, sums = _by_lag(past, losses, seen)
-    for k in range(len(sums)):
-        difference = label - recent[k]
-        sums[k] += difference * difference
-
-
-@compiled
-def count_others(label: float, past: Doubles, losses: Doubles, seen: int) -> None:
-    """Add as `compare` does, for numbers of classes: 1 for each that is another."""
-    recent, sums = _by_lag(past, losses, seen)
-    for k in range(len(sums)):
-        sums[k] += 1.0 if recent[k] != label else 0.0
-
-
-@compiled
-def _by_lag(past: Doubles, losses: Doubles, seen: int) -> tuple[Doubles, Doubles]:
-    """Return the labels 1, 2, ... before, and their sums: slices, whose loops are vectorised."""
-    longest = len(losses) - 1
-    start, n = -seen % longest, min(seen, longest)
-    return past[start : start + n], losses[1 : 1 + n]
-
-
-@compiled
-def remember(label: float, past: Doubles, seen: int) -> None:
-    """Put a label before those that were learned."""
-    longest = len(past) // 2
-    start = (-seen - 1) % longest
-    past[start] = past[start + longest] = label
-
-
-@compiled
-def least_period(losses: Doubles, seen: int) -> int:
-    """Return the period of least mean loss among those of which two have passed; 1 if none has."""
-    period, least = 1, np.inf
-    for lag in range(2, min(seen // 2, len(losses) - 1) + 1):
-        mean = losses[lag] / (seen - lag)
-        if mean < least:
-            period, least = lag, mean
-    return period
-
-
-@compiled
-def next_period(losses: Doubles, seen: int, period: int) -> int:
-    """Return `least_period`, which was `period` one label before and seldom changes.
-
-    Periods of as small a mean loss, up to rounding, are counted without a division; where there
-    are others, all means are compared.
-
-    Examples
-    --------
-    >>> losses = np.array([0.0, 9.0, 5.0, 2.0, 5.0])
-    >>> [next_period(losses, 8, period) for period in (1, 2, 3)]
-    [3, 3, 3]
-    """
-    longest = min(seen // 2, len(losses) - 1)
-    if period < 2 or period > longest:
-        return least_period(losses, seen)
-    most = losses[period] / (seen - period) * (1.0 + 1e-9)
-    candidates, sums = 0, losses[2 : longest + 1]  # a slice, whose loop is vectorised
-    for k in range(len(sums)):
-        candidates += sums[k] <= most * (seen - 2 - k)
-    return period if candidates == 1 else least_period(losses, seen)
 
 
 NAIVE_BASELINES: dict[str, type[ReferencePrediction]] = {

@@ -279,6 +279,6 @@ def linear_model(
     if len(layout.indices) < len(layout.cells):
         return None
     values = np.append(weights, constant)  # the constant is the term without factors, -1
-    models.pool.tables[0, layout.cells, WEIGHT] = values[layout.factors[:, 0]]
-    models.pool.labels[0] = low, high
+    np.asarray(models.pool.tables)[0, layout.cells, WEIGHT] = values[layout.factors[:, 0]]
+    models.pool.labels[0, 0], models.pool.labels[0, 1] = low, high
     return Learner(models)

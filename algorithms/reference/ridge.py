@@ -9,7 +9,6 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.compilation import compiled
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.kernel import Doubles, Floats
@@ -22,7 +21,7 @@ from leaseboard.algorithms.reference.predictor import (
     ReferencePrediction,
     linear_model,
 )
-from leaseboard.algorithms.transcendental import exp
+from leaseboard.algorithms.reference.ridge_steps import learn_ridge, products, weights_of
 
 MOST_NUMBERS = 4096**2
 """Of all triangles together, one for each class: 128 MB."""
@@ -32,15 +31,6 @@ MOST_RIDGE = 1024
 
 BLOCK = 64
 """Examples of very many features that a regression on selected ones takes at a time."""
-
-TOGETHER = 8
-"""Rows that are solved together, where they are long."""
-
-CLIP = 10.0
-"""Deviations from the mean beyond which a feature counts no more."""
-
-STEEPEST = 15.0
-"""Bound of the log odds at which a logistic weight is computed, so that it is not 0."""
 
 COUNT, LOW, HIGH = 0, 1, 2
 """Of `OnlineRidge`'s totals: examples, and the range of labels seen."""
@@ -157,15 +147,13 @@ class _OnlineRidge(Predictor):
 
     def predict_waiting(self, examples: Floats, pending: int) -> Floats:
         """See `Predictor.predict_waiting`."""
-        weights = np.zeros(len(self.rotated))
-        solve_long(self.triangle, self.rotated, weights)
-        found = products(uniform(examples), weights, self.moments, self.totals[COUNT])
+        weights = weights_of(self.triangle, self.rotated)
+        found: Doubles = products(uniform(examples), weights, self.moments, self.totals[COUNT])
         return (found if self.classes else np.clip(found, *self.totals[LOW:])).astype(np.float32)
 
     def model(self, schema: Schema) -> Learner | None:
         """See `Predictor.model`; it clips no feature."""
-        weights = np.zeros(len(self.rotated))
-        solve(self.triangle, self.rotated, weights)
+        weights = weights_of(self.triangle, self.rotated)
         mean, squares = self.moments
         varied = squares > 0
         slopes = np.zeros(len(mean))
@@ -213,286 +201,3 @@ class _SelectedRidge(Predictor):
     def notes(self) -> dict[str, float]:
         """See `Predictor.notes`."""
         return {"selected_features": float((self.expansion.known.slots >= 0).sum())}
-
-
-@compiled
-def learn_ridge(
-    examples: Floats,
-    labels: Floats,
-    classes: bool,
-    triangle: Doubles,
-    rotated: Doubles,
-    moments: Doubles,
-    totals: Doubles,
-    predictions: Floats,
-) -> None:
-    """Predict each example by the ridge regression on all before it, then learn it.
-
-    Parameters
-    ----------
-    examples : ndarray of float32, shape (n, d)
-    labels : ndarray of float32, shape (n,)
-    classes : bool
-        Labels are -1 and 1, and the model is logistic.
-    triangle, rotated : ndarray of float64, shapes (d + 1, d + 1) and (d + 1,)
-        R, upper triangular, and c, so that R w = c; the constant comes first. Updated.
-    moments : ndarray of float64, shape (2, d)
-        Mean and sum of squared deviations of each feature; updated.
-    totals : ndarray of float64, shape (3,)
-        `COUNT`, `LOW` and `HIGH`; updated.
-    predictions : ndarray of float32, shape (n,)
-        Written.
-    """
-    row, weights = np.ones(len(rotated)), np.zeros(len(rotated))
-    for t in range(len(labels)):
-        # The row, the constant first, and the regression on all rows before.
-        row[0] = 1.0
-        standardise(examples[t], moments, totals[COUNT], row[1:])
-        solve_long(triangle, rotated, weights)
-        value = 0.0
-        for j in range(len(row)):
-            value += weights[j] * row[j]
-        # Of classes the prediction is the margin, of numbers it is clipped to the labels seen.
-        label = float(labels[t])
-        if classes:
-            predictions[t] = value
-            label = reweigh(row, value, label)
-        else:
-            predictions[t] = min(max(value, totals[LOW]), totals[HIGH])
-            first = totals[COUNT] == 0.0
-            totals[LOW] = label if first else min(totals[LOW], label)
-            totals[HIGH] = label if first else max(totals[HIGH], label)
-        # Learn the row, then its means and deviations.
-        rotate(triangle, rotated, row, label)
-        totals[COUNT] += 1.0
-        add_moments(examples[t], moments, totals[COUNT])
-
-
-@compiled
-def products(examples: Floats, weights: Doubles, moments: Doubles, count: float) -> Doubles:
-    """Return w·z of each example, as `learn_ridge` has it of the next one."""
-    row, found = np.ones(len(weights)), np.zeros(len(examples))
-    for t in range(len(examples)):
-        standardise(examples[t], moments, count, row[1:])
-        for j in range(len(row)):
-            found[t] += weights[j] * row[j]
-    return found
-
-
-@compiled
-def standardise(example: Floats | Doubles, moments: Doubles, count: float, row: Doubles) -> None:
-    """Write the example's features less their mean over their deviation, clipped at `CLIP`.
-
-    A feature that has not varied yet is 0.
-    """
-    for j in range(len(row)):
-        if moments[1, j] > 0.0:
-            value = (np.float64(example[j]) - moments[0, j]) / math.sqrt(moments[1, j] / count)
-            row[j] = min(max(value, -CLIP), CLIP)
-        else:
-            row[j] = 0.0
-
-
-@compiled
-def add_moments(example: Floats, moments: Doubles, count: float) -> None:
-    """Take an example into the mean and the sum of squared deviations (Welford).
-
-    Parameters
-    ----------
-    count : float
-        Examples taken, this one included.
-    """
-    for j in range(len(example)):
-        value = np.float64(example[j])
-        difference = value - moments[0, j]
-        moments[0, j] += difference / count
-        moments[1, j] += difference * (value - moments[0, j])
-
-
-@compiled
-def solve(triangle: Doubles, rotated: Doubles, weights: Doubles, known: int = 0) -> None:
-    """Write w with R w = c; a weight whose diagonal is 0 is 0.
-
-    Parameters
-    ----------
-    triangle, rotated : ndarray of float64
-        R and c.
-    weights : ndarray of float64
-        Written.
-    known : int
-        How many of the last weights are there already.
-
-    Examples
-    --------
-    >>> weights = np.zeros(2)
-    >>> solve(np.array([[2.0, 2.0], [0.0, 4.0]]), np.array([4.0, 4.0]), weights)
-    >>> weights.tolist()
-    [1.0, 1.0]
-    """
-    for i in range(len(rotated) - known - 1, -1, -1):
-        rest = _less(rotated[i], triangle[i, i + 1 :], weights[i + 1 :])
-        weights[i] = _over(rest, triangle[i, i])
-
-
-@compiled
-def solve_long(triangle: Doubles, rotated: Doubles, weights: Doubles) -> None:
-    """Do `solve` where rows may be long: `TOGETHER` sums at a time do not wait for each other."""
-    i = n = len(rotated)
-    while i > 0:
-        if i < TOGETHER or n - i < 10 * TOGETHER:
-            i -= 1
-            rest = _less(rotated[i], triangle[i, i + 1 :], weights[i + 1 :])
-            weights[i] = _over(rest, triangle[i, i])
-            continue
-        # The sums of the next rows over all weights that are known.
-        i -= TOGETHER
-        a, b, c, d = triangle[i], triangle[i + 1], triangle[i + 2], triangle[i + 3]
-        e, f, g, h = triangle[i + 4], triangle[i + 5], triangle[i + 6], triangle[i + 7]
-        p = q = r = s = t = u = v = w = 0.0
-        for j in range(i + TOGETHER, n):
-            p, q = p + a[j] * weights[j], q + b[j] * weights[j]
-            r, s = r + c[j] * weights[j], s + d[j] * weights[j]
-            t, u = t + e[j] * weights[j], u + f[j] * weights[j]
-            v, w = v + g[j] * weights[j], w + h[j] * weights[j]
-        # Solve these rows from the last on, with the weights found among themselves.
-        end = i + TOGETHER
-        for k, done in enumerate((w, v, u, t, s, r, q, p)):
-            row = end - 1 - k
-            found = weights[row + 1 : end]
-            rest = _less(rotated[row] - done, triangle[row, row + 1 : end], found)
-            weights[row] = _over(rest, triangle[row, row])
-
-
-@compiled
-def _less(rest: float, row: Doubles, found: Doubles) -> float:
-    """Return what the weights that are found leave of `rest`."""
-    for j in range(len(found)):
-        rest -= row[j] * found[j]
-    return rest
-
-
-@compiled
-def solve_both(
-    triangle: Doubles,
-    rotated: Doubles,
-    weights: Doubles,
-    larger_triangle: Doubles,
-    larger_rotated: Doubles,
-    larger_weights: Doubles,
-) -> None:
-    """Do `solve` for two systems in the time of one: either alone is a chain of sums.
-
-    The smaller system comes first.
-
-    Examples
-    --------
-    >>> weights, others = np.zeros(1), np.zeros(2)
-    >>> larger = np.array([[2.0, 2.0], [0.0, 4.0]]), np.array([4.0, 4.0])
-    >>> solve_both(np.array([[2.0]]), np.array([6.0]), weights, *larger, others)
-    >>> weights.tolist(), others.tolist()
-    ([3.0], [1.0, 1.0])
-    """
-    more = len(larger_rotated) - len(rotated)
-    for i in range(len(rotated) - 1, -1, -1):
-        rest, other_rest = rotated[i], larger_rotated[more + i]
-        row, found = triangle[i, i + 1 :], weights[i + 1 :]
-        other_row = larger_triangle[more + i, more + i + 1 :]
-        other_found = larger_weights[more + i + 1 :]
-        for j in range(len(found)):
-            rest -= row[j] * found[j]
-            other_rest -= other_row[j] * other_found[j]
-        weights[i] = _over(rest, triangle[i, i])
-        larger_weights[more + i] = _over(other_rest, larger_triangle[more + i, more + i])
-    solve(larger_triangle, larger_rotated, larger_weights, len(rotated))
-
-
-@compiled
-def _over(rest: float, diagonal: float) -> float:
-    return rest / diagonal if diagonal != 0.0 else 0.0
-
-
-@compiled
-def rotate(triangle: Doubles, rotated: Doubles, row: Doubles, label: float) -> None:
-    """Take the equation ``row · w = label`` into R and c by Givens rotations; `row` is spent.
-
-    Examples
-    --------
-    >>> triangle, rotated = np.diag([3.0, 0.0]), np.array([0.0, 0.0])
-    >>> rotate(triangle, rotated, np.array([4.0, 0.0]), 5.0)
-    >>> triangle.tolist(), rotated.tolist()
-    ([[5.0, 0.0], [0.0, 0.0]], [4.0, 0.0])
-    """
-    for i in range(len(row)):
-        if row[i] == 0.0:
-            continue
-        # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
-        radius = math.hypot(triangle[i, i], row[i])
-        cosine, sine = triangle[i, i] / radius, row[i] / radius
-        _turn(triangle[i, i:], row[i:], cosine, sine)
-        upper = rotated[i]
-        rotated[i] = cosine * upper + sine * label
-        label = cosine * label - sine * upper
-
-
-@compiled
-def rotate_both(
-    triangle: Doubles,
-    rotated: Doubles,
-    row: Doubles,
-    label: float,
-    other_triangle: Doubles,
-    other_rotated: Doubles,
-    other_row: Doubles,
-    other_label: float,
-) -> None:
-    """Do `rotate` for two systems in little more than the time of one: each alone is a chain.
-
-    Examples
-    --------
-    >>> triangle, rotated = np.diag([3.0, 0.0]), np.array([0.0, 0.0])
-    >>> other, its = np.array([[3.0]]), np.array([0.0])
-    >>> rotate_both(other, its, np.array([4.0]), 5.0, triangle, rotated, np.array([0.0, 2.0]), 1.0)
-    >>> other.tolist(), its.tolist(), triangle.tolist(), rotated.tolist()
-    ([[5.0]], [4.0], [[3.0, 0.0], [0.0, 2.0]], [0.0, 1.0])
-    """
-    for i in range(max(len(row), len(other_row))):
-        turns = i < len(row) and row[i] != 0.0
-        other_turns = i < len(other_row) and other_row[i] != 0.0
-        cosine = sine = other_cosine = other_sine = 0.0
-        # Both rotations before either is applied.
-        if turns:
-            radius = math.hypot(triangle[i, i], row[i])
-            cosine, sine = triangle[i, i] / radius, row[i] / radius
-        if other_turns:
-            radius = math.hypot(other_triangle[i, i], other_row[i])
-            other_cosine, other_sine = other_triangle[i, i] / radius, other_row[i] / radius
-        if turns:
-            _turn(triangle[i, i:], row[i:], cosine, sine)
-            upper = rotated[i]
-            rotated[i] = cosine * upper + sine * label
-            label = cosine * label - sine * upper
-        if other_turns:
-            _turn(other_triangle[i, i:], other_row[i:], other_cosine, other_sine)
-            upper = other_rotated[i]
-            other_rotated[i] = other_cosine * upper + other_sine * other_label
-            other_label = other_cosine * other_label - other_sine * upper
-
-
-@compiled
-def _turn(uppers: Doubles, lowers: Doubles, cosine: float, sine: float) -> None:
-    """Apply a rotation to the rest of two rows."""
-    for j in range(len(lowers)):
-        upper, lower = uppers[j], lowers[j]
-        uppers[j] = cosine * upper + sine * lower
-        lowers[j] = cosine * lower - sine * upper
-
-
-@compiled
-def reweigh(row: Doubles, margin: float, label: float) -> float:
-    """Scale `row` by the root of the logistic weight; return the working response so scaled."""
-    bounded = min(max(margin, -STEEPEST), STEEPEST)
-    probability = 1.0 / (1.0 + exp(-bounded))
-    scale = math.sqrt(probability * (1.0 - probability))
-    for j in range(len(row)):
-        row[j] *= scale
-    return scale * margin + ((label > 0.0) - probability) / scale

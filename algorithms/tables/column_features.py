@@ -94,7 +94,6 @@ class ColumnFeatures(FeatureMap):
         rows = np.zeros((n_rows, self.n_features), dtype=np.float32)
         for part in parts:
             self._write(part, rows, begins, learns=learns)
-        self._last = None
         for begin in np.unique(begins):
             # A column that is not there yet teaches its gaps nothing.
             some = np.flatnonzero(begins == begin)

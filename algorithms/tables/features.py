@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-import operator
 import re
-import struct
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import astuple
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -18,14 +15,12 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.handles import entry
 from leaseboard.algorithms.online.hashing import hash_name
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.tables.gaps import FEW, MISSING, fill_gaps, indicator, new_gaps
+from leaseboard.algorithms.tables.row_reader import RowReader
 from leaseboard.algorithms.tables.values import (
-    LARGEST,
     LONGEST_LABEL,
-    PLAIN,
     Days,
     Key,
     Values,
@@ -35,8 +30,6 @@ from leaseboard.algorithms.tables.values import (
 )
 
 _AS_IN = "as in {'a': ['x', 'y']}"
-_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
-"""A name that is what ``str`` makes of a number without a sign."""
 _NOT_IN_VW = re.compile(r"[\s|:]")
 
 
@@ -88,15 +81,6 @@ BUCKETS = 16
 """The columns that all its other texts share."""
 
 
-_Pick = Callable[[Any], tuple[Any, ...]]
-
-
-def _picker(names: Sequence[Hashable]) -> _Pick | None:
-    """Return what takes a tuple of these values out of an example; None without names."""
-    pick = operator.itemgetter(*names) if names else None
-    return (lambda example: (pick(example),)) if pick and len(names) == 1 else pick
-
-
 class FeatureMap:
     """Columns of examples that come as dictionaries.
 
@@ -131,6 +115,8 @@ class FeatureMap:
         The row that `read_quickly` or `row` made last; the next call overwrites it.
     names : list of str or None
         The columns', where each is of a number that came without a namespace.
+    reader : RowReader
+        Of the columns known so far.
     """
 
     few: ClassVar[int] = FEW
@@ -152,8 +138,7 @@ class FeatureMap:
         self._n_values: Counter[tuple[str, str, str]] = Counter()
         self._n_indicators = 0
         self._gaps = new_gaps(0)
-        self._last: dict[Hashable, Any] | None = None
-        self._make_buffer()
+        self._make_reader()
 
     @property
     def n_features(self) -> int:
@@ -264,68 +249,24 @@ class FeatureMap:
     def read_quickly(self, example: Example) -> bool:
         """Fill `example` with an example of plain numbers and texts that have columns.
 
-        Most are, and are served ten times faster so. False means that `values` has to read it.
+        Most are, and are served a hundred times faster so. False means that `values` has to read
+        it.
         """
-        if type(example) is not dict or not PLAIN.issuperset(map(type, example.values())):
-            return False
-        names = {*map(type, example)}
-        named = names == {str}
-        if named and example == self._last:  # learned after it was predicted
-            return True
-        if not named and names != {int}:
-            return False
-        self._last = None
-        pick = self._pick if named else self._pick_numbered
-        if not (self._read_numbers(example, pick) or self._read_plain(example)):
-            return False
-        if named:  # the numbers 1 and 1.0 are equal, and are not the same name
-            self._last = example.copy()
-        return True
+        found: bool = self.reader.read(example)
+        return found
 
-    def _read_numbers(self, example: dict[Hashable, Any], pick: _Pick | None) -> bool:
-        """Fill `example` with one that has exactly the known columns, in any order."""
-        if pick is None or len(example) != len(self._features):
-            return False
-        try:
-            values = pick(example)
-            self._pack(*values)
-            total = sum(values, 0.0)
-            # its difference from itself is not 0 where one is infinite or NaN
-            return not (total - total or max(values) > LARGEST or min(values) < -LARGEST)
-        except (struct.error, KeyError, TypeError, OverflowError):
-            return False
+    def _column_of_text(self, name: str, text: str) -> tuple[int, bool] | None:
+        """Return the column of a text of the feature `name`, and whether it is of it alone.
 
-    def _read_plain(self, example: dict[Hashable, Any]) -> bool:
-        """Fill `example` with one of numbers and texts; what it does not name counts 0."""
-        columns, texts, row = self._number_columns, self._text_columns, self._view
-        self.example.fill(0.0)
-        for given, value in example.items():
-            name = str(given)
-            if type(value) is str:
-                column = texts.get((name, value))
-                if column is None:
-                    column = self._column_of_text(name, value)
-                number: float = 1.0
-            elif -LARGEST <= value <= LARGEST:
-                column, number = columns.get(name), value
-            else:  # infinite, or a gap
-                return False
-            if column is None:
-                return False
-            row[column] = number
-        return True
-
-    def _column_of_text(self, name: str, text: str) -> int | None:
-        """Return the column of a text of the feature `name`; None if it needs a closer look."""
+        None if it needs a closer look.
+        """
         if len(text) > LONGEST_LABEL or ("", f"{name} words#0") in self._columns:
             return None
         key = self._key_of("", name, name, text)
         column, of = self._columns.get(key), self._origin(key)
         if column is None or of is None or (of.column, of.part) != (name, ""):
             return None
-        if key[1] == f"{name}={text}":  # any number of texts share a column
-            self._text_columns[name, text] = column
-        return column
+        return column, key[1] == f"{name}={text}"
 
     def unknown(self, values: Values) -> dict[Key, Origin]:
         """Return the keys of `values` that have no column yet, with what each is made of.
@@ -366,7 +307,7 @@ class FeatureMap:
             self._columns[key] = len(self._features)
             self._features.append(vw_name(key[1]))
         self._gaps = np.hstack([self._gaps, new_gaps(len(keys))])
-        self._make_buffer()
+        self._make_reader()
 
     def _remember(self, keys: Mapping[Key, Origin]) -> dict[Key, str]:
         """Count what is made of something else, and keep what people call it all.
@@ -396,24 +337,15 @@ class FeatureMap:
         """Return the columns of `keys`, all of them known."""
         return [self._columns[key] for key in keys]
 
-    def _make_buffer(self) -> None:
-        keys = zip(self._columns, self._origins, strict=True)
-        is_number = [not space and of.column == name for (space, name), of in keys]
-        columns = zip(self._columns.items(), is_number, strict=True)
-        self._number_columns = {name: column for ((_, name), column), number in columns if number}
-        self._text_columns: dict[tuple[str, str], int] = {}
-        quick = all(is_number)
-        self.names = [name for _, name in self._columns] if quick else None
-        self._pick = _picker(self.names or [])
-        numbered = quick and all(map(_NUMBER.fullmatch, self.names or []))
-        self._pick_numbered = _picker([*map(int, self.names or [])]) if numbered else None
-        # "=" checks that a value fits 32 bits, which the default format does not.
-        buffer = bytearray(4 * self.n_features)
-        self._pack = partial(struct.Struct(f"={self.n_features}f").pack_into, buffer, 0)
-        self._view = memoryview(buffer).cast("f")
-        self.example = np.frombuffer(buffer, dtype=np.float32)
+    def _make_reader(self) -> None:
+        keys = zip(self._columns.items(), self._origins, strict=True)
+        numbers = {
+            name: column for ((space, name), column), of in keys if not space and of.column == name
+        }
+        self.names = [*numbers] if len(numbers) == self.n_features else None
+        self.reader = RowReader(numbers, self._gaps, self._column_of_text)
+        self.example: NDArray[np.float32] = self.reader.example
         self.block = self.example[None]
-        self._last = None
 
     def state(self) -> dict[str, Any]:
         """Return all that `restored` needs, as plain values."""
@@ -444,7 +376,7 @@ class FeatureMap:
         features._remember(origins)
         features._gaps = new_gaps(len(features._columns))
         features._gaps[:] = state["gaps"]
-        features._make_buffer()
+        features._make_reader()
         return features
 
     def row(self, values: Mapping[Key, float], *, learns: bool = False) -> NDArray[np.float32]:
@@ -452,7 +384,6 @@ class FeatureMap:
 
         If it `learns`, the values are part of what the next row's gaps are filled by.
         """
-        self._last = None
         row, columns = self.example, self._columns
         row[:] = 0.0
         for key, value in values.items():
@@ -464,12 +395,6 @@ class FeatureMap:
     def fill(self, rows: NDArray[np.float32], *, learns: bool) -> None:
         """Put a number in the place of each NaN of the known features."""
         fill_gaps(rows, self._gaps, learns)
-
-    def single_learn(self) -> Callable[[], None]:
-        """Return what lets `example` be part of what the next row's gaps are filled by."""
-        given = self.block, self._gaps, True
-        compiled = entry(fill_gaps, *given)
-        return lambda: compiled(*given)
 
     def _begin(self, key: Key, value: float, learns: bool) -> float:
         """Return from where a value is counted: days from the first ones, others from 0."""

@@ -19,7 +19,7 @@ from leaseboard.flows.commands.options import (
     show_table,
 )
 from leaseboard.flows.console import say
-from leaseboard.tasks.machine import kernel_time, paths
+from leaseboard.tasks.machine import paths
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.failpoints import reach
 from leaseboard.tasks.machine.progress import Activity
@@ -68,7 +68,6 @@ def learn(
     """
     from leaseboard.algorithms.online_automl.streaming.files import replacing
     from leaseboard.tasks.fetch.references import TASKS
-    from leaseboard.tasks.models.kernels import helped
     from leaseboard.tasks.models.model import load_file
     from leaseboard.tasks.models.stream_model import StreamModel
     from leaseboard.tasks.models.table_files import read_rows
@@ -119,16 +118,11 @@ def learn(
         if known is None:
             say(_introduction(stream, frame, task), err=as_json)
 
-    with helped():
-        setup_seconds = stream.prepare(
-            frame[stream.target].nunique() if stream.target in frame else 0
-        )
-    (started, _), (_, compiled) = working_seconds(), kernel_time.compile_seconds()
+    started = working_seconds()[0]
     known_examples = stream.model.examples
     with Activity("learning", len(frame), "rows", lambda: stream.model.examples - known_examples):
         learned = stream.learn_table(frame, introduce)
     seconds = working_seconds()[0] - started - learned.baselines_cpu_seconds
-    setup_seconds += kernel_time.compile_seconds()[1] - compiled
     if known is None:
         say(_column_kinds(stream), err=as_json)
     if _fingerprint(model) != before:
@@ -145,8 +139,7 @@ def learn(
         reach("learn.before-save")
     reach("learn.after-save")
     found, facts = _diagnosed(stream, learned, frame, file)
-    took = {"cpu_seconds": seconds, "setup_seconds": setup_seconds}
-    _print(stream, learned, took, model, found, facts, as_json=as_json)
+    _print(stream, learned, seconds, model, found, facts, as_json=as_json)
     return 0
 
 
@@ -362,7 +355,7 @@ def _diagnosed(
 def _print(
     stream: StreamModel,
     learned: LearnedTable,
-    took: dict[str, float],
+    cpu_seconds: float,
     path: Path,
     found: list[Diagnostic],
     facts: dict[str, Any],
@@ -390,7 +383,7 @@ def _print(
             "groups": model.groups,
             "feature_importances": model.feature_importances_,
             "members": model.members,
-            **took,
+            "cpu_seconds": cpu_seconds,
             "baselines_cpu_seconds": learned.baselines_cpu_seconds,
             "model": str(path),
             "diagnostics": [each.as_row() for each in found],
@@ -408,8 +401,8 @@ def _print(
     show_table("the last predictions, each before its label was learned:",
                ("row", *last.columns), cells)  # fmt: skip
     say(
-        f"learned {rows} rows of {stream.target} in {took['cpu_seconds']:.3f} CPU s, set up in"
-        f" {took['setup_seconds']:.1f} s; {model.examples} in all"
+        f"learned {rows} rows of {stream.target} in {cpu_seconds:.3f} CPU s;"
+        f" {model.examples} in all"
     )
     if learned.baselines_cpu_seconds:
         say(f"naive baselines: {learned.baselines_cpu_seconds:.3f} CPU s more")

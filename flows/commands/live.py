@@ -110,9 +110,8 @@ def update(
     file = _located(file, tracking_uri)
     settings, home, now = _opened(file, run_dir, at)
     from leaseboard.flows.live_update import run_update
-    from leaseboard.tasks.models.kernels import helped
 
-    with helped(), resumable(home, "each batch that was ingested is kept in"):
+    with resumable(home, "each batch that was ingested is kept in"):
         result = run_update(
             settings, home, now,
             file=file, local=local, tracking_uri=paths.tracking_uri(tracking_uri),

@@ -122,24 +122,6 @@ def stuck_flow_runs(*, fix: bool) -> Iterator[Finding]:
         yield Finding(name, fix or not stuck, detail)
 
 
-def warm() -> None:
-    """Compile all kernels ahead, on all cores, so that no command waits for them.
-
-    They are kept in the cache, and compiled again only after their code or the compiler changed.
-
-    Example: leaseboard warm
-    """
-    from leaseboard.algorithms import compilation
-    from leaseboard.tasks.models.kernels import PARTS, compile_ahead
-
-    for _ in counted(compile_ahead(), "kernels", "parts", len(PARTS)):
-        pass
-    place = compilation.folder()
-    if not any(place.glob("*")):
-        raise UsageError(f"no kernel can be kept in {place}: set LEASEBOARD_CACHE to a folder")
-    say(f"kernels are compiled: {place}")
-
-
 LIMITS = {"wall_seconds": 600, "cpu_seconds": 300, "memory_mb": 8000}
 """Limits of one check, each of which runs in a process of its own."""
 

@@ -352,9 +352,8 @@ def _run(
     Untrusted code runs in a worker, as in a suite, which writes its model if `keep_model`.
     """
     from leaseboard.tasks.folder.results import EVENTS
-    from leaseboard.tasks.jobs.programs import is_untrusted, learns_stream
+    from leaseboard.tasks.jobs.programs import is_untrusted
     from leaseboard.tasks.jobs.run import RUN_JOB, failed
-    from leaseboard.tasks.models.kernels import helped
     from leaseboard.tasks.models.winner import RUN
     from leaseboard.tasks.pool.attempts import Attempt, run_one
 
@@ -364,9 +363,8 @@ def _run(
             made = Attempt(failed(job, "crash", fault))
         else:
             work = RUN if keep_model else RUN_JOB
-            help_ = helped() if learns_stream(job) else nullcontext()
             stop = terminable() if is_untrusted(job) else nullcontext()
-            with Activity(f"{job.name} on {job.data}") as shown, stop, help_:
+            with Activity(f"{job.name} on {job.data}") as shown, stop:
                 sinks = (partial(_show, shown),)
                 made = run_one(job, folder, mirrors=mirrors, work=work, sinks=sinks)
     except (UsageError, KeyboardInterrupt, SystemExit):
@@ -445,7 +443,7 @@ def _print(
         if (share := result.data_facts.get("majority_tested")) is not None:
             say(f"naive baseline: the commonest class is right in {share:.4g} of the test rows")
         if result.setup_seconds >= 1:
-            say(f"set up in {result.setup_seconds:.1f} s: data read, kernels compiled or loaded")
+            say(f"set up in {result.setup_seconds:.1f} s: data read and encoded")
         if found.baselines_cpu_seconds > SHOWN:
             say(f"naive baselines: {found.baselines_cpu_seconds:.3f} CPU s more")
         if ONE_CLASS in result.metrics:

@@ -128,12 +128,15 @@ def as_numbers(column: pd.Series) -> pd.Series:
     column = standard_type(column)
     if is_date(column):  # which pandas takes for nanoseconds
         refuse_rows(column, column.notna(), "numbers")
-    numbers = pd.to_numeric(
-        column.astype(object) if is_nominal(column) else column, errors="coerce"
-    )
+    numbers = column
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        texts = column.astype(object) if is_nominal(column) else column
+        numbers = pd.to_numeric(texts, errors="coerce")
     refuse_rows(column, numbers.isna() & column.notna(), "numbers")
     reals = numbers.to_numpy(np.float64, na_value=np.nan)
-    refuse_rows(column, np.abs(reals) > LARGEST, "numbers that are finite in 32 bits")
+    refuse_rows(
+        column, (reals > LARGEST) | (reals < -LARGEST), "numbers that are finite in 32 bits"
+    )
     if isinstance(numbers.dtype, np.dtype):
         return numbers
     whole = pd.api.types.is_integer_dtype(numbers.dtype) and not numbers.isna().any()

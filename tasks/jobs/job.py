@@ -251,7 +251,7 @@ class Result:
     wall_seconds: Amount = 0.0
     """Wall seconds of the algorithm's work alone."""
     setup_seconds: Amount = 0.0
-    """Wall seconds of loading data and compiling kernels."""
+    """Wall seconds of loading and encoding data."""
     settings: Settings = field(default_factory=dict)
     """Settings of the algorithm, defaults included."""
     environment: Annotated[str, _one_of("", *KINDS)] = ""

@@ -25,14 +25,6 @@ def is_untrusted(job: Job) -> bool:
     )
 
 
-def learns_stream(job: Job) -> bool:
-    """Return whether `job` runs an algorithm of ours on a stream, which calls compiled kernels."""
-    if is_untrusted(job):
-        return False
-    kind = registry.algorithm_class(job.algorithm).environment
-    return kind == "stream"
-
-
 def plugins_of(job: Job) -> list[Plugin]:
     """Return the plugins whose code a job runs, its algorithm's first."""
     found = registry.plugin(job.algorithm), plugins.find("metrics", job.metric)

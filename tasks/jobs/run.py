@@ -46,7 +46,6 @@ from leaseboard.tasks.machine.addresses import discreet
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.disk import fault_of_disk
 from leaseboard.tasks.machine.failpoints import reach
-from leaseboard.tasks.machine.kernel_time import compile_seconds
 
 RUN_JOB = "leaseboard.tasks.jobs.run:run_job"
 """Name of the function that runs a job, which a worker imports."""
@@ -142,11 +141,7 @@ def run_job(
         raise SkipError(f"{job.name or job.algorithm} {why}")
     guard = Guard(env)
     algorithm.prepare(guard.view)
-    prepared_in, (_, compiled) = perf_counter() - setup, compile_seconds()
-
-    def setup_seconds() -> float:
-        return prepared_in + compile_seconds()[1] - compiled
-
+    setup_seconds = perf_counter() - setup
     version, identity, libraries = identify(job, algorithm.environment)
     options = environments.effective(algorithm.environment, job.environment)
     rows = min(len(dataset.target), options.get("max_rows") or math.inf)
@@ -173,6 +168,7 @@ def run_job(
         libraries=libraries,
         plugins=", ".join(sorted({each.source for each in plugins_of(job)})),
         started=started,
+        setup_seconds=setup_seconds,
         events="events.jsonl.gz",
     )
     with ExitStack() as stack:
@@ -187,7 +183,7 @@ def run_job(
             )
         except DivergedError as error:
             reason = discreet(str(error))
-            return made(setup_seconds=setup_seconds(), status="diverged", reason=reason), None
+            return made(status="diverged", reason=reason), None
         except BaseException:
             if isinstance(env, StreamEnvironment) and env.at:  # the log ends with what it reached
                 log(Measured(at=env.at, value=env.score().value))
@@ -195,7 +191,7 @@ def run_job(
         auditor.close()
     reach("run.after-log")
     guard.verify()
-    result = made(setup_seconds=setup_seconds(), **_fields(auditor, env, *spent))
+    result = made(**_fields(auditor, env, *spent))
     if job.predictions and result.status == "ok":
         import pandas as pd  # of those that write them alone
 

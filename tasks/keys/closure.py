@@ -8,6 +8,7 @@ import ast
 import functools
 import hashlib
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -29,9 +30,15 @@ _PACKAGES = ("algorithms", "flows", "tasks")
 _OURS = (f"{_ENTRY}.algorithms.", f"{_ENTRY}.tasks.")
 
 
+_KERNEL = re.compile(rb"^\s*from\s+([\w.]+)\s+c?import\s+\(?([\w ,]*)", re.MULTILINE)
+"""An import in a kernel's source, which is Cython: the module, and names on its line."""
+
+
 def module_file(module: str) -> Path:
     """Return the file of a module of this project that is not a package."""
-    return _place(module).with_suffix(".py")
+    place = _place(module)
+    kernel = place.with_suffix(".pyx")
+    return kernel if kernel.is_file() else place.with_suffix(".py")
 
 
 def _place(module: str) -> Path:
@@ -66,7 +73,8 @@ def reachable(
                 tops.add(module.partition(".")[0])
             elif module in although or not f"{module}.".startswith(left_out):
                 base = _place(module)
-                todo += [p for p in (base.with_suffix(".py"), base / "__init__.py") if p.is_file()]
+                files = [base.with_suffix(suffix) for suffix in (".py", ".pyx", ".pxd")]
+                todo += [p for p in (*files, base / "__init__.py") if p.is_file()]
         if not _is_ours(path):
             for top in tops - {_ENTRY} - sys.stdlib_module_names:
                 todo += files_of(top, folders)
@@ -164,8 +172,8 @@ def is_installed(place: Path) -> bool:
 def _read(path: Path) -> tuple[frozenset[str], str]:
     """Return what a file imports, anywhere in it, and a digest of its code.
 
-    Comments, layout and texts that are statements, such as docstrings, do not count. Of a user's
-    file that is not Python all bytes do.
+    Comments, layout and texts that are statements, such as docstrings, do not count. Of kernels,
+    and of a user's file that is not Python, all bytes do.
     """
     state = path.stat()
     return _parsed(path, state.st_mtime_ns, state.st_size)
@@ -193,7 +201,11 @@ def _parse(content: bytes) -> list[str]:
                 body[:] = [statement for statement in body if not _is_text(statement)]
         return [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), *modules]
     except (SyntaxError, ValueError, RecursionError):
-        return [hashlib.sha256(content).hexdigest()]
+        modules = set()
+        for module, names in _KERNEL.findall(content):
+            top, *below = module.decode(), *names.decode().replace(",", " ").split()
+            modules |= {top, *(f"{top}.{name}" for name in below)}
+        return [hashlib.sha256(content).hexdigest(), *sorted(modules)]
 
 
 MOST_KEPT = 2_000

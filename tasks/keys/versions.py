@@ -52,7 +52,7 @@ _USING = (
 LIBRARIES = ("numpy", "scikit-learn", "scipy")
 """Libraries of every result and recorded value. Other versions may compute other numbers."""
 
-_COMPUTING = ("ConfigSpace", "hyperopt", "lightgbm", "numba", "pandas", "smac", "vowpalwabbit")
+_COMPUTING = ("ConfigSpace", "hyperopt", "lightgbm", "pandas", "smac", "vowpalwabbit")
 """Further ones that our code imports, each for the results of what imports it."""
 
 

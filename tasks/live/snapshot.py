@@ -21,7 +21,7 @@ class Snapshot(TableModel):
     """
 
     kind = "snapshot"
-    needs = (*TableModel.needs, "numba", "scikit-learn", "lightgbm", "skops")
+    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
 
     def __init__(self, columns: Sequence[Column], model: TableModel) -> None:
         super().__init__(columns)

@@ -48,7 +48,6 @@ PACKAGES = (
     "lightgbm",
     "hyperopt",
     "scikit-learn",
-    "numba",
     "numpy",
     "pandas",
 )

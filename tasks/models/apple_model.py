@@ -69,7 +69,7 @@ class AppleModel(TableModel):
     """
 
     kind = "apple"
-    needs = (*TableModel.needs, "numba", "scikit-learn", "scipy", "skops")
+    needs = (*TableModel.needs, "scikit-learn", "scipy", "skops")
 
     def __init__(
         self,

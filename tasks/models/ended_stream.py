@@ -42,7 +42,6 @@ class EndedStreamModel(TableModel):
     """
 
     kind = "ended-stream"
-    needs = (*TableModel.needs, "numba")
 
     def __init__(
         self,

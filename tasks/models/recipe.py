@@ -93,7 +93,7 @@ class Recipe:
         if issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
             return _SelectionTrainer(self)
         if issubclass(found, HoldoutAlgorithm):
-            from leaseboard.algorithms.apple.apple import Apple  # its kernels bring a compiler
+            from leaseboard.algorithms.apple.apple import Apple  # it takes a while to load
 
             if found is Apple:
                 return _AppleTrainer(self)

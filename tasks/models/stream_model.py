@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -91,7 +90,7 @@ class StreamModel(TableModel):
     """A race that goes on, and what its columns hold."""
 
     kind = "OnlineAutoMLRegressor"
-    needs = (*TableModel.needs, "numba", "scikit-learn", "lightgbm", "skops")
+    needs = (*TableModel.needs, "scikit-learn", "lightgbm", "skops")
 
     def __init__(self, model: OnlineModel) -> None:
         if not model.about.keys() >= {TARGET, COLUMNS}:
@@ -206,22 +205,6 @@ class StreamModel(TableModel):
         kinds = *MODELS.values(), ChaChaRegressor, ChaChaClassifier
         kind = {each.__name__: each for each in kinds}[file.kind]
         return cls(kind.restored(file.state, file.name))
-
-    def prepare(self, classes: int = 0) -> float:
-        """Compile or load the kernels of such models; return how many seconds that took.
-
-        - `classes`: how many there will be, if this model knows fewer; those of three do for more.
-        """
-        began, some = perf_counter(), 3
-        if not self.is_regression:
-            some = min(3, max(2, classes, len(self.model.classes)))
-        rows = pd.DataFrame({"x": np.arange(9.0), "y": np.arange(9) % some / 1.0})
-        if not self.is_regression:
-            rows["y"] = rows["y"].map("class {:g}".format)
-        other = type(self).new("y", self.task, self.model.algorithm)
-        other.learn_table(rows)
-        other.predict(rows)
-        return perf_counter() - began
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`; UsageError if a column is missing."""

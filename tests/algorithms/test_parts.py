@@ -77,7 +77,7 @@ def test_a_stream_is_learned_with_the_base_alone(tmp_path):
     )
 
     assert done.returncode == 0, done.stderr
-    assert {"numba", "numpy", "leaseboard"} <= set(done.stdout.split())
+    assert {"numpy", "leaseboard"} <= set(done.stdout.split())
 
 
 def test_the_command_is_that_of_the_installation_page():

@@ -9,16 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from leaseboard.algorithms.bet_steps import LOG_WEIGHTS, N_BETS, SHARE, log_entry
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.sequential_test import (
-    LOG_WEIGHTS,
-    N_BETS,
-    REACH,
-    SHARE,
-    WAITED,
-    SequentialTest,
-    log_entry,
-)
+from leaseboard.algorithms.sequential_test import REACH, WAITED, SequentialTest
 
 WEIGHTS = np.exp(LOG_WEIGHTS)
 HALVES = 2.0 ** -np.arange(N_BETS)

@@ -15,7 +15,6 @@ from leaseboard.algorithms.transcendental import (
     exp32,
     log,
     log1p,
-    of_arrays,
     sin,
 )
 
@@ -43,7 +42,7 @@ TURNS = (
 )
 def test_a_result_is_within_one_unit_in_the_last_place(ours, exact, values):
     wanted = exact(values.astype(np.longdouble))
-    found = of_arrays(ours)(values)
+    found = np.array([ours(value) for value in values.tolist()])
     nearest = wanted.astype(np.float64)
     finite = np.isfinite(nearest)
     unit = np.spacing(np.abs(nearest[finite]))

@@ -28,7 +28,7 @@ try:
 finally:
     print(*sys.modules)
 """
-HEAVY = {"mlflow", "prefect", "dask", "numba", "pandas", "pyarrow", "scipy", "sklearn", "openml"}
+HEAVY = {"mlflow", "prefect", "dask", "pandas", "pyarrow", "scipy", "sklearn", "openml"}
 
 
 @pytest.fixture

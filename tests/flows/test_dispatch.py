@@ -1,7 +1,6 @@
 """What runs in addition to the jobs of a suite, and while a server starts."""
 
 import sys
-from contextlib import contextmanager
 
 import pandas as pd
 import pytest
@@ -11,23 +10,6 @@ from leaseboard.flows.dispatch import RunOptions
 from leaseboard.tasks.folder.results import TABLE, read_table
 from leaseboard.tasks.jobs.suites.suite import Suite
 from leaseboard.tasks.track.store import TrackingError, state_of
-
-
-@pytest.mark.parametrize(("algorithm", "helps"), [("online-automl", True), ("average", False)])
-def test_kernels_are_compiled_by_one_more_process_for_streams_alone(algorithm, helps, monkeypatch):
-    asked = []
-
-    @contextmanager
-    def helped(*, at_once):
-        asked.append(at_once)
-        yield
-        asked.append("ended")
-
-    monkeypatch.setattr(dispatch, "helped", helped)
-    suite = Suite(title="t", name="t", data=["sklearn:diabetes"], algorithms=[algorithm])
-    with dispatch._pool(suite, RunOptions(1), suite.jobs()):
-        assert asked == [True] * helps
-    assert asked == [True, "ended"] * helps
 
 
 @pytest.mark.parametrize("address", ["sqlite:///a?b.db", "postgresql://u:p[@h:x/db", "http://h:x"])

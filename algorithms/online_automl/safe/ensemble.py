@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.handles import Handle, handle_of
 from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
-from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED, join, new_aggregate
+from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.expansion import (
     LAST,
     MEAN_SO_FAR,
@@ -22,41 +21,20 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     RIDGE,
     RIDGE_ON_PAST,
     SEASON,
-    Block,
     FeatureExpansion,
-    new_block,
 )
 from leaseboard.algorithms.online_automl.safe.log_odds import EXCESS, LogOdds
-from leaseboard.algorithms.online_automl.safe.mixture import (
-    FIRST,
-    LOST,
-    N_TOTALS,
-    SHARE_OF_BOUND,
-    Mixture,
-)
-from leaseboard.algorithms.online_automl.safe.passes import (
-    ALL,
-    EXPAND,
-    FOLLOW,
-    LEARN,
-    LOOKED,
-    MIX,
-    MODEL,
-    in_room,
-    pass_classes,
-    pass_numbers,
-)
-from leaseboard.algorithms.online_automl.safe.scale import MEAN, STABLE_FROM, deviation
+from leaseboard.algorithms.online_automl.safe.mixture import FIRST, LOST, SHARE_OF_BOUND, Mixture
+from leaseboard.algorithms.online_automl.safe.passes import Passes
+from leaseboard.algorithms.online_automl.safe.scale import MEAN, STABLE_FROM, deviation_of
 from leaseboard.algorithms.plain import Saved
-
-_NOTHING_SEEN = np.zeros(0, dtype=np.float32)
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
 """The simple models that, with the model in slot 0, the prediction stays near the best of; of more
 than `NARROW` features the regression on selected ones too."""
 
 
-class Ensemble(Saved):
+class Ensemble(Passes, Saved):
     """Predictor of the models in `b` slots and the simple models together.
 
     Parameters
@@ -78,12 +56,10 @@ class Ensemble(Saved):
     ----------
     known : Mixture
     pool : NumberPool or ClassPool or None
-        The nonlinear members next to all this, where models see representations.
+        The nonlinear members next to all this, which races of many classes have in common.
     """
 
     kept: ClassVar[tuple[str, ...]] = ("known", "expansion", "intervals", "log_odds", "pool")
-    represents: ClassVar[bool] = True
-    """Models see representations, and labels in a unit that follows them."""
 
     def __init__(
         self,
@@ -96,131 +72,33 @@ class Ensemble(Saved):
         levels: Sequence[float] = (),
         seed: int = 0,
     ) -> None:
-        self.models, self.b = models, b
-        self.gamma = gamma
-        self.classes = classes
-        self.expansion, self.log_odds = (
-            FeatureExpansion(n_features, classes),
-            LogOdds.new(b) if classes else None,
-        )
-        n = b + N_SIMPLE
+        super().__init__(models, classes, None if classes else Intervals(levels))
+        self.b, self.gamma = b, gamma
+        self.expansion = FeatureExpansion(n_features, classes)
+        self.log_odds = LogOdds(b) if classes else None
         self.baselines = self._protected(n_features)
-        self.known = Mixture(
-            losses=np.zeros(n),
-            totals=np.zeros(N_TOTALS),
-            scores=np.zeros(n),
-            sums=np.zeros((n, 4)),
-            aggregated=new_aggregate(1 + len(self.baselines)),
-            place=np.zeros(2),
-            untrained=np.zeros(n, dtype=np.bool_),
+        self.known = Mixture(b, b + N_SIMPLE, self.baselines, gamma)
+        self.pool = (
+            ClassPool(n_features, 2, seed) if classes else NumberPool(n_features, gamma, seed)
         )
-        self.intervals = None if classes else Intervals(levels)
-        self.pool: NumberPool | ClassPool | None = None
-        if classes:
-            self.pool = ClassPool(n_features, 2, seed)
-        else:
-            self.pool = NumberPool(n_features, gamma, seed)
-        self.pass_block = pass_classes if classes else pass_numbers
-        self._handle: Handle | None = None
 
     def _protected(self, n_features: int) -> Slots:
         more = (RIDGE_ON_PAST,) if n_features > NARROW else ()
         return np.array([0, *(self.b + k for k in (*BASELINES, *more))])
 
-    @property
-    def is_narrow(self) -> bool:
-        """Whether all that becomes of an example is one compiled call."""
-        return not len(self.expansion.known.memory)
-
     def share(self, n_features: int, shares: int) -> None:
         """Share memory for examples with others, so many in all, before anything is learned."""
         self.expansion = FeatureExpansion(n_features, self.classes, shares)
-        self._handle = None
 
     def grow(self, n_features: int) -> None:
         """Go on with more features, which were 0 until now."""
         self.expansion.grow(n_features)
-        self._handle = None
         if self.pool is not None:
             self.pool.grow(n_features, self.pool.n_classes)
         protected = self._protected(n_features)
         if len(protected) > len(self.baselines):
-            self.known = self.known._replace(aggregated=join(self.known.aggregated))
-            # What it lost before it joined is what the prediction has lost.
-            self.known.scores[protected[-1]] = self.known.totals[LOST] + self.known.totals[FIRST]
+            self.known.join(protected[-1])
         self.baselines = protected
-
-    def learn(
-        self,
-        examples: Floats,
-        labels: Floats,
-        importances: Floats,
-        live: Slots,
-        champion: int,
-        predictions: Floats,
-    ) -> None:
-        """Predict each example of a block, which `until` allows, and learn it."""
-        self.models.leave_lanes()
-        if self.is_narrow:
-            kept, given = in_room(examples, labels, importances, self.b, predictions)
-            self.pass_block(self.handle, given, live, champion, ALL + LEARN, 0)
-            self.answer(given, len(labels), live, champion, learns=True)
-            del kept  # only now
-            return
-        block = new_block(examples, labels, importances, self.b + N_SIMPLE)
-        outputs = np.zeros((len(labels), self.b), dtype=np.float32)
-        given = handle_of(*block, outputs, predictions, _NOTHING_SEEN)
-        self.take(given, block, live, champion, learns=True)
-
-    def take(
-        self,
-        given: Handle,
-        block: Block,
-        live: Slots,
-        champion: int,
-        *,
-        learns: bool,
-    ) -> None:
-        """Let a block, of the handle `given`, go through `passes`, members and intervals."""
-        how = self.handle, given, live, champion
-        if self.is_narrow or not learns:
-            self.pass_block(*how, ALL + learns, 0)
-        else:
-            at = 0
-            while at < len(block.labels):
-                at = self.pass_block(*how, EXPAND + LEARN, at)
-                self.expansion.select(block.importances[at - 1])
-            self.pass_block(*how, MODEL + MIX + LEARN, 0)
-        self.answer(given, len(block.labels), live, champion, learns=learns)
-
-    def answer(self, given: Handle, n: int, live: Slots, champion: int, *, learns: bool) -> None:
-        """Let members answer after the models; then the intervals learn."""
-        if self.pool is not None:
-            self.pool.answer(given, n, learns=learns)
-        if learns and self.intervals is not None:
-            self.pass_block(self.handle, given, live, champion, FOLLOW + LEARN, 0)
-
-    @property
-    def handle(self) -> Handle:
-        """The arrays of `passes`, which are the same ones until `grow`."""
-        if self._handle is None:
-            simple, models = self.expansion.known, self.models
-            control = np.array([1, self.classes, self.represents, models.loss, 0])
-            own: Any = self.log_odds
-            if self.intervals is not None:
-                own = *self.intervals.conformal, self.intervals.rates
-            self._arrays = (
-                control, *simple[:4], *simple.ridge, *simple.on_past, simple.slots, simple.memory,
-                *self.known, self.baselines, np.array([self.gamma]), models.handle, models.lanes,
-                *own,
-            )  # fmt: skip
-            self._handle = handle_of(*self._arrays)
-        return self._handle
-
-    def forget_look(self) -> None:
-        """Let nothing that was computed for the last prediction be used to learn its label."""
-        if self._handle is not None:
-            self._arrays[0][LOOKED] = 0
 
     def begin(self, slot: int, parent: int | None, *, untrained: bool) -> None:
         """Weigh the new model in `slot` as if it had the losses of the one in slot `parent`.
@@ -261,7 +139,7 @@ class Ensemble(Saved):
         """
         if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM:
             return
-        spread = deviation(self.expansion.scale)
+        spread = deviation_of(self.expansion.scale)
         if not spread:
             return
         place = np.array([self.expansion.scale[MEAN], spread])
@@ -294,7 +172,7 @@ class Ensemble(Saved):
         if self.log_odds is not None:
             found["nats_over_best"] = float(self.log_odds.lost[EXCESS])
         if self.intervals is not None:
-            found |= self.intervals.notes(deviation(self.expansion.scale))
+            found |= self.intervals.notes(deviation_of(self.expansion.scale))
         return found if self.pool is None else found | self.pool.notes()
 
     def guaranteed(self) -> float:

@@ -11,7 +11,7 @@ example's own age, each of which is judged by what it lost at the age at which i
   features, and regressions of entities (`leaseboard.algorithms.online_automl.safe.entities`): each
   by its discounted loss so far;
 - the last label, and the one a season ago, by place and by time: each by what the label so many
-  examples before has lost as a prediction (`leaseboard.algorithms.reference.naive.compare`), or
+  examples before has lost as a prediction (`leaseboard.algorithms.reference.season_steps`), or
   twice what the mean loses at an age that was not measured;
 - the mean of an entity's labels; and the last one, by its loss one step ahead, and k times that k
   steps ahead, which it is for a random walk.
@@ -38,7 +38,7 @@ from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
 from leaseboard.algorithms.online_automl.safe import entities
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
-from leaseboard.algorithms.online_automl.safe.one_example import OneExample
+from leaseboard.algorithms.online_automl.safe.passes import OneExample
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
 from leaseboard.algorithms.reference.naive import LONGEST
 
@@ -140,7 +140,7 @@ class Head:
         at, looked = race.at, race.at // FIRST_LOOK
         if self.named and at == FIRST_LOOK:
             self.entities[0].set_units(_moments(race))
-        if at % FIRST_LOOK or self.named or not race.ensemble.represents or race.ensemble.classes:
+        if at % FIRST_LOOK or self.named or race.ensemble.classes:
             return
         if not any(each.column for each in self.entities) and not looked & (looked - 1):
             self._look(race)
@@ -213,7 +213,7 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
         said[RIDGE_PART] = min(max(said[RIDGE_PART], scale[LEAST]), scale[MOST])
         if isinstance(pool, NumberPool):
             awake = np.flatnonzero(pool.leases.table[:, AWAKE])
-            said[MEMBER + awake] = pool.said(len(row))[awake]
+            said[MEMBER + awake] = pool.said()[awake]
             lost[MEMBER + awake] = pool.known.losses[1 + awake] / mass
         # What the race says without past labels is expected to be as good as the best of these.
         lost[WITHOUT_PAST], lost[STALE] = lost[:STALE].min(), lost[MEAN_PART]

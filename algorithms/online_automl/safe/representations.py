@@ -37,7 +37,7 @@ class Representations:
     raw, standard : tuple of str
         Those of the raw features, and of the same standardised.
     pieces : tuple of str
-        Those of the features in pieces (`leaseboard.algorithms.online_automl.safe.expansion.cut`),
+        Those of the features in pieces (`KNOTS` of the module of expansion),
         where there are some.
     selected : tuple of str
         Those of the selected features, standardised, where there are many.

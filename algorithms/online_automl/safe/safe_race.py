@@ -30,7 +30,7 @@ from leaseboard.algorithms.online_automl.safe.later import Head, without_past
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.naming import words_of
-from leaseboard.algorithms.online_automl.safe.one_example import OneExample
+from leaseboard.algorithms.online_automl.safe.passes import OneExample
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.rounds import (
     ELIMINATE,
@@ -41,9 +41,6 @@ from leaseboard.algorithms.online_automl.safe.rounds import (
     TOO_LARGE,
     Candidates,
     RoundTable,
-    end_round,
-    fill_slots,
-    report_live,
 )
 from leaseboard.algorithms.online_automl.safe.windows import BASE, CommonWindows
 
@@ -152,7 +149,7 @@ class SafeRace(Race):
             left = round_length - at % round_length
             if at >= steady_until:
                 steady_until = at + min(left, self.ensemble.steady(at))
-            one.learn(label, importance, live, self.champion_slot, left)
+            one.learn(label, importance, live, self.champion_slot)
             self.at = at + 1
             if self.head.entities or left == 1:
                 block[1][0], block[2][0] = label, importance
@@ -180,9 +177,9 @@ class SafeRace(Race):
         """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():
             return
-        n, best = end_round(
-            self.table, self.champion_slot, self.at, self.round_length, self.delta, self._n_min,
-            float(self.max_terms), self.ensemble.achieved, self._passes_log_point(),
+        n, best = self.table.end_round(
+            self.champion_slot, self.at, self._n_min, self.max_terms, self.ensemble.achieved,
+            self._passes_log_point(),
         )  # fmt: skip
         yield from self._events(n)
         if best == TOO_LARGE:
@@ -200,7 +197,7 @@ class SafeRace(Race):
         return RoundTable(
             self.holders, self.terms, self.fresh_at, self.lease_of, self._reported_at,
             self.windows.starts, self.windows.sums, own.table, own.sizes, own.queue,
-            self._decided, self._values,
+            self._decided, self._values, self.round_length, self.delta,
         )  # fmt: skip
 
     def _events(self, n: int) -> Iterator[Event]:
@@ -309,7 +306,7 @@ class SafeRace(Race):
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to waiting configurations, as far as terms go."""
-        n = fill_slots(self.table, self.at, self._n_min, float(self.max_terms))
+        n = self.table.fill_slots(self.at, self._n_min, self.max_terms)
         yield from self._events(n)
 
     def _extend(self, slot: int, lease: int) -> LeaseGranted:
@@ -375,7 +372,7 @@ class SafeRace(Race):
 
     def _report(self) -> Iterator[Event]:
         """Yield mean losses with their bounds."""
-        n = report_live(self.table, self.champion_slot, self.at, self.round_length, self.delta)
+        n = self.table.report_live(self.champion_slot, self.at)
         yield from self._events(n)
 
     def _standing(self, slot: int) -> dict[str, float]:

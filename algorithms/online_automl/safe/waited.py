@@ -13,9 +13,9 @@ from leaseboard.algorithms.online.kernel import Doubles, Slots
 from leaseboard.algorithms.online_automl.safe.aggregate import (
     FIELDS,
     LARGEST,
-    aggregate,
+    aggregate_of,
     new_aggregate,
-    weigh,
+    weigh_experts,
 )
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
@@ -172,7 +172,7 @@ class Waited(Weighed):
             self.copies.append(new_aggregate(1 + N_BASELINES))
         copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
         experts = np.array([mean, *parts.said[[*BASELINES]]])
-        prediction = aggregate(experts, self.copies[copy])
+        prediction = aggregate_of(experts, self.copies[copy])
         own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
         return prediction, np.concatenate((parts.said, own, asked, [0.0]))
 
@@ -206,7 +206,9 @@ class Waited(Weighed):
         if copy < 0:
             return
         experts = np.array([mean, *said[[*BASELINES]]])
-        weigh(experts, label, min(max(shown, low), high), high - low, self.copies[int(copy)])
+        weigh_experts(
+            experts, label, min(max(shown, low), high), high - low, self.copies[int(copy)]
+        )
         self.free.append(int(copy))
         self.learn(said, shown)
         self.intervals.update(label, prediction, values[N_PARTS + OWN : -1], delay)

@@ -4,7 +4,7 @@ import pickle
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,7 @@ from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
 from leaseboard.algorithms.online_automl.safe.waited import Forecasts, Waited
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
+from leaseboard.algorithms.online_automl.streaming.single_example import SingleExample
 from leaseboard.algorithms.tables.features import Example, FeatureMap
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
@@ -51,24 +52,6 @@ def racing_of(algorithm: str, settings: Mapping[str, Any]) -> Racing:
         f"algorithm {algorithm!r} is not a race of models on a stream, which alone learns on from"
         f" table to table: name one of {', '.join(races)}"
     )
-
-
-class SingleExample(NamedTuple):
-    """Compiled calls for the example in the row of the features.
-
-    Attributes
-    ----------
-    predict : callable
-        Return the prediction.
-    learn : callable
-        Learn it, of a label and an importance; return whether a decision is due.
-    learn_gaps : callable
-        Let its values be part of what fills the next gaps.
-    """
-
-    predict: Callable[[], Any]
-    learn: Callable[[float, float], bool]
-    learn_gaps: Callable[[], None]
 
 
 class OnlineModel(LaterLabels):
@@ -131,8 +114,10 @@ class OnlineModel(LaterLabels):
         return rest
 
     def _predict(self, x: Example) -> float:
+        if self._single is not None and (found := self._single.predict(x)) is not None:
+            return found  # type: ignore[no-any-return]
         self._row(x)
-        return 0.0 if self._race is None else (self._single or self._bind()).predict()
+        return 0.0 if self._race is None else (self._single or self._bind()).predict_row()
 
     def _row(self, x: Example) -> Floats:
         """Return an example as a row of the known features."""
@@ -148,14 +133,14 @@ class OnlineModel(LaterLabels):
         assert race is not None
         if self._last is not None:
             self._last.add_one(race.at, row, label, importance)
-        if (self._single or self._bind()).learn(label, importance):
+        if (self._single or self._bind()).learn_row(label, importance):
             self._record(race.decide())
 
     def _row_to_learn(self, x: Example) -> Floats:
         """Return an example as a row, in which each of its features has a place."""
         x, features = self._without_entity(x, learns=True), self._features
         if features.read_quickly(x):
-            (self._single or self._bind()).learn_gaps()
+            features.reader.learn_gaps()
             return features.example
         values = features.values(x)
         unknown = features.unknown(values)
@@ -262,10 +247,14 @@ class OnlineModel(LaterLabels):
         self._record(events)
 
     def _bind(self) -> SingleExample:
-        """Return the calls for single examples; only when one comes, for they load kernels."""
-        features, race = self._features, self._race
+        """Return the way of single examples, for as long as they have these features."""
+        race, reader = self._race, self._features.reader
         assert race is not None
-        self._single = SingleExample(*race.single_calls(features.example), features.single_learn())
+
+        def decide() -> None:
+            self._record(race.decide())
+
+        self._single = SingleExample(race, reader, not self.entity, self._last, decide)
         return self._single
 
     def _new_race(self, schema: Schema) -> Race:

@@ -250,14 +250,10 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         self.waited = shares
         return max(shares, key=shares.__getitem__, default=None), votes
 
-    def learn_label(
-        self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
-    ) -> None:
-        """See `LaterLabels.learn_label`; the errors of what waited weigh what waits next."""
-        *_, votes = self._pending.get(id)
-        super().learn_label(id, y, w, x=x)
-        if len(votes) and w > 0:
-            self._late.answer(votes, self.classes.index(_class_of(y)))
+    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
+        """See `LaterLabels._answered`; the errors of what waited weigh what waits next."""
+        if len(parts) and w > 0:
+            self._late.answer(parts, self.classes.index(_class_of(y)))
 
     def forecast_proba_one(self, x: Example) -> dict[Hashable, float]:
         """Do `predict_proba_one` where the last labels are not known; see `forecast_proba_many`.

@@ -172,7 +172,10 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         >>> model.examples, model.n_pending
         (90, 10)
         """
-        return self._predict(x) if id is None else self._predict_pending(id, x, store_x)
+        if id is not None:
+            return self._predict_pending(id, x, store_x)
+        found = None if self._single is None else self._single.predict(x)
+        return self._predict(x) if found is None else found
 
     def learn_one(self, x: Example, y: float, w: float = 1.0) -> None:
         """Learn one example; no prediction need have been asked for.
@@ -184,7 +187,8 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         w : float
             Importance: learned as if seen so many times.
         """
-        self._learn(x, regression_label(y), w)
+        if self._single is None or not self._single.learn(x, y, w):
+            self._learn(x, regression_label(y), w)
 
     def learn_many(self, X: ArrayLike, y: ArrayLike, w: ArrayLike | None = None) -> None:
         """Learn a block in order, each example as by `learn_one`.
@@ -268,6 +272,10 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         examples : iterable of dict
         level : float, optional
             Without it the ends are the prediction.
+
+        Returns
+        -------
+        iterator of (float, float, float)
         """
         for parts, prediction in self._forecast(examples):
             half = 0.0 if level is None else self._forecasts.half(level, parts.spread)

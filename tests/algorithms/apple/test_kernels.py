@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Growth, adaptive_expansion, epoch_ends
-from leaseboard.algorithms.apple.hashed import MOST_ROWS, ROWS, HashedLearner
+from leaseboard.algorithms.apple.expanders import ROWS
+from leaseboard.algorithms.apple.hashed import MOST_ROWS, HashedLearner
 from leaseboard.algorithms.apple.learner import Learning
 from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.apple.sparse import FullLearner

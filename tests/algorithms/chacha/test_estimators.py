@@ -34,7 +34,6 @@ def test_a_preset_is_its_registered_algorithm_also_in_files_and_pickles(
     model.about = {"target": "y", "columns": {}}
     model.save(tmp_path / "model")
     stream = load_file(tmp_path / "model")
-    stream.prepare()
 
     assert model.history == same.history
     for each in (paper.load(tmp_path / "model"), pickle.loads(pickle.dumps(model)), stream.model):

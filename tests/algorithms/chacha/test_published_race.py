@@ -27,6 +27,8 @@ PAPER, FLAML = Paper().rules(), Flaml().rules()
 
 
 class NoEngine:
+    pool, loss = None, 0
+
     def start(self, slot, configuration, parent):
         pass
 

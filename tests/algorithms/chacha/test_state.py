@@ -39,7 +39,7 @@ def control_of(rules, champion=0, n_candidates=1):
 def test_the_least_upper_bound_predicts():
     control = control_of(PAPER)
 
-    assert state.select(slots_of({"N": 9, "UPPER": 3}, {"N": 9, "UPPER": 2}), control) == 1
+    assert state.Steps(slots_of({"N": 9, "UPPER": 3}, {"N": 9, "UPPER": 2}), control).select() == 1
     assert control[state.PREDICTOR] == 1
 
 
@@ -47,14 +47,16 @@ def test_until_a_model_is_ripe_the_last_predictor_goes_on_then_the_champion():
     control = control_of(FLAML)
     young = slots_of({"N": 99, "UPPER": 3}, {"N": 99, "UPPER": 2})
 
-    assert state.select(young, control) == 0
+    assert state.Steps(young, control).select() == 0
     control[state.PREDICTOR] = 1
-    assert state.select(young, control) == 1
-    assert state.select(slots_of({"N": 100, "UPPER": 3}, {"N": 99, "UPPER": 2}), control) == 0
+    assert state.Steps(young, control).select() == 1
+    assert (
+        state.Steps(slots_of({"N": 100, "UPPER": 3}, {"N": 99, "UPPER": 2}), control).select() == 0
+    )
 
 
 def test_no_one_predicts_while_the_champion_is_paused_and_all_are_fresh():
-    assert state.select(slots_of({}, {}), control_of(PAPER, champion=7)) == -1
+    assert state.Steps(slots_of({}, {}), control_of(PAPER, champion=7)).select() == -1
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_losses_are_clipped_to_all_labels_or_to_a_configurations_own(rules, clip
     control = control_of(rules)
     control[[state.GLOBAL_LOW, state.GLOBAL_HIGH]] = 0, 10
     slots = slots_of({"N": 1, "LOSS": 1.0, "DIMENSION": 2, "LOW": math.inf, "HIGH": -math.inf})
-    state.observe(slots, control, 4.0, np.array([20.0], np.float32))
+    state.Steps(slots, control).observe(4.0, np.array([20.0], np.float32))
 
     assert slots[0, state.N] == 2
     assert slots[0, state.LOSS] == (1.0 + (clipped - 4.0)) / 2
@@ -77,7 +79,7 @@ def test_bounds_are_epsilon_around_the_mean_and_never_below_zero():
     control = control_of(PAPER, n_candidates=45)
     control[[state.GLOBAL_LOW, state.GLOBAL_HIGH]] = 0, 10
     slots = slots_of({"N": 1, "LOSS": 1.0, "DIMENSION": 2, "LOW": 4, "HIGH": 4})
-    state.observe(slots, control, 4.0, np.array([5.0], np.float32))
+    state.Steps(slots, control).observe(4.0, np.array([5.0], np.float32))
     epsilon = 0.05 * 10 * math.sqrt(2 * math.log(2 * 45 / 0.1) / 2)
 
     assert slots[0, state.EPSILON] == pytest.approx(epsilon)
@@ -89,7 +91,7 @@ def test_one_label_makes_the_literal_bound_certain_but_not_the_authors():
     epsilons = []
     for rules in (PAPER, FLAML):
         slots = slots_of({"DIMENSION": 1, "LOW": math.inf, "HIGH": -math.inf})
-        state.observe(slots, control_of(rules), 4.0, np.zeros(1, np.float32))
+        state.Steps(slots, control_of(rules)).observe(4.0, np.zeros(1, np.float32))
         epsilons.append(slots[0, state.EPSILON])
 
     assert epsilons == [0.0, pytest.approx(0.05 * math.sqrt(math.log10(1 / 0.1)))]
@@ -103,15 +105,15 @@ YOUNG = {"N": 99, "LOWER": 0.5, "UPPER": 0.6, "EPSILON": 0.05}
 def test_a_young_challenger_hides_a_ripe_one_only_in_the_authors_program():
     slots = slots_of(CHAMPION, RIPE, YOUNG)
 
-    assert state.challenger_to_promote(slots, control_of(FLAML), 0) == -1
-    assert state.challenger_to_promote(slots, control_of(PAPER), 0) == 2
+    assert state.Steps(slots, control_of(FLAML)).challenger_to_promote(0) == -1
+    assert state.Steps(slots, control_of(PAPER)).challenger_to_promote(0) == 2
 
 
 def test_who_is_out_is_not_tested_again():
     slots = slots_of(CHAMPION, {**RIPE, "OUT": 1}, {**RIPE, "LOWER": 2.3, "OUT": 1})
 
-    assert state.challenger_to_promote(slots, control_of(PAPER), 0) == -1
-    assert not state.is_worse(slots, control_of(PAPER), 0, 2)
+    assert state.Steps(slots, control_of(PAPER)).challenger_to_promote(0) == -1
+    assert not state.Steps(slots, control_of(PAPER)).is_worse(0, 2)
 
 
 def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():
@@ -126,9 +128,9 @@ def test_a_decision_is_due_at_the_end_of_a_lease_or_when_a_test_is_positive():
         slots, control = slots_of(champion, challenger), control_of(PAPER)
         control[state.MAY_ELIMINATE] = 1
 
-        assert state.needs_decision(slots, control) == due, name
+        assert state.Steps(slots, control).needs_decision() == due, name
         control[state.TESTING] = 0
-        assert state.needs_decision(slots, control) == (name == "lease"), name
+        assert state.Steps(slots, control).needs_decision() == (name == "lease"), name
 
 
 def test_epsilon_of_the_appendix():

@@ -7,34 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from leaseboard.algorithms.online.conformal import (
-    LEVELS,
-    SCORES,
-    STEERED,
-    TAIL,
-    WINDOW,
-    C,
-    Intervals,
-    allowed_misses,
-    follow,
-)
+from leaseboard.algorithms.online.conformal import LEVELS, C, Intervals, allowed_misses
+from leaseboard.algorithms.online.conformal_steps import SCORES, STEERED, TAIL, WINDOW
 
 
 def step(intervals, label, prediction=0.0, w=1.0):
     one = (np.array([value], dtype=np.float32) for value in (label, w, prediction))
-    follow(*one, intervals.rates, intervals.conformal)
+    intervals.conformal.follow(*one, intervals.rates)
 
 
 def learned(labels, predictions=None, levels=LEVELS):
     intervals, labels = Intervals(levels), np.asarray(labels, dtype=np.float32)
     predictions = np.zeros(len(labels)) if predictions is None else predictions
-    follow(
-        labels,
-        np.ones_like(labels),
-        np.asarray(predictions, dtype=np.float32),
-        intervals.rates,
-        intervals.conformal,
-    )
+    predictions = np.asarray(predictions, dtype=np.float32)
+    intervals.conformal.follow(labels, np.ones_like(labels), predictions, intervals.rates)
     return intervals
 
 
@@ -80,29 +66,28 @@ def test_half_a_width_is_the_quantile_of_the_scores_that_its_level_asks_for(n):
     intervals = learned(labels * np.exp(predictions / 2), predictions)
     asked = intervals.ask(0.7)
     local, found, held = asked[4], asked[5:].reshape(-1, 3), min(n, SCORES)
-    state = intervals.conformal
-    for scores, factor, kind in ((state.scores[0], 1.0, 1), (state.scores[1], local, 2)):
-        for level, half in zip(state.tracked, found[:, kind], strict=True):
+    for scores, factor, kind in ((intervals.scores[0], 1.0, 1), (intervals.scores[1], local, 2)):
+        for level, half in zip(intervals.tracked, found[:, kind], strict=True):
             steered, seen = level[STEERED], scores[:held]
             tail = max(1.0, 1 / ((held + 1) * steered)) ** TAIL
             expected = np.quantile(seen, 1 - steered, method="weibull") * tail * factor
             assert half == pytest.approx(expected if math.isfinite(half) else math.inf, rel=1e-9)
-    kinds = np.where(intervals.conformal.tracked[:, 2] < intervals.conformal.tracked[:, 1], 2, 1)
+    kinds = np.where(intervals.tracked[:, 2] < intervals.tracked[:, 1], 2, 1)
     assert found[:, 0].tolist() == [row[kind] for row, kind in zip(found, kinds, strict=True)]
-    assert state.alphas == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.01])
-    assert Intervals().conformal.tracked[:, STEERED].tolist() == state.alphas.tolist()
+    assert intervals.alphas == pytest.approx([0.5, 0.2, 0.1, 0.05, 0.01])
+    assert Intervals().tracked[:, STEERED].tolist() == intervals.alphas.tolist()
 
 
 @pytest.mark.parametrize("level", range(4))
 def test_a_label_is_missed_just_outside_of_its_interval_and_not_on_its_edge(level):
     for step, misses in ((0.0, 0), (1e-9, 1), (-1e-9, 0)):
         intervals = learned(np.random.default_rng(6).normal(size=300))
-        before, asked = intervals.conformal.tracked.copy(), intervals.ask(0.0)
+        before, asked = intervals.tracked.copy(), intervals.ask(0.0)
         half = asked[5:].reshape(-1, 3)[level, 0]
         intervals.update(half * (1 + step), 0.0, asked, 0)
-        moved = math.log(intervals.conformal.tracked[level, STEERED] / before[level, STEERED])
+        moved = math.log(intervals.tracked[level, STEERED] / before[level, STEERED])
 
-        assert moved == pytest.approx(0.1 * (intervals.conformal.alphas[level] - misses))
+        assert moved == pytest.approx(0.1 * (intervals.alphas[level] - misses))
 
 
 def test_it_is_wider_where_predictions_are_worse():
@@ -155,7 +140,7 @@ def test_no_labels_break_the_bound_for_windows(phases, aim, seed):
             missed.append(np.float64(np.float32(label)) > half)
             step(intervals, label)
 
-    most = [allowed_misses(alpha) for alpha in intervals.conformal.alphas]
+    most = [allowed_misses(alpha) for alpha in intervals.alphas]
     if len(missed) >= WINDOW:
         assert (worst(np.array(missed)) <= most).all()
 
@@ -165,7 +150,7 @@ def test_the_bound_for_windows_holds_even_where_nothing_is_steered():
     for _ in range(2500):
         missed.append([np.isfinite(halves(intervals)[2])])
         step(intervals, 2.0 if missed[-1][0] else 0.0)
-        intervals.conformal.tracked[:, STEERED] = 1.0
+        intervals.tracked[:, STEERED] = 1.0
 
     assert worst(np.array(missed)) == [150]
 
@@ -185,7 +170,7 @@ def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, see
     waiting, missed, at_one, largest = [], [], [], 1.0
     for length, probability in phases:
         for _ in range(length):
-            half, tops = halves(intervals), intervals.conformal.ordered[:, -1].copy()
+            half, tops = halves(intervals), intervals.ordered[:, -1].copy()
             most = min(half[aim] * 1.01, max(past[-SCORES:]))
             past.append(most if rng.random() < probability else 1e-3)
             waiting.append((past[-1], half, tops, intervals.ask(0.0)))
@@ -194,16 +179,15 @@ def test_no_labels_break_the_long_run_whenever_they_come(phases, aim, delay, see
             label, half, tops, asked = waiting.pop(0)
             missed.append(label > half)
             intervals.update(label, 0.0, asked, delay)
-            state = intervals.conformal
-            latest = state.scores[:, int(state.running[0] - 1) % SCORES]
+            latest = intervals.scores[:, int(intervals.running[0] - 1) % SCORES]
             largest = max(largest, (latest / tops).max())
-            at_one.append(intervals.conformal.tracked[:, STEERED] == 1.0)
+            at_one.append(intervals.tracked[:, STEERED] == 1.0)
 
-    rate = C / (1 + 2 * C * intervals.conformal.alphas * delay)
+    rate = C / (1 + 2 * C * intervals.alphas * delay)
     bound = (math.log(SCORES + 1) + math.log(largest) / TAIL) / rate + 1 + delay
-    excess = np.sum(missed, axis=0) - len(missed) * intervals.conformal.alphas
+    excess = np.sum(missed, axis=0) - len(missed) * intervals.alphas
     assert (excess <= bound).all()
-    assert (excess >= -bound - intervals.conformal.alphas * np.sum(at_one, axis=0)).all()
+    assert (excess >= -bound - intervals.alphas * np.sum(at_one, axis=0)).all()
 
 
 def test_notes_are_those_of_the_intervals_after_the_first_thousand():

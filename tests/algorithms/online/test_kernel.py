@@ -68,7 +68,7 @@ def test_identical_with_importances_and_in_every_cell(task):
     ]
 
     assert_identical(kernel, found)
-    assert learner.models.pool.tables[0].tolist() == cells
+    assert np.asarray(learner.models.pool.tables)[0].tolist() == cells
 
 
 def test_identical_where_two_classes_come_apart():

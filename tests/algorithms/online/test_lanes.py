@@ -8,12 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.environments.arrays import uniform
-from leaseboard.algorithms.online import lanes, placement
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel import LOGISTIC, SQUARED
 from leaseboard.algorithms.online.kernel_models import KernelModels
-from leaseboard.algorithms.online.lanes import learn_group, look_group
-from leaseboard.algorithms.online.placement import learn_live
 from leaseboard.algorithms.online.schema import Schema
 
 GROUPS = Schema(("a", "b", "c", "d"), ((0, 1), (2,), (3, 4), (5,)), tuple("012345"))
@@ -34,28 +31,9 @@ def pool_of(schema, configurations, loss):
 def learned(models, examples, labels, importances, groups):
     """Return what is predicted as the slots of one group after another learn the block."""
     block = (*map(uniform, (examples, labels, importances)),)
-    found = np.zeros((len(labels), len(models.pool.n_terms)), dtype=np.float32)
+    found = np.zeros((len(labels), len(models.layouts)), dtype=np.float32)
     for live in groups:
-        learn_live(*block, live, models.handle, models.loss, found)
-    return found
-
-
-def learned_in_lanes(models, examples, labels, importances):
-    """Return what is predicted by models that go side by side wherever they can."""
-    examples, labels, importances = map(uniform, (examples, labels, importances))
-    pool = models.pool
-    found = np.zeros((len(labels), len(pool.n_terms)), dtype=np.float32)
-    slots = np.arange(len(pool.n_terms))
-    next_to = slots[pool.plain][np.argsort(-pool.n_terms[pool.plain], kind="stable")]
-    groups = lanes.enter(next_to, pool, examples.shape[1])
-    for group in groups:
-        for t, seen in enumerate(zip(labels, importances, strict=True)):
-            look_group(examples[t], group, found[t])
-            learn_group(*seen, models.loss, group, pool.sums)
-        lanes.leave(group, pool)
-    for slot in slots[~pool.plain]:
-        block = examples, labels, importances, slots[slot : slot + 1]
-        learn_live(*block, models.handle, models.loss, found)
+        models.learn(*block, live, found)
     return found
 
 
@@ -69,11 +47,12 @@ def assert_the_same(
     slots = np.arange(len(configurations))
     for part in np.array_split(np.arange(len(labels)), blocks):
         block = examples[part], labels[part], importances[part]
-        one = learned_in_lanes(together, *block)
+        one = learned(together, *block, slots[None])
         other = learned(alone, *block, slots[:, None])
         np.testing.assert_array_equal(one.view(np.int32), other.view(np.int32))
+    together.leave_lanes()
     for name in ("tables", "sums", "labels"):
-        mine, its = getattr(together.pool, name), getattr(alone.pool, name)
+        mine, its = (np.asarray(getattr(models.pool, name)) for models in (together, alone))
         np.testing.assert_array_equal(mine.view(np.int32), its.view(np.int32), err_msg=name)
 
 
@@ -96,27 +75,22 @@ def test_any_number_of_models(n_models):
 
 
 @pytest.mark.parametrize(
-    ("n_models", "n_terms", "n_examples", "share", "goes"),
+    ("chosen", "bits", "alone"),
     [
-        (50, 12, 64, 1.0, True),  # measured, in microseconds an example: 1.1 in lanes, 4.7 alone
-        (5, 12, 400, 1.0, True),  # .4, .5
-        (3, 12, 400, 1.0, False),
-        (5, 12, 1, 1.0, False),
-        (8, 2000, 8, 0.01, False),  # 24.4, 23.3
-        (8, 100, 8, 0.5, False),  # 2.1, 2.5
-        (30, 20, 8, 0.5, True),  # 1.3, 3.1
-        (8, 500, 256, 0.2, True),  # 2.8, 8.2
+        ([[]], 18, 1),  # measured, in microseconds an example: .12 in lanes, .09 alone
+        ([[], []], 18, 0),  # .13, .18
+        ([[], ["ab"], [], ["ac"], []], 18, 0),  # .13, .45
+        ([["abcd", "abd", "aad", "cc", "aa"], [], [], []], 18, 1),
+        ([[], [], ["ab", "cd", "cc"]], 3, 3),  # terms share cells
     ],
 )
-def test_models_go_where_they_are_faster(n_models, n_terms, n_examples, share, goes):
-    examples = np.zeros((n_examples, 1000), dtype=np.float32)
-    examples[:, : int(share * 1000)] = 1
-    assert placement.share_of_values(examples) == share
-    slots, terms = np.arange(n_models), np.full(n_models, n_terms)
-    next_to, alone = placement.split(
-        slots, terms, np.ones(n_models, dtype=bool), n_examples, share
-    )
-    assert (len(next_to), len(alone)) == ((n_models, 0) if goes else (0, n_models))
+def test_models_go_where_they_are_faster(chosen, bits, alone):
+    schema = Schema(GROUPS.namespaces, GROUPS.columns, GROUPS.features, bits=bits)
+    models = pool_of(schema, [configured(one) for one in chosen], SQUARED)
+    features, labels = random_stream(0, n=10)
+    learned(models, features, labels, np.ones_like(labels), [np.arange(len(chosen))])
+
+    assert models.pool.n_single == alone
 
 
 values = st.floats(-1e6, 1e6, width=32) | st.sampled_from(

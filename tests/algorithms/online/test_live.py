@@ -1,4 +1,4 @@
-"""Live models: handles of their arrays, and branches."""
+"""Live models, and branches."""
 
 from __future__ import annotations
 

@@ -15,19 +15,15 @@ from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import Namespace, Stream, StreamEnvironment
 from leaseboard.algorithms.measures import loss_of
 from leaseboard.algorithms.reference.naive import (
-    LONGEST,
     NAIVE_BASELINES,
     Baselines,
     LastLabel,
     RunningMean,
     SeasonalLast,
     best_baseline,
-    compare,
-    least_period,
-    next_period,
-    remember,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
+from leaseboard.algorithms.reference.season_steps import LONGEST, period_after
 from tests.algorithms.played import ended
 
 ALL = (RunningMean(), LastLabel(), SeasonalLast(), SeasonalLast(period=3), OnlineRidge())
@@ -151,12 +147,13 @@ def test_only_those_that_can_do_without_labels_leave_a_model():
     longest=st.integers(2, 12),
 )
 def test_the_next_period_is_the_least_one(labels, longest):
-    past, losses, period = np.zeros(2 * longest), np.zeros(longest + 1), 1
+    past, losses, period = [], np.zeros(longest + 1), 1
     for seen, label in enumerate(labels):
-        period = next_period(losses, seen, period)
-        assert period == least_period(losses, seen)
-        compare(label, past, losses, seen)
-        remember(label, past, seen)
+        period = period_after(losses, seen, period)
+        means = {lag: losses[lag] / (seen - lag) for lag in range(2, min(seen // 2, longest) + 1)}
+        assert period == min(means, key=means.__getitem__, default=1)
+        losses[1 : 1 + seen] += (label - np.array(past[:longest])) ** 2
+        past.insert(0, label)
 
 
 def env(labels, features=None, budget=None, task="regression"):

@@ -167,7 +167,7 @@ def test_names_that_are_numbers_are_read_quickly_and_1_is_not_1_0(count):
     features = learned(*rows)
 
     for row in rows:
-        assert features._read_numbers(row, features._pick_numbered)
+        assert features.read_quickly(row)
         assert features.example.tolist() == list(row.values())
         floats = {float(name): value for name, value in row.items()}
         assert floats == row
@@ -224,7 +224,7 @@ def test_texts_without_end_are_not_kept():
             read = features.example.tolist()
             assert read == features.row(features.values(example)).tolist()
 
-    assert len(features._text_columns) == MOST_VALUES
+    assert len(features.reader.texts["id"]) == MOST_VALUES
 
 
 @pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")

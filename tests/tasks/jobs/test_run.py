@@ -15,7 +15,6 @@ from leaseboard.algorithms.log_format import read_log, to_json
 from leaseboard.algorithms.testing import tiny_environment
 from leaseboard.tasks.evaluate.frameworks import venv
 from leaseboard.tasks.folder.event_logs import rows_reached
-from leaseboard.tasks.jobs import run
 from leaseboard.tasks.jobs.job import Job
 from leaseboard.tasks.jobs.run import check, route_settings, run_job
 from tests.algorithms import cheats
@@ -52,14 +51,6 @@ def test_a_job_gives_a_result_and_its_log(tmp_path):
     assert result.units == 500
     assert result.champion == {"interactions": [], "learning_rate": 0.5}
     assert model is not None
-
-
-def test_what_compiles_is_set_up(tmp_path, monkeypatch):
-    compiled = iter([0.0, 1e6])
-    monkeypatch.setattr(run, "compile_seconds", lambda: (0.0, next(compiled)))
-    result, _ = run_job(JOB, tmp_path)
-
-    assert result.setup_seconds >= 1e6
 
 
 def test_a_framework_is_charged_what_it_took_in_its_own_process(tmp_path, monkeypatch):

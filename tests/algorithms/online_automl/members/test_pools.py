@@ -5,19 +5,16 @@ import math
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online_automl.members.class_pool import (
-    LEAST,
-    N_EXPERTS,
-    ClassPool,
-    average_classes,
-)
+from leaseboard.algorithms.online_automl.members.class_pool import LEAST, ClassPool
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
-from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, aggregate
+from leaseboard.algorithms.online_automl.members.pool import N_EXPERTS
+from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, aggregate_of
 from leaseboard.algorithms.online_automl.safe.mixture import MASS, learning_rate, posterior_mean
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
 )
+from leaseboard.algorithms.plain import values_of
 
 
 def sure(n_classes, k, away=1e-9):
@@ -29,11 +26,10 @@ def sure(n_classes, k, away=1e-9):
 
 def lost_above_best(today, members, classes):
     """Return the most nats that the average lost above the best of the five."""
-    pool, found = ClassPool(1, today.shape[1]), np.empty_like(today)
-    pool.came[:] = 1.0
-    ones = np.ones(len(today), np.float32)
-    average_classes(pool.handle, today, members, classes, ones, found)
-    return pool.lost[-1]
+    pool = ClassPool(1, today.shape[1])
+    pool.came = np.ones(today.shape[1])
+    pool.average_of(today, members, classes)
+    return np.asarray(pool.lost)[-1]
 
 
 def test_the_constant_of_the_theorem_is_what_it_costs_to_find_the_best_of_five():
@@ -66,7 +62,7 @@ def test_nor_does_an_adversary_who_sees_the_prediction(n_classes):
         today = random.dirichlet(np.ones(n_classes), size=1)
         label = float(pool.predict(today[0], row[0]).argmin())
         pool.learn(today, row, np.array([label]), ones)
-        assert pool.lost[-1] <= math.log(N_EXPERTS) + SHARES
+        assert np.asarray(pool.lost)[-1] <= math.log(N_EXPERTS) + SHARES
 
 
 def test_no_probability_is_zero_or_above_one():
@@ -120,10 +116,8 @@ def test_two_classes_become_three_and_members_keep_what_they_know():
 def test_of_very_many_columns_there_are_no_members():
     pool = NumberPool(2000, 0.999)
     assert not pool.leases.table[:, 0].any()
-    assert (
-        sum(array.nbytes for array in pool.trees.state().values() if hasattr(array, "nbytes"))
-        < 10_000
-    )
+    state = values_of(pool.trees, pool.trees.kept).values()
+    assert sum(array.nbytes for array in state if hasattr(array, "nbytes")) < 10_000
     model = OnlineAutoMLRegressor(b=2)
     model.learn_many(np.random.default_rng(0).normal(size=(80, 1100)), np.arange(80.0))
     assert model._race.notes()["leased.trees"] == 0
@@ -164,5 +158,5 @@ def test_the_reported_weights_are_those_that_predict():
     row = random.normal(size=N_EXPERTS)
     eta = learning_rate(np.arange(N_EXPERTS), known.losses, known.totals[MASS])
     first = posterior_mean(row, np.arange(N_EXPERTS), known.losses, eta)
-    expected = aggregate(np.array([first, *row]), known.aggregated)
+    expected = aggregate_of(np.array([first, *row]), known.aggregated)
     assert pool.weighed()[0] @ row == pytest.approx(expected)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from leaseboard.algorithms.environments.stream import StreamEnvironment
-from leaseboard.algorithms.online.conformal import Intervals, follow
+from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from tests.algorithms.online_automl.safe.hard_streams import (
     abrupt,
@@ -91,7 +91,7 @@ def test_the_unit_of_labels_is_that_of_intervals():
     found = []
     for factor in (1.0, 2.0**20):
         model, ones = Intervals(), np.ones_like(y)
-        follow(factor * y, ones, factor * ones, model.rates, model.conformal)
+        model.conformal.follow(factor * y, ones, factor * ones, model.rates)
         found.append(np.array([model.around(factor, level) for level in model.levels]) / factor)
 
     assert found[0] == pytest.approx(found[1], rel=1e-12)
@@ -118,7 +118,7 @@ def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
 def test_an_interval_holds_what_rounds_to_what_it_holds():
     intervals = Intervals()
     labels = np.full(300, 0.1, np.float32)
-    follow(labels, np.ones_like(labels), labels.copy(), intervals.rates, intervals.conformal)
+    intervals.conformal.follow(labels, np.ones_like(labels), labels, intervals.rates)
     low, high = intervals.around(float(np.float32(0.1)), 0.9)
 
     assert low <= 0.1 <= high

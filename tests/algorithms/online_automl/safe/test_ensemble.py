@@ -9,7 +9,7 @@ from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
-from leaseboard.algorithms.online_automl.safe.one_example import OneExample
+from leaseboard.algorithms.online_automl.safe.passes import OneExample
 from leaseboard.algorithms.online_automl.safe.representations import represent
 
 D, B = 3, 4
@@ -30,7 +30,7 @@ class Run:
         self.live = np.arange(len(CONFIGURATIONS))
         for slot, configuration in enumerate(CONFIGURATIONS):
             self.models.start(slot, configuration)
-        self.ensemble = Ensemble(self.models, D, B, gamma=0.999, represents=True, classes=False)
+        self.ensemble = Ensemble(self.models, D, B, gamma=0.999, classes=False)
         self.at = 0
 
     def learn(self, x, y, most=64):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from leaseboard.algorithms.environments.stream import Origin
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online_automl.safe.entities import OWN_LEVEL, OWN_RIDGE, Entities
-from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, admit, new_scale
+from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, learn_label, new_scale
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
     OnlineAutoMLRegressor,
@@ -128,7 +128,7 @@ def test_the_last_errors_of_a_regression_show_a_level_that_has_changed():
     origins = Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("heat")
     known, scale = Entities("shop", origins, np.array([x.mean(0), x.var(0)]), 0.999), new_scale()
     for label in y.tolist():
-        admit(label, scale)
+        learn_label(label, scale)
     errors = np.abs(known.learn(x, y, np.ones(n, dtype=np.float32), scale) - y[:, None])
 
     before, after = errors[100:400].mean(axis=0), errors[-20:].mean(axis=0)

@@ -14,14 +14,15 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     RIDGE_ON_PAST,
     SEASON,
     STRANGE,
+    Block,
     FeatureExpansion,
-    cut,
-    new_block,
+    pieces_of,
 )
-from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, admit, new_scale
+from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, learn_label, new_scale
 from leaseboard.algorithms.online_automl.safe.selected import EVERY
 from leaseboard.algorithms.reference.naive import LastLabel, RunningMean, SeasonalLast
-from leaseboard.algorithms.reference.ridge import CLIP, MOST_RIDGE, OnlineRidge
+from leaseboard.algorithms.reference.ridge import MOST_RIDGE, OnlineRidge
+from leaseboard.algorithms.reference.ridge_steps import CLIP
 
 
 def sample(n=200, d=3, seed=0):
@@ -49,9 +50,9 @@ def many(n, d, seed=0, classes=False):
 
 def advanced(expansion, x, y):
     """Return what learning writes: wide rows, simple models, labels as shown, limits."""
-    block = new_block(x, y, np.ones_like(y))
+    block = Block(x, y, np.ones_like(y))
     expansion.learn(block)
-    return block[3:]
+    return block.wide, block.values, block.shown, block.limits
 
 
 def looked(expansion, example):
@@ -94,9 +95,8 @@ def test_standardised_features_are_clipped():
 
 def test_what_is_linear_in_pieces_may_bend_at_each_knot():
     heights = np.array([4, 0, 1, -3, 2], np.float32)
-    pieces = np.empty(len(KNOTS), dtype=np.float32)
     for value in np.linspace(-3, 3, 61):
-        cut(value, True, pieces)
+        pieces = pieces_of(value)
         assert pieces @ heights == pytest.approx(np.interp(value, KNOTS, heights), abs=1e-5)
         assert np.count_nonzero(pieces) <= 2
 
@@ -144,7 +144,7 @@ def test_labels_are_shown_within_the_range_that_was_known_before_them():
     scale = new_scale()
     for t, label in enumerate(y.tolist()):
         assert limits[t].tolist() == scale[[LOW, HIGH]].tolist()
-        admit(label, scale)
+        learn_label(label, scale)
 
     rest = [t for t in range(80) if t != 40]
     assert shown[rest].tolist() == y[rest].tolist()

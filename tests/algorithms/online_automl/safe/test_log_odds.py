@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
-from leaseboard.algorithms.online_automl.safe.expansion import LAST, N_SIMPLE, new_block
+from leaseboard.algorithms.online_automl.safe.expansion import LAST, N_SIMPLE, Block
 from leaseboard.algorithms.online_automl.safe.log_odds import (
     EXCESS,
     MIXED,
@@ -19,7 +19,6 @@ from leaseboard.algorithms.online_automl.safe.log_odds import (
     VARIANCE,
     LogOdds,
     stack,
-    to_log_odds,
 )
 
 B = 2
@@ -36,11 +35,12 @@ def values_of(rows):
 
 def reported(log_odds, values, labels, predictions, learns=True, importances=None):
     """Log odds of the second class, progressively."""
-    out, labels = np.asarray(predictions, np.float32).copy(), np.asarray(labels, np.float32)
+    labels = np.asarray(labels, np.float32)
     weights = np.ones_like(labels) if importances is None else np.float32(importances)
-    block = new_block(np.zeros((len(labels), 1), np.float32), labels, weights)
-    to_log_odds(block._replace(values=values), LIVE, 0, log_odds, learns, out)
-    return out
+    block = Block(np.zeros((len(labels), 1), np.float32), labels, weights, B)
+    block.values[:], block.predictions[:] = values, predictions
+    log_odds.learn_block(block, LIVE, 0, learns)
+    return block.predictions
 
 
 def margin(log_odds, values, prediction):
@@ -57,7 +57,7 @@ def log_loss(margins, labels):
 def test_no_expert_is_ever_better_by_more_than_the_bound(steps):
     rows = np.array([step[:3] for step in steps])
     labels = np.where([step[3] for step in steps], 1.0, -1.0)
-    log_odds = LogOdds.new(B)
+    log_odds = LogOdds(B)
     margins = reported(log_odds, values_of(rows[:, :B]), labels, rows[:, 2])
 
     assert log_odds.lost[EXCESS] <= regret_bound(N_EXPERTS)
@@ -71,7 +71,7 @@ def test_no_expert_is_ever_better_by_more_than_the_bound(steps):
 
 
 def test_the_label_that_is_least_expected_always():
-    log_odds = LogOdds.new(B)
+    log_odds = LogOdds(B)
     values = np.zeros((1, B + N_SIMPLE))
     for _ in range(3000):
         label = -1.0 if margin(log_odds, values[0], 0.0) > 0 else 1.0
@@ -87,7 +87,7 @@ def test_predictions_that_are_too_sure_are_calibrated():
     predictions = rng.choice([-1.0, 1.0], 4000)
     labels = np.where(rng.uniform(size=4000) < 0.9, predictions, -predictions)
     margins = reported(
-        LogOdds.new(B),
+        LogOdds(B),
         values_of(np.stack([predictions, predictions], 1)),
         labels,
         predictions,
@@ -104,7 +104,7 @@ def test_labels_that_follow_the_last_one_are_reported_without_any_model():
     labels = np.where(np.cumsum(rng.uniform(size=3000) < 0.05) % 2, 1.0, -1.0)
     values = np.zeros((3000, B + N_SIMPLE))
     values[1:, B + LAST] = labels[:-1]
-    margins = reported(LogOdds.new(B), values, labels, np.zeros(3000))
+    margins = reported(LogOdds(B), values, labels, np.zeros(3000))
 
     assert log_loss(margins, labels).mean() < 0.22  # .05 switches: .199
 
@@ -114,7 +114,7 @@ def test_a_class_that_comes_once_in_ten_thousand_costs_what_its_frequency_does()
     labels = np.full(10_000, -1.0)
     labels[5000] = 1
     values = np.zeros((10_000, B + N_SIMPLE))
-    log_odds = LogOdds.new(B)
+    log_odds = LogOdds(B)
     margins = reported(log_odds, values, labels, np.zeros(10_000))
     shares = (np.cumsum(labels > 0) - (labels > 0) + 0.5) / (np.arange(10_000) + 1)
     frequency = -np.log(np.where(labels > 0, shares, 1 - shares)).sum()

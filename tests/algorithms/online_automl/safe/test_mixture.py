@@ -3,17 +3,14 @@
 import numpy as np
 import pytest
 
-from leaseboard.algorithms.online_automl.safe.aggregate import new_aggregate
-from leaseboard.algorithms.online_automl.safe.expansion import new_block
+from leaseboard.algorithms.online_automl.safe.expansion import Block
 from leaseboard.algorithms.online_automl.safe.mixture import (
     COUNT,
     LOST,
     MASS,
-    N_TOTALS,
     SHARE_OF_BOUND,
     Mixture,
     learning_rate,
-    mix,
     posterior_mean,
 )
 
@@ -31,21 +28,15 @@ def run_mix(
     untrained=(),
 ):
     n_slots, n = outputs.shape[1], len(labels)
-    known = Mixture(
-        *(np.zeros(n_slots), np.zeros(N_TOTALS), np.zeros(n_slots), np.zeros((n_slots, 4))),
-        *(new_aggregate(1 + len(baselines)), np.array([0.0, 1.0])),
-        np.isin(np.arange(n_slots), untrained),
-    )
-    known.totals[COUNT] = before
-    predictions, labels = np.empty(n, dtype=np.float32), np.asarray(labels, dtype=np.float32)
+    known = Mixture(n_slots, n_slots, np.array(baselines), gamma)
+    known.untrained[[*untrained]], known.totals[COUNT], known.place[1] = True, before, 1.0
+    labels = np.asarray(labels, dtype=np.float32)
     weights = np.ones(n, np.float32) if importances is None else np.float32(importances)
-    block = new_block(np.zeros((n, 1), np.float32), labels, weights, n_slots)
+    block = Block(np.zeros((n, 1), np.float32), labels, weights, n_slots, n_simple=0)
+    block.outputs[:] = outputs
     block.shown[:], block.limits[:] = np.clip(labels.astype(np.float64), *limits), limits
-    mix(
-        np.asarray(outputs, dtype=np.float32), block, np.arange(n_slots), np.array(baselines),
-        champion, gamma, known, True, predictions,
-    )  # fmt: skip
-    return predictions, known.losses, known.totals, known.sums, known.scores
+    known.learn_block(block, np.arange(n_slots), champion)
+    return block.predictions, known.losses, known.totals, known.sums, known.scores
 
 
 def test_a_model_without_loss_takes_all_weight_from_those_with_any():

@@ -18,8 +18,6 @@ from leaseboard.algorithms.online_automl.safe.rounds import (
     TOO_LARGE,
     Candidates,
     RoundTable,
-    end_round,
-    report_live,
 )
 from leaseboard.algorithms.online_automl.safe.windows import critical_value
 
@@ -37,7 +35,7 @@ def table_of(holders, sums, *, sizes=(1.0,) * 9):
     return RoundTable(
         np.array(holders), terms, fresh, leases + 9, reported, starts, np.array(sums, float),
         candidates.table, candidates.sizes, candidates.queue,
-        np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3)),
+        np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3)), 4, 0.1,
     ), candidates  # fmt: skip
 
 
@@ -53,7 +51,7 @@ def table():
 
 def bounds(table):
     """Return configuration, examples, mean loss and bounds of both slots."""
-    n = report_live(table, 0, 4, 4, 0.1)
+    n = table.report_live(0, 4)
     assert (table.decided[:n, KIND] == REPORT).all()
     return [
         (row[NUMBER], row[AMOUNT], *values)
@@ -64,7 +62,7 @@ def bounds(table):
 def end(table, candidates, *, most=600.0, at=4):
     """End a round; return kind, slot, number and amount of each decision, and what came of it."""
     lost = np.arange(10.0)
-    n, best = end_round(table, 0, at, 4, 0.1, 5, most, lost, False)
+    n, best = table.end_round(0, at, 5, most, lost, False)
     assert table.decided[:n, SLOT].max(initial=0) < len(table.holders)
     return [tuple(row) for row in table.decided[:n].tolist()], best
 

@@ -12,7 +12,6 @@ from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.events import ChampionChanged, Eliminated, LeaseGranted, Paused
 from leaseboard.algorithms.log_format import to_json
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import gather, model_in
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.bayes import regret_bound
@@ -229,7 +228,7 @@ def test_live_models_keep_to_the_terms(max_terms):
             pass
         pool = race.models.pool
         wide = race.ensemble.expansion.look(stream.features[race.at - 1]).wide[0]
-        terms = [gather(wide, model_in(slot, pool)) for slot in race.live]
+        terms = [pool.count_terms(wide, slot) for slot in race.live]
 
         assert 1 < sum(terms) <= max_terms
         assert (race.terms[race.live] >= terms).all()

@@ -41,7 +41,7 @@ def test_the_measured_memory_is_of_the_model_alone(kind, algorithm):
         model.predict_one({"a": i % 7, "b": i % 3})
 
     reached = {type(value).__module__ for value in reachable(model)}
-    assert not {name for name in reached if name.split(".")[0] in ("numba", "llvmlite", "pandas")}
+    assert not {name for name in reached if name.split(".")[0] in ("cython", "pandas")}
     assert model._raw_memory_usage < 3_200_000
 
 

@@ -90,7 +90,7 @@ def plant(monkeypatch, tmp_path):
         module = sys.modules[name]
         source = Path(module.__file__).read_text()
         assert source.count(old) == 1, f"{old!r} is not there once in {name}"
-        copy = tmp_path / f"{name.rpartition('.')[2]}.py"  # numba keeps kernels by file
+        copy = tmp_path / f"{name.rpartition('.')[2]}.py"
         copy.write_text(source.replace(old, new))
         planted = ModuleType(name)
         planted.__file__ = str(copy)

@@ -1,0 +1,10 @@
+"""What predicts and learns one example after another; see `leaseboard.algorithms.online.learner`."""
+
+
+cdef class RowCalls:
+    # Predict the example in the row.
+    cdef double predict_row(self) except? -1
+    # Learn it; return whether a decision is due.
+    cdef bint learn_row(self, double label, double importance) except -1
+    # Return how many examples were learned.
+    cdef Py_ssize_t learned(self) except -1

@@ -1,0 +1,253 @@
+"""Ridge regression on random Fourier features: a kernel machine of bounded size.
+
+`FEATURES` cosines cos(ω·z + φ) of the standardised example z, with random directions ω of three
+lengths and random phases, approximate a mixture of Gaussian kernels [1]_. On them and a constant
+the ridge regression on all examples before is exact after each one, by a recursion of the inverse
+
+    P ← P - P x xᵀ P / (1 + xᵀ P x),    W ← W + P x (y - xᵀ W),
+
+which is computed so that P stays symmetric: of an example its gain √s P x is kept, whose products
+are taken from P as the next one is multiplied with it. Numbers are learned less the first one. Classes are
+the regression of their indicators; what it says is bounded from below by `LEAST` and scaled to 1.
+
+References
+----------
+.. [1] Rahimi, Recht. Random features for large-scale kernel machines. NeurIPS 2007.
+"""
+
+import math
+
+import numpy as np
+
+from libc.math cimport sqrt
+from libc.string cimport memcpy
+
+from leaseboard.algorithms import plain, seeds
+from leaseboard.algorithms.buffers import aligned_zeros
+
+from leaseboard.algorithms.elementary cimport cos
+
+cpdef enum:
+    FEATURES = 120
+
+cdef enum:
+    WIDTH = 124  # of the rows of P, whose last numbers are 0, so that vectors are whole
+
+cdef extern from *:
+    """
+    static inline void lb_four_rows(
+        const double *x, const double *own, const double *restrict before, double *restrict first,
+        double *restrict second, double *restrict third, double *restrict fourth,
+        double *restrict gain, long width)
+    {
+        for (long j = 0; j < width; j++) {
+            double one = first[j] - own[0] * before[j], two = second[j] - own[1] * before[j];
+            double three = third[j] - own[2] * before[j], four = fourth[j] - own[3] * before[j];
+            first[j] = one; second[j] = two; third[j] = three; fourth[j] = four;
+            gain[j] = gain[j] + x[0] * one + x[1] * two + x[2] * three + x[3] * four;
+        }
+    }
+    """
+    void _four_rows "lb_four_rows"(
+        const double *x, const double *own, const double *before, double *first, double *second,
+        double *third, double *fourth, double *gain, long width,
+    ) noexcept nogil
+
+BANDWIDTHS = (0.5, 1.0, 2.0)
+"""Of the kernels, in units of the length of a standardised example, √(number of columns)."""
+
+cdef double _LEAST = 1e-3
+LEAST = _LEAST
+
+
+cdef class FourierRidge:
+    """Ridge regression on random cosines of an example.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int
+        0 for numbers.
+    seed : int
+        What directions and phases are drawn by.
+
+    Examples
+    --------
+    >>> rows = np.random.RandomState(0).randn(2000, 1)
+    >>> found = np.full((2000, 1), np.nan)
+    >>> FourierRidge(1, 0).learn(rows, np.sin(rows[:, 0]), np.ones(2000, np.float32), found)
+    >>> bool(np.abs(found[1000:, 0] - np.sin(rows[1000:, 0])).mean() < 0.05)
+    True
+    """
+
+    kept = "inverse", "weights", "scale", "first", "seed"
+
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
+        self.scale = np.array([math.sqrt(max(1, n_features))])
+        self.first = np.zeros(2)
+        self._inverse, self.cosines = aligned_zeros((1 + FEATURES, WIDTH)), np.ones(1 + FEATURES)
+        self.weights = np.zeros((1 + FEATURES, max(1, n_classes)))
+        self._gain, self._before = aligned_zeros((2, WIDTH))
+        self.inverse[:] = np.eye(1 + FEATURES)
+        self._said = np.zeros(max(1, n_classes))
+        self._draw()
+
+    def _draw(self) -> None:
+        # Each column has numbers of its own, so that one can join later.
+        columns = [seeds.generator("Fourier", self.seed, j) for j in range(self.n_features)]
+        lengths = np.repeat(BANDWIDTHS, FEATURES // len(BANDWIDTHS)) * self.scale[0]
+        normal = np.array([each.standard_normal(FEATURES) for each in columns])
+        self.directions = normal.reshape(self.n_features, FEATURES) / lengths
+        self.phases = seeds.generator("Fourier phases", self.seed).uniform(
+            0.0, 2.0 * math.pi, FEATURES
+        )
+
+    @property
+    def inverse(self):
+        """The matrix P."""
+        take_out(&self._inverse[0, 0], &self._before[0], 1 + FEATURES, WIDTH)
+        self._before[:] = 0.0
+        return np.asarray(self._inverse)[:, : 1 + FEATURES]
+
+    @property
+    def operations(self):
+        """Operations an example, of which a processor does several at a time."""
+        return 0.28 * FEATURES**2 + 0.1 * FEATURES * (self.n_features + 40.0)
+
+    def learn(
+        self, const double[:, ::1] rows, const double[::1] targets, const float[::1] worths,
+        double[:, ::1] found,
+    ) -> None:
+        """Learn a block of standardised rows; overwrite what it predicts. See `RandomTrees`."""
+        self.take(&rows[0, 0], &targets[0], &worths[0], len(rows), False, &found[0, 0])
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Go on with more columns, which were 0 until now, and classes."""
+        before = np.asarray(self.weights)
+        self.n_features, self.n_classes = n_features, n_classes
+        self.weights, self._said = np.zeros((1 + FEATURES, max(1, n_classes))), np.zeros(max(1, n_classes))
+        np.asarray(self.weights)[:, : before.shape[1]] = before
+        self._draw()
+
+    def fill(self, state) -> None:
+        """See `plain.Saved.fill`; nothing may be infinite or NaN."""
+        plain.fill(self, state, self.kept)
+        self._draw()
+
+    cdef void take(
+        self, const double *rows, const double *targets, const float *worths, Py_ssize_t n,
+        bint again, double *found,
+    ) noexcept nogil:
+        """Do `learn`; `again` the only row was the last one, so its cosines are there."""
+        cdef Py_ssize_t size = 1 + FEATURES, k = self.weights.shape[1], t, i, j
+        cdef bint classes = self.n_classes > 0, unknown
+        cdef double *weights = &self.weights[0, 0]
+        cdef double *gain = &self._gain[0]
+        cdef double *said = &self._said[0]
+        cdef double *x = &self.cosines[0]
+        cdef double *inverse = &self._inverse[0, 0]
+        cdef double worth
+        for t in range(n):
+            worth, unknown = worths[t], self.first[1] == 0.0
+            # Before the first label nothing is known, not even where 0 is.
+            if unknown and worth > 0.0:
+                self.first[0], self.first[1] = 0.0 if classes else targets[t], 1.0
+            # What the regression on the constant and the cosines says of each output.
+            if not again:
+                self.write_cosines(rows, x + 1)
+            if k == 1:
+                sum = self.first[0]
+                for i in range(size):
+                    sum += x[i] * weights[i]
+                said[0] = sum
+            else:
+                for j in range(k):
+                    said[j] = self.first[0]
+                for i in range(size):
+                    for j in range(k):
+                        said[j] += x[i] * weights[i * k + j]
+            if worth > 0.0:
+                # Move the weights of each output along the gain, which is scaled by the step.
+                root = sqrt(shrink(x, worth, inverse, &self._before[0], gain, size, WIDTH))
+                for j in range(k):
+                    label = (1.0 if <double>j == targets[t] else 0.0) if classes else targets[t]
+                    error = root * (label - said[j])
+                    for i in range(size):
+                        weights[i * k + j] += error * gain[i]
+                memcpy(&self._before[0], gain, WIDTH * sizeof(double))
+            if not unknown:
+                bound(said, classes, k, found)
+            rows += self.n_features
+            found += k
+
+    cdef void write_cosines(self, const double *row, double *x) noexcept nogil:
+        """Write cos(ω·z + φ) of all directions and phases."""
+        cdef const double *direction = &self.directions[0, 0]
+        cdef const double *phases = &self.phases[0]
+        cdef Py_ssize_t i
+        for i in range(FEATURES):
+            x[i] = phases[i]
+        for j in range(self.n_features):
+            value = row[j]
+            for i in range(FEATURES):
+                x[i] += value * direction[i]
+            direction += FEATURES
+        for i in range(FEATURES):
+            x[i] = cos(x[i])
+
+
+cdef double shrink(
+    const double *x, double worth, double *inverse, const double *before, double *gain,
+    Py_ssize_t n, Py_ssize_t width,
+) noexcept nogil:
+    """Take the gain `before` out of P; write √s P x into `gain` and return s, the weights' step.
+
+    P has `n` rows of `width` numbers, of which those beyond n are 0; so have the gains.
+    """
+    cdef Py_ssize_t whole = n - n % 4
+    cdef double *row = inverse
+    cdef double variance = 0.0
+    # The gain by rows of P, which is symmetric: four at a time, so that it is read less often.
+    for j in range(width):
+        gain[j] = 0.0
+    for i in range(0, whole, 4):
+        _four_rows(
+            x + i, before + i, before, row, row + width, row + 2 * width, row + 3 * width, gain,
+            width,
+        )
+        row += 4 * width
+    for i in range(whole, n):
+        for j in range(width):
+            row[j] -= before[i] * before[j]
+            gain[j] += x[i] * row[j]
+        row += width
+    for i in range(n):
+        variance += x[i] * gain[i]
+    step = worth / (1.0 + worth * variance)
+    root = sqrt(step)
+    for j in range(width):
+        gain[j] *= root
+    return step
+
+
+cdef void take_out(
+    double *inverse, const double *gain, Py_ssize_t n, Py_ssize_t width
+) noexcept nogil:
+    """Take the products of a gain out of P."""
+    for i in range(n):
+        for j in range(width):
+            inverse[i * width + j] -= gain[i] * gain[j]
+
+
+cdef inline void bound(
+    const double *said, bint classes, Py_ssize_t k, double *found
+) noexcept nogil:
+    """Write numbers unchanged, and of classes positive shares of 1."""
+    cdef double total = 0.0
+    for j in range(k):
+        found[j] = max(said[j], _LEAST) if classes else said[j]
+        total += found[j]
+    if classes:
+        for j in range(k):
+            found[j] /= total

@@ -1,0 +1,205 @@
+"""Nearest neighbours among the last examples.
+
+A window holds the last examples, standardised as they came, at most `MOST` of them and no more
+than `NUMBERS` numbers in all. The prediction is the average of the labels of the `NEAREST` of them
+by Euclidean distance, the i-th nearest with weight 1 / √i [1]_ times its importance; classes that
+none of them has share a prior of half a neighbour.
+
+References
+----------
+.. [1] Dudani. The distance-weighted k-nearest-neighbor rule. IEEE Transactions on Systems, Man,
+       and Cybernetics 6, 1976.
+"""
+
+import numpy as np
+
+from libc.math cimport sqrt
+
+from leaseboard.algorithms.buffers import aligned_zeros
+
+cpdef enum:
+    NEAREST = 10
+
+cdef enum:
+    PARTS = 8  # of the window, in which the search for the nearest compares the same places
+    GROUPS = 32
+
+MOST, NUMBERS = 4096, 65536
+
+cdef double _PRIOR = 0.5
+PRIOR = _PRIOR
+
+
+cdef class Neighbours:
+    """Window of the last examples, and the prediction of the nearest.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int
+        0 for numbers.
+
+    Examples
+    --------
+    >>> rows = np.random.RandomState(0).rand(1000, 2)
+    >>> found = np.full((1000, 1), np.nan)
+    >>> Neighbours(2, 0).learn(rows, rows.sum(axis=1), np.ones(1000, np.float32), found)
+    >>> bool(np.abs(found[500:, 0] - rows[500:].sum(axis=1)).mean() < 0.05)
+    True
+    """
+
+    kept = "window", "targets", "worths", "seen"
+
+    def __init__(self, n_features: int, n_classes: int) -> None:
+        self.n_features, self.n_classes = n_features, n_classes
+        size = min(MOST, NUMBERS // max(1, n_features))
+        self.window = aligned_zeros((n_features, size), np.float32)
+        self.targets, self.worths, self.seen = np.zeros(size), np.zeros(size), np.zeros(1)
+        self._distances, self._least = aligned_zeros((2, size), np.float32)
+
+    @property
+    def operations(self):
+        """Operations an example, of which a processor does a dozen at a time."""
+        return (self.window.size + 2.0 * len(self.targets)) / 12.0
+
+    def learn(
+        self, const double[:, ::1] rows, const double[::1] targets, const float[::1] worths,
+        double[:, ::1] found,
+    ) -> None:
+        """Learn a block of standardised rows; overwrite what it predicts. See `RandomTrees`."""
+        self.take(&rows[0, 0], &targets[0], &worths[0], len(rows), False, &found[0, 0])
+
+    def grow(self, n_features: int, n_classes: int) -> None:
+        """Go on with more columns, which were 0 until now, and classes; the window may shrink."""
+        before = np.asarray(self.window), np.asarray(self.targets), np.asarray(self.worths)
+        size, seen = len(self.targets), int(self.seen[0])
+        self.__init__(n_features, n_classes)
+        n = min(seen, size, len(self.targets))
+        last = (seen - n + np.arange(n)) % size
+        np.asarray(self.window)[: len(before[0]), :n] = before[0][:, last]
+        np.asarray(self.targets)[:n], np.asarray(self.worths)[:n] = before[1][last], before[2][last]
+        self.seen[0] = n
+
+    cdef void take(
+        self, const double *rows, const double *targets, const float *worths, Py_ssize_t n,
+        bint again, double *found,
+    ) noexcept nogil:
+        """Do `learn`; `again` see trees."""
+        cdef Py_ssize_t d = self.n_features, size = self.targets.shape[0]
+        cdef Py_ssize_t k = max(1, self.n_classes), t, j, place
+        for t in range(n):
+            if self.seen[0] > 0.0 and not again:
+                self.predict(rows, k, found)
+            if worths[t] > 0.0:
+                # Remember it in the place of the oldest.
+                place = <Py_ssize_t>self.seen[0] % size
+                for j in range(d):
+                    self.window[j, place] = <float>rows[j]
+                self.targets[place], self.worths[place] = targets[t], worths[t]
+                self.seen[0] += 1.0
+            rows += d
+            found += k
+
+    cdef void predict(self, const double *row, Py_ssize_t k, double *found) noexcept nogil:
+        """Write what the nearest say of a row."""
+        cdef Py_ssize_t nearest[NEAREST]
+        cdef Py_ssize_t n = self.find(row, nearest), i, j
+        cdef bint classes = self.n_classes > 0
+        cdef double total = _PRIOR if classes else 0.0
+        # The average of their labels.
+        for j in range(k):
+            found[j] = total / k
+        for i in range(n):
+            weight = self.worths[nearest[i]] / sqrt(1.0 + i)
+            label = self.targets[nearest[i]]
+            total += weight
+            if classes:
+                found[<Py_ssize_t>label] += weight
+            else:
+                found[0] += weight * label
+        for j in range(k):
+            found[j] /= total
+
+    cdef Py_ssize_t find(self, const double *row, Py_ssize_t *nearest) noexcept nogil:
+        """Write where the nearest of a row are, in order; return how many."""
+        cdef Py_ssize_t held = min(<Py_ssize_t>self.seen[0], self.targets.shape[0])
+        cdef Py_ssize_t part = held // PARTS // GROUPS * GROUPS, n = 0, g
+        cdef const float *distances = &self._distances[0]
+        cdef float *least = &self._least[0]
+        cdef float best[NEAREST]
+        cdef float group[GROUPS]
+        cdef float value
+        self.measure(row, held, &self._distances[0])
+        # The least of each place in all parts, and of each group of places. Of so many groups
+        # the tenth least is no less than the tenth least of all.
+        if part > 0:
+            for i in range(part):
+                least[i] = distances[i]
+            for g in range(1, PARTS):
+                for i in range(part):
+                    value = distances[g * part + i]
+                    least[i] = value if value < least[i] else least[i]
+            for g in range(GROUPS):
+                group[g] = least[g]
+            for i in range(1, part // GROUPS):
+                for g in range(GROUPS):
+                    value = least[i * GROUPS + g]
+                    group[g] = value if value < group[g] else group[g]
+            for g in range(GROUPS):
+                n = insert(group[g], g, n, best, nearest)
+            bound, n = best[NEAREST - 1], 0
+            for i in range(part):
+                if least[i] <= bound:
+                    for g in range(PARTS):
+                        r = g * part + i
+                        if distances[r] <= bound:
+                            n = insert(distances[r], r, n, best, nearest)
+        for r in range(PARTS * part, held):
+            n = insert(distances[r], r, n, best, nearest)
+        return n
+
+    cdef void measure(self, const double *row, Py_ssize_t held, float *distances) noexcept nogil:
+        """Write the squared distances to all that are remembered, four columns at a time."""
+        cdef Py_ssize_t size = self.targets.shape[0], d = self.n_features, j, r
+        cdef Py_ssize_t whole = d - d % 4
+        cdef const float *first = &self.window[0, 0]
+        cdef float one
+        for r in range(held):
+            distances[r] = 0.0
+        for j in range(0, whole, 4):
+            second, third, fourth = first + size, first + 2 * size, first + 3 * size
+            one, two = <float>row[j], <float>row[j + 1]
+            three, four = <float>row[j + 2], <float>row[j + 3]
+            for r in range(held):
+                distances[r] = (
+                    distances[r] + (first[r] - one) * (first[r] - one)
+                    + (second[r] - two) * (second[r] - two)
+                    + (third[r] - three) * (third[r] - three)
+                    + (fourth[r] - four) * (fourth[r] - four)
+                )
+            first += 4 * size
+        for j in range(whole, d):
+            one = <float>row[j]
+            for r in range(held):
+                distances[r] += (first[r] - one) * (first[r] - one)
+            first += size
+
+
+cdef inline Py_ssize_t insert(
+    float distance, Py_ssize_t place, Py_ssize_t n, float *best, Py_ssize_t *nearest
+) noexcept nogil:
+    """Take a distance among the `n` nearest, the earlier place first of equals; return n."""
+    cdef Py_ssize_t i = n if n < NEAREST else NEAREST - 1
+    if n == NEAREST and not is_before(distance, place, best[i], nearest[i]):
+        return n
+    while i > 0 and is_before(distance, place, best[i - 1], nearest[i - 1]):
+        best[i], nearest[i] = best[i - 1], nearest[i - 1]
+        i -= 1
+    best[i], nearest[i] = distance, place
+    return min(n + 1, NEAREST)
+
+
+cdef inline bint is_before(
+    float one, Py_ssize_t its, float other, Py_ssize_t place
+) noexcept nogil:
+    return one < other or (one == other and its < place)

@@ -1,0 +1,343 @@
+"""Weights, last labels and errors of each entity: of each shop, product or sensor of a stream.
+
+Where a column of texts has few values that repeat, or a column is named, each value is an
+*entity*. It has a ridge regression of its own, which begins with the weights of the regression on
+all examples, so that it is near them while it has few examples. Next to it predict the same with
+the mean of its last errors, which a drift changes at once; the mean of the entity's labels; and
+the last one, alone, with the mean step of the entity, and with the mean step of all. The
+regressions are exact after each example, by the recursion of
+`leaseboard.algorithms.online_automl.members.fourier`.
+"""
+
+import numpy as np
+
+from libc.math cimport fabs, sqrt
+from libc.stdint cimport int64_t
+
+from leaseboard.algorithms import plain
+
+from leaseboard.algorithms.buffers cimport Buffers
+from leaseboard.algorithms.online_automl.members.fourier cimport shrink, take_out
+from leaseboard.algorithms.online_automl.safe.scale cimport HIGH, LOW
+from leaseboard.algorithms.reference.season_steps cimport LONGEST
+
+MOST, LEAST = 50, 20
+"""Entities of a column that is not named, and examples of each."""
+
+COLUMNS, NUMBERS = 64, 2**23
+"""The most columns of a regression, and numbers of all of them: 64 MB."""
+
+cpdef enum:
+    # What is predicted: by the entity's regression, by that and its last errors, by the mean of
+    # its labels, by the last one, and by that with its own mean step or that of all.
+    OWN_RIDGE, OWN_LEVEL, OWN_MEAN, LAST, OWN_STEP, COMMON_STEP, N_SAID
+
+cpdef enum:
+    # The fields of an entity's past: examples; labels; the latest and the earliest time; squared
+    # errors and their number, which forget; the mean of the labels; and of the regression's errors.
+    COUNT, LAST_LABEL, FIRST_LABEL, LAST_TIME, FIRST_TIME, ERRORS, MASS, MEAN, LEVEL, N_FIELDS
+
+cdef double _NEWEST = 0.2, _FIRM = 10.0
+"""What an error counts in that mean, and the examples after which the regression's count."""
+
+cdef double _MEASURED = 64.0
+"""Examples after which a feature has a unit."""
+
+cdef double _FARTHEST = 1e6
+"""Units, and importances, beyond which regressions would not stay finite."""
+
+cdef double _FORGETTING = 0.99
+"""What an error of an entity is worth one of its examples later."""
+
+
+def entity_columns(origins, means, seen):
+    """Return the columns of texts whose values are entities, at most three.
+
+    Parameters
+    ----------
+    origins : sequence of Origin
+    means : ndarray of float64, shape (n_features,)
+        Of the features so far.
+    seen : float
+        Examples so far.
+
+    Examples
+    --------
+    >>> from leaseboard.algorithms.environments.stream import Origin
+    >>> origins = [Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("price")]
+    >>> entity_columns(origins, np.array([0.5, 0.5, 7.0]), 40)
+    ['shop']
+    >>> entity_columns(origins, np.array([0.9, 0.1, 7.0]), 40)
+    []
+    """
+    counts = {}
+    for origin, mean in zip(origins, means.tolist(), strict=True):
+        if origin.value and not origin.part:
+            counts.setdefault(origin.column, []).append(mean * seen)
+    fit = ((each, len(own), min(own)) for each, own in counts.items())
+    return [each for each, n, least in fit if 2 <= n <= MOST and least > LEAST - 0.5][:3]
+
+
+cdef class Entities(Buffers):
+    """Predictor that knows each entity of one column.
+
+    Parameters
+    ----------
+    column : str
+    origins : sequence of Origin
+        Of the features.
+    moments : ndarray of float64, shape (2, n_features)
+        Mean and mean squared deviation of each feature so far.
+    gamma : float
+        What a loss is worth one example later.
+    number : ndarray of int64, shape (1,), optional
+        Where the column is named, and features do not show the entity: that of the next example.
+
+    Attributes
+    ----------
+    place : ndarray of float64, shape (2, n_features)
+        Regressions are on features less the first and times the second, which is set for good by
+        the examples before, or by the first value that differs.
+    losses : ndarray of float64, shape (N_SAID,)
+        Discounted squared losses of what is predicted, see `OWN_RIDGE` and those after it.
+    past : ndarray of float64, shape (n_entities + 1, N_FIELDS)
+        Of each entity; first of all together.
+    times : ndarray of float64, shape (LONGEST,)
+        Of the last examples, each at its number modulo `LONGEST`.
+    """
+
+    kept = "column", "place", "inverse", "weights", "past", "steps", "losses", "times"
+
+    cdef public object column
+    cdef readonly object origins
+    cdef readonly bint is_named
+    cdef double gamma
+    cdef int64_t *_number
+    cdef int64_t *_of
+    cdef int64_t *_columns
+    cdef int64_t *_time
+    cdef double *_place
+    cdef double *_inverse
+    cdef double *_weights
+    cdef double *_past
+    cdef double *_steps
+    cdef double *_losses
+    cdef double *_times
+    # Entities, features, numbers of a regression, and features that are times.
+    cdef Py_ssize_t n, d, size, n_times
+    cdef double[::1] _row, _gain, _nothing
+
+    def __init__(self, column, origins, moments, gamma, number=None):
+        self.column, self.gamma, self.is_named = column, gamma, number is not None
+        self.arrays = {
+            "number": np.zeros(1, dtype=np.int64) if number is None else number,
+            "losses": np.zeros(N_SAID), "steps": np.zeros(2), "past": np.zeros((0, N_FIELDS)),
+            "inverse": np.zeros((0, 0, 0)), "weights": np.zeros((0, 0)),
+            "times": np.zeros(LONGEST),
+        }  # fmt: skip
+        self.arrays["place"] = place_of_features(moments)
+        self.grow(origins)
+
+    def set_units(self, moments):
+        """Set the place of features that have none yet, and so no weights."""
+        self.put(place=place_of_features(moments))
+
+    def grow(self, origins, n=0):
+        """Go on with more features, which were 0 until now, and with `n` entities at least."""
+        self.origins = origins
+        texts = [(each.column, each.part) == (self.column, "") and each.value for each in origins]
+        own = np.array(texts, dtype=bool)
+        days = [j for j, each in enumerate(origins) if each.part == "days"]
+        rest, n = np.flatnonzero(~own), max(1 + int(own.sum()), len(self.past), 1 + n)
+        fits = self.column and len(rest) <= COLUMNS and n * (1 + len(rest)) ** 2 <= NUMBERS
+        size, before = 1 + len(rest) if fits else 1, self.inverse
+        inverse, k = np.zeros((n, size, size)), min(size, before.shape[2])
+        inverse[:] = np.eye(size)
+        inverse[: len(before), :k, :k] = before[:, :k, :k]
+        self._row = np.ones(size)
+        self._gain, self._nothing = np.zeros((2, size))
+        self.put(
+            of=np.where(own & (not self.is_named), np.cumsum(own), 0),
+            time=np.array(days[:1], dtype=np.int64),
+            columns=rest if fits else rest[:0],
+            place=_padded(self.place, (2, len(origins))),
+            past=_padded(self.past, (n, N_FIELDS)),
+            weights=_padded(self.weights, (n, size)),
+            inverse=inverse,
+        )
+
+    cdef int locate(self) except -1:
+        self.n, self.size = self.arrays["weights"].shape
+        self.d, self.n_times = len(self.arrays["of"]), len(self.arrays["time"])
+        self._number, self._of = <int64_t *>self.numbers("number"), <int64_t *>self.numbers("of")
+        self._columns = <int64_t *>self.numbers("columns")
+        self._time, self._place = <int64_t *>self.numbers("time"), self.doubles("place")
+        self._inverse, self._weights = self.doubles("inverse"), self.doubles("weights")
+        self._past, self._steps = self.doubles("past"), self.doubles("steps")
+        self._losses, self._times = self.doubles("losses"), self.doubles("times")
+        return 0
+
+    def learn(
+        self, const float[:, ::1] examples, const float[::1] labels,
+        const float[::1] importances, const double[::1] scale,
+    ):
+        """Learn a block; return what was predicted of each example, shape (n, N_SAID).
+
+        An example of importance 0 teaches nothing.
+        """
+        cdef double[:, ::1] found = np.empty((len(labels), N_SAID))
+        if self._number[0] >= self.n and importances[0] > 0:
+            self.grow(self.origins, 2 * self._number[0])
+        for t in range(len(labels)):
+            self.take(
+                &examples[t, 0], labels[t], importances[t], scale[LOW], scale[HIGH], &found[t, 0]
+            )
+        return np.asarray(found)
+
+    def predict(self, example, scale):
+        """Return what is predicted of one example, shape (N_SAID,); nothing is learned."""
+        nothing = np.zeros(1, dtype=np.float32)
+        return self.learn(example[None], nothing, nothing, scale)[0]
+
+    def seasons_ago(self, time, period):
+        """Return how many examples ago it was whole seasons before a time, each time that it was.
+
+        A season lasts as long as the last `period` examples, whatever gaps there are in it.
+        """
+        seen = int(self.past[0, COUNT])
+        times = self.times[(seen - 1 - np.arange(min(seen, LONGEST))) % LONGEST]
+        if len(times) <= period or (season := times[0] - times[period]) <= 0.0:
+            return np.zeros(0, dtype=np.int64)
+        wanted = time - season * np.ceil((time - times[0]) / season - 1e-6)
+        nearest = times[np.abs(times - wanted).argmin()]
+        return np.flatnonzero((times == nearest) & (abs(nearest - wanted) < 0.5 * season / period))
+
+    def entity(self, example):
+        """Return the number of an example's entity, 0 if it is none that is known."""
+        number = int(self.of[example != 0].max(initial=self._number[0]))
+        return number if number < self.n else 0
+
+    def state(self):
+        """See `plain.Saved.state`."""
+        return plain.values_of(self, self.kept)
+
+    def fill(self, state):
+        """See `plain.Saved.fill`."""
+        plain.fill(self, state, self.kept)
+
+    cdef void take(
+        self, const float *example, double label, double worth, double low, double high,
+        double *said,
+    ) noexcept nogil:
+        """Predict an example before its label is used."""
+        cdef double *row = &self._row[0]
+        cdef double *past = self._past
+        cdef Py_ssize_t entity = self._number[0] if self._number[0] < self.n else 0
+        cdef Py_ssize_t best = 0
+        # The entity, and the features in their units.
+        for j in range(self.d):
+            if self._of[j] > 0 and example[j] != 0.0:
+                entity = self._of[j]
+        for k in range(self.size - 1):
+            j = self._columns[k]
+            value = example[j] - self._place[j]
+            if self._place[self.d + j] == 0.0 and value != 0.0 and worth > 0.0:
+                if past[COUNT] >= _MEASURED:
+                    self._place[self.d + j] = 1.0 / fabs(value)
+            row[1 + k] = min(max(value * self._place[self.d + j], -_FARTHEST), _FARTHEST)
+        self.say(entity, said)
+        for k in range(N_SAID):  # all within the range of labels
+            said[k] = min(max(said[k], low), high)
+            best = k if self._losses[k] < self._losses[best] else best
+        if worth <= 0.0:
+            return
+        # Take the losses; those of the entity are of what is best so far. The first says nothing.
+        counts = worth if past[COUNT] > 0.0 else 0.0
+        squared = counts * ((said[best] - label) * (said[best] - label))
+        for k in range(N_SAID):
+            value = said[k] - label
+            self._losses[k] = self.gamma * self._losses[k] + counts * (value * value)
+        # An entity that is new begins with the weights of all.
+        if entity > 0 and past[N_FIELDS * entity + COUNT] == 0.0:
+            for k in range(self.size):
+                self._weights[entity * self.size + k] = self._weights[k]
+        time_now = example[self._time[0]] if self.n_times > 0 else 0.0
+        self._times[<Py_ssize_t>past[COUNT] % LONGEST] = time_now
+        if entity > 0 and past[N_FIELDS * entity + COUNT] >= _FIRM:
+            value = label - said[OWN_RIDGE] - past[N_FIELDS * entity + LEVEL]
+            past[N_FIELDS * entity + LEVEL] += min(_NEWEST * worth, 1.0) * value
+        # All together, then the entity.
+        for k in range(2 if entity > 0 else 1):
+            number = k * entity
+            past = self._past + N_FIELDS * number
+            if number > 0 and past[COUNT] > 0.0:
+                self._steps[0] += label - past[LAST_LABEL]
+                self._steps[1] += 1.0
+            self.move(number, label, worth)
+            remember(past, label, worth, squared, time_now)
+
+    cdef void say(self, Py_ssize_t entity, double *said) noexcept nogil:
+        """Write what is predicted of a row."""
+        # What the regressions say, the last label, and where steps would lead.
+        cdef const double *own = self._past + N_FIELDS * entity
+        cdef const double *row = &self._row[0]
+        cdef const double *weights
+        cdef double common = 0.0, own_ridge = 0.0
+        cdef Py_ssize_t known = entity if own[COUNT] > 0.0 else 0, k
+        weights = self._weights + known * self.size
+        for k in range(self.size):
+            common += self._weights[k] * row[k]
+            own_ridge += weights[k] * row[k]
+        for k in range(N_SAID):
+            said[k] = common
+        if known > 0:
+            said[OWN_RIDGE], said[OWN_LEVEL] = own_ridge, own_ridge + own[LEVEL]
+            said[OWN_MEAN] = own[MEAN]
+            said[LAST] = said[OWN_STEP] = said[COMMON_STEP] = own[LAST_LABEL]
+            if own[COUNT] > 1.0:
+                said[OWN_STEP] += (own[LAST_LABEL] - own[FIRST_LABEL]) / (own[COUNT] - 1.0)
+            if self._steps[1] > 0.0:
+                said[COMMON_STEP] += self._steps[0] / self._steps[1]
+
+    cdef void move(self, Py_ssize_t number, double label, double worth) noexcept nogil:
+        """Take an example into a regression."""
+        # Move the weights along the gain, which is scaled by the step.
+        cdef Py_ssize_t size = self.size
+        cdef const double *row = &self._row[0]
+        cdef double *weights = self._weights + number * size
+        cdef double *gain = &self._gain[0]
+        cdef double *inverse = self._inverse + number * size * size
+        cdef double error = label
+        for k in range(size):
+            error -= weights[k] * row[k]
+        step = shrink(row, min(worth, _FARTHEST), inverse, &self._nothing[0], gain, size, size)
+        take_out(inverse, gain, size, size)
+        step = sqrt(step) * error
+        for k in range(size):
+            weights[k] += step * gain[k]
+
+
+def place_of_features(moments):
+    """Return what features are less, and times: 0 where they have not varied."""
+    varied = moments[1] > 0.0
+    return np.array([moments[0], varied / np.sqrt(np.where(varied, moments[1], 1.0))])
+
+
+def _padded(old, shape):
+    new = np.zeros(shape)
+    rows, columns = (min(a, b) for a, b in zip(old.shape, shape, strict=True))
+    new[:rows, :columns] = old[:rows, :columns]
+    return new
+
+
+cdef inline void remember(
+    double *past, double label, double worth, double squared, double time
+) noexcept nogil:
+    """Take a label, its time, and how far off it was into the past of an entity."""
+    if past[COUNT] == 0.0:
+        past[FIRST_LABEL], past[FIRST_TIME], past[LAST_TIME] = label, time, time
+    past[LAST_LABEL], past[COUNT] = label, past[COUNT] + 1.0
+    past[MEAN] += (label - past[MEAN]) / past[COUNT]
+    past[FIRST_TIME], past[LAST_TIME] = min(past[FIRST_TIME], time), max(past[LAST_TIME], time)
+    past[ERRORS] = _FORGETTING * past[ERRORS] + squared
+    past[MASS] = _FORGETTING * past[MASS] + worth

@@ -1,0 +1,296 @@
+"""For two classes: from predictions of labels -1 and 1 to the probability of the second class.
+
+The race learns squared loss, which is proper: (1 + ŷ) / 2 is a probability. It is not the best
+one. Near 0 and 1 it is too sure, and what a few predictions say together is more than what their
+average says. So a logistic regression *stacks* them: on the logits of the mixture, of a
+nimble one that weighs the models by their last ten or so losses, of the champion and of the two
+logistic simple models, and on the last label, it learns online, by an extended Kalman filter [1]_
+that forgets (`stack`), beginning with the mixture alone.
+
+The probability that is predicted is an average of this, of the mixture and of naive baselines, by
+Bayes' rule (`leaseboard.algorithms.online_automl.safe.bayes`): so it is calibrated where the stack
+is, and its log loss is at no time more than ln 7 + 1.6 above that of the best of
+
+- how often the class came, after the label before, and after the one a season ago (Krichevsky and
+  Trofimov's estimates, unchanged);
+- the logistic regression and c_init, which at example t give no class less than 1 / (1000 + t);
+  for that they lose at most ln(1 + T / 1000) more than without.
+
+References
+----------
+.. [1] Anderson, Blair, 1982; as the logistic regressions, see
+   `leaseboard.algorithms.reference.ridge`.
+.. [2] Platt. Probabilistic outputs for support vector machines. 1999: the same with one logit.
+"""
+
+from libc.math cimport INFINITY, sqrt
+
+import numpy as np
+
+from leaseboard.algorithms.buffers cimport place_of
+from leaseboard.algorithms.elementary cimport exp, log
+from leaseboard.algorithms.online_automl.safe.bayes cimport average, update
+from leaseboard.algorithms.online_automl.safe.expansion cimport (
+    LAST, RIDGE, RIDGE_ON_PAST, SEASON,
+)
+from leaseboard.algorithms.online_automl.safe.mixture cimport mean_of
+
+from leaseboard.algorithms.online_automl.safe.bayes import new_weights
+
+VARIANCE = 0.1
+"""Of each weight at first, and at most."""
+
+SURE_AFTER = 1000.0
+"""A predictor that may be sure gives no class less than 1 / (SURE_AFTER + t) at example t."""
+
+cdef double _VARIANCE = VARIANCE, _SURE_AFTER = SURE_AFTER
+cdef double FORGETTING = 0.999  # what an example is worth to the stack one example later
+# The least curvature of an example: one that the weights were wrong about, and sure, must not
+# throw them far.
+cdef double FLATTEST = 0.02
+cdef double NEAREST = 0.02  # the logits that are stacked are of probabilities no nearer to 0 and 1
+cdef double NIMBLE = 0.9  # what a loss is worth to the nimble mixture one example later
+cdef double LARGEST_MARGIN = 30.0  # bound of the log odds of the stack: none is sure
+
+
+cdef class LogOdds(Buffers):
+    """State of what makes predictions of labels -1 and 1 into log odds of the second class.
+
+    Parameters
+    ----------
+    b : int
+        Slots of models, c_init's first.
+
+    Attributes
+    ----------
+    recent : ndarray of float64, shape (b,)
+        Of each slot, the squared losses that the nimble mixture weighs by.
+    errors : ndarray of float64, shape (b,)
+        Of each slot, how often its model was for the wrong class.
+    weights : ndarray of float64, shape (INPUTS,)
+        Of the stack.
+    covariance : ndarray of float64, shape (INPUTS, INPUTS)
+        Of these weights.
+    counts : ndarray of float64, shape (5, 2)
+        How often each class came: at all, after the first and second class, and after them one
+        season ago.
+    bayes : ndarray of float64
+        See `leaseboard.algorithms.online_automl.safe.bayes`.
+    lost : ndarray of float64, shape (N_EXPERTS + 2,)
+        The log loss of each expert, of the average, and the largest excess at any time of the
+        latter over that of the best naive baseline.
+    """
+
+    def __init__(self, Py_ssize_t b):
+        self.b = b
+        super().__init__(
+            recent=np.zeros(b),
+            errors=np.zeros(b),
+            weights=np.eye(INPUTS)[1].copy(),
+            covariance=VARIANCE * np.eye(INPUTS),
+            counts=np.zeros((5, 2)),
+            bayes=new_weights(N_EXPERTS),
+            lost=np.zeros(N_EXPERTS + 2),
+        )
+
+    cdef int locate(self) except -1:
+        self.recent, self.errors = self.doubles("recent"), self.doubles("errors")
+        self.weights, self.covariance = self.doubles("weights"), self.doubles("covariance")
+        self.counts, self.bayes = self.doubles("counts"), self.doubles("bayes")
+        self.lost, self._room = self.doubles("lost"), np.empty(self.b)
+        self.shares = <double *>place_of(self._room, "d")
+        return 0
+
+    def begin(self, Py_ssize_t slot, parent):
+        """Make room for a new model in `slot`, to be weighed like the one in slot `parent`."""
+        self.recent[slot] = 0.0 if parent is None else self.recent[<Py_ssize_t>parent]
+        self.errors[slot] = 0.0
+
+    def learn_block(
+        self, Block block, const int64_t[::1] live, Py_ssize_t champion, bint learns=True
+    ):
+        """Replace each prediction of a block by log odds, then learn its label."""
+        self.take(block, &live[0], live.shape[0], champion, learns)
+
+    cdef void take(
+        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion, bint learns
+    ) noexcept nogil:
+        """Replace each prediction of a block by log odds, then learn its label.
+
+        An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule as
+        one of 1.
+        """
+        cdef const double *values
+        cdef double probability
+        cdef Py_ssize_t t
+        for t in range(block.n):
+            values = block.values + t * block.n_values
+            probability = self._predict(values, live, n_live, champion, block.predictions[t])
+            block.predictions[t] = <float>log(probability / (1.0 - probability))
+            if learns and block.importances[t] > 0.0:
+                self._learn(values, live, n_live, block.labels[t], block.importances[t])
+
+    cdef double _predict(
+        self, const double *values, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
+        double prediction,
+    ) noexcept nogil:
+        """Return the experts' average; write the stack's inputs, and what each expert gives."""
+        cdef const double *simple = values + self.b
+        cdef double *inputs = self.inputs
+        cdef double *probabilities = self.probabilities
+        cdef double margin = 0.0, least
+        cdef Py_ssize_t j, season = _after(simple[SEASON])
+        # What is stacked: a constant, logits, and the last label.
+        inputs[0], inputs[6] = 1.0, simple[LAST]
+        inputs[1] = logit(prediction)
+        inputs[2] = logit(mean_of(values, live, n_live, self.recent, 1.0, self.shares))
+        inputs[3], inputs[4] = logit(values[champion]), logit(simple[RIDGE])
+        inputs[5] = logit(simple[RIDGE_ON_PAST])
+        for j in range(INPUTS):
+            margin += self.weights[j] * inputs[j]
+        margin = min(max(margin, -LARGEST_MARGIN), LARGEST_MARGIN)
+        # Frequencies, at all and after labels of the past; then predictors and their stack.
+        probabilities[FREQUENCY] = _share(self.counts)
+        probabilities[AFTER_LAST] = _share(self.counts + 2 * _after(simple[LAST]))
+        probabilities[AFTER_SEASON] = _share(self.counts + 2 * (season + 2 if season else 0))
+        probabilities[LOGISTIC] = 0.5 + 0.5 * simple[RIDGE]
+        probabilities[INITIAL] = 0.5 + 0.5 * values[0]
+        probabilities[MIXTURE] = 0.5 + 0.5 * prediction
+        probabilities[STACK] = 1.0 / (1.0 + exp(-margin))
+        # Frequencies are never 0 or 1; the other experts are bounded, more weakly as examples come.
+        least = 1.0 / (_SURE_AFTER + self.counts[0] + self.counts[1])
+        for j in range(LOGISTIC, N_EXPERTS):
+            probabilities[j] = min(max(probabilities[j], least), 1.0 - least)
+        return average(probabilities, self.bayes, N_EXPERTS)
+
+    cdef void _learn(
+        self, const double *values, const int64_t *live, Py_ssize_t n_live, double label,
+        double importance,
+    ) noexcept nogil:
+        cdef const double *simple = values + self.b
+        cdef double *probabilities = self.probabilities
+        cdef double *lost = self.lost
+        cdef double loss, worth, least
+        cdef bint second = label > 0.0
+        cdef Py_ssize_t k, slot, last = _after(simple[LAST]), season = _after(simple[SEASON])
+        # Let the nimble mixture, the stack and the frequencies learn: all examples, and those
+        # after each label and each label a season ago.
+        for k in range(n_live):
+            slot = live[k]
+            loss = (values[slot] - label) * (values[slot] - label)
+            self.recent[slot] = NIMBLE * self.recent[slot] + importance * loss
+            self.errors[slot] += importance * ((values[slot] > 0.0) != second)
+        _stack(
+            self.inputs, INPUTS, probabilities[STACK], second, self.weights, self.covariance,
+            importance,
+        )
+        self.counts[second] += importance
+        if last:
+            self.counts[2 * last + second] += importance
+            self.counts[2 * (season + 2) + second] += importance
+        # Weigh the experts by their probabilities of the class that came.
+        if not second:
+            for k in range(N_EXPERTS):
+                probabilities[k] = 1.0 - probabilities[k]
+        # The log loss is mixable up to the weight 1.
+        worth = min(importance, 1.0)
+        lost[MIXED] -= worth * log(average(probabilities, self.bayes, N_EXPERTS))
+        least = INFINITY
+        for k in range(N_EXPERTS):
+            loss = log(probabilities[k])
+            lost[k] -= worth * loss
+            if worth < 1.0:
+                probabilities[k] = exp(worth * loss)
+            if k < N_BASELINES:
+                least = min(least, lost[k])
+        lost[EXCESS] = max(lost[EXCESS], lost[MIXED] - least)
+        update(probabilities, self.bayes, N_EXPERTS)
+
+
+cdef void _stack(
+    const double *inputs, Py_ssize_t n, double probability, bint second, double *weights,
+    double *covariance, double importance,
+) noexcept nogil:
+    cdef double gain[INPUTS]
+    cdef double scale[INPUTS]
+    cdef double total = 0.0, curvature, step, value
+    cdef Py_ssize_t i, j
+    # The gain P x, and the variance xᵀPx of the margin.
+    for i in range(n):
+        gain[i] = 0.0
+        for j in range(n):
+            gain[i] += covariance[i * n + j] * inputs[j]
+        total += gain[i] * inputs[i]
+    curvature = importance * max(probability * (1.0 - probability), FLATTEST)
+    step = 1.0 / (1.0 + curvature * total)
+    # Move the weights, and the variances of each.
+    for i in range(n):
+        weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - probability)
+        value = (covariance[i * (n + 1)] - curvature * step * (gain[i] * gain[i])) / FORGETTING
+        covariance[i * (n + 1)] = value
+        scale[i] = sqrt(_VARIANCE / max(value, _VARIANCE))
+    # Then the covariances, all scaled down where a variance is too large.
+    for i in range(n):
+        covariance[i * (n + 1)] *= scale[i] * scale[i]
+        for j in range(i):
+            value = (covariance[i * n + j] - curvature * step * gain[i] * gain[j]) / FORGETTING
+            covariance[i * n + j] = covariance[j * n + i] = value * scale[i] * scale[j]
+
+
+def stack(
+    const double[::1] inputs, double probability, bint second, double[::1] weights,
+    double[:, ::1] covariance, double importance=1.0,
+):
+    """Learn one label by a step of the extended Kalman filter.
+
+    Weights have a covariance P. With inputs x, the probability p of the second class, c = p (1 -
+    p) but no less than `FLATTEST`, and λ = `FORGETTING`, a label y of 0 or 1 makes of them
+
+        w + P x (y - p) / (1 + c xᵀPx)   and   D (P - c P x xᵀ P / (1 + c xᵀPx)) D / λ,
+
+    where D scales down each direction whose variance would be beyond `VARIANCE`: an input that
+    says nothing, or the same as another, does not keep the others from forgetting. P is computed
+    as half a matrix: rounding would make it asymmetric, and λ that larger and larger.
+
+    Parameters
+    ----------
+    inputs : ndarray of float64, shape (n,)
+        At most `INPUTS`.
+    probability : float
+        Of the second class, by these weights.
+    second : bool
+        Whether it came.
+    weights, covariance : ndarray of float64, shapes (n,) and (n, n)
+        Updated.
+    importance : float
+        Learned as if seen so many times.
+
+    Examples
+    --------
+    >>> weights, covariance = np.array([0.0]), np.array([[0.1]])
+    >>> stack(np.array([1.0]), 0.5, True, weights, covariance)
+    >>> weights.round(4).tolist()  # .1 / 1.025 * .5
+    [0.0488]
+    >>> covariance.round(4).tolist()  # .1 / 1.025 / .999
+    [[0.0977]]
+    """
+    _stack(
+        &inputs[0], inputs.shape[0], probability, second, &weights[0], &covariance[0, 0],
+        importance,
+    )
+
+
+cdef inline Py_ssize_t _after(double label) noexcept nogil:
+    """Return the row of `counts` for what comes after `label`; 0 before there is one."""
+    return 0 if label == 0.0 else (2 if label > 0.0 else 1)
+
+
+cdef inline double _share(const double *counts) noexcept nogil:
+    """Return Krichevsky and Trofimov's estimate of the second class's share."""
+    return (counts[1] + 0.5) / (counts[0] + counts[1] + 1.0)
+
+
+cpdef double logit(double prediction) noexcept nogil:
+    """Return the log odds of a prediction of labels -1 and 1, within the bounds allowed."""
+    cdef double probability = min(max(0.5 + 0.5 * prediction, NEAREST), 1.0 - NEAREST)
+    return log(probability / (1.0 - probability))

@@ -1,0 +1,287 @@
+"""The prediction of many live models: a posterior mean that forgets, kept near the baselines.
+
+Each live model is a hypothesis "the label is Gaussian around my prediction". With equal priors
+and the noise variance σ² estimated by the best model's recent loss, its posterior weight is
+
+    w_c ∝ exp(-(L_c - L_best) / (2 σ²)),   σ² = L_best / N,
+
+where L_c discounts c's squared losses by γ an example and N = Σ γ^s is their effective number.
+This is dynamic model averaging [1]_. Without forgetting it is the exponentially weighted
+predictor, whose regret to the best live model is at most ln(b) / η as long as squared loss is
+η-exp-concave there, η ≤ 1 / (2 max (p - y)²) [2]_; σ² in the place of the maximum reacts
+faster. What bounds the loss is that this mean is not the prediction, but the first of a few
+experts that are averaged (`leaseboard.algorithms.online_automl.safe.aggregate`); others are
+baselines.
+
+References
+----------
+.. [1] Raftery, Karny, Ettler. Online prediction under model uncertainty via dynamic model
+       averaging. Technometrics 52, 2010. https://doi.org/10.1198/TECH.2009.08104
+.. [2] Cesa-Bianchi, Lugosi. Prediction, learning, and games. 2006, section 3.3.
+"""
+
+from libc.math cimport INFINITY
+
+import numpy as np
+
+from leaseboard.algorithms.buffers cimport place_of
+from leaseboard.algorithms.elementary cimport exp
+from leaseboard.algorithms.online_automl.safe.aggregate cimport ALLOWED, aggregate, weigh
+from leaseboard.algorithms.online_automl.safe.expansion cimport MEAN_SO_FAR
+from leaseboard.algorithms.online_automl.safe.windows cimport (
+    ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES,
+)
+
+from leaseboard.algorithms.online_automl.safe.aggregate import join, new_aggregate
+
+
+cdef class Mixture(Buffers):
+    """State of the slots, those of models first and those of simple models after them.
+
+    Parameters
+    ----------
+    b, n_slots : int
+        Slots of models, and of all.
+    baselines : ndarray of int64
+        Slots of what the prediction must stay near.
+    gamma : float
+        What a loss is worth one example later.
+
+    Attributes
+    ----------
+    losses : ndarray of float64, shape (n_slots,)
+        Discounted sums of loss, L_c.
+    totals : ndarray of float64, shape (N_TOTALS,)
+        N of the module's formula, the examples, what all lost on the first, where all predict 0;
+        from there on what the predictions lost, and the largest share of what the best baseline's
+        loss and the theorem's constant allow that this ever was.
+    scores : ndarray of float64, shape (n_slots,)
+        Sums of squared loss.
+    sums : ndarray of float64, shape (n_slots, 4)
+        Of D, of D², of the model's own loss and of its square, where D is the champion's loss
+        minus the model's on one example, over the window that both have in common.
+    aggregated : ndarray of float64
+        See `leaseboard.algorithms.online_automl.safe.aggregate`.
+    place : ndarray of float64, shape (2,)
+        Models learn labels less the first and over the second; 0 while all labels are equal.
+    untrained : ndarray of bool, shape (n_slots,)
+        Models that have learned nothing yet: they take their losses, but have no weight.
+    """
+
+    def __init__(self, Py_ssize_t b, Py_ssize_t n_slots, baselines, double gamma):
+        self.b, self.n_slots, self.gamma = b, n_slots, gamma
+        self.n_baselines = len(baselines)
+        self._numbers = np.concatenate([baselines, np.zeros(2 * n_slots)]).astype(np.int64)
+        super().__init__(
+            losses=np.zeros(n_slots),
+            totals=np.zeros(N_TOTALS),
+            scores=np.zeros(n_slots),
+            sums=np.zeros((n_slots, 4)),
+            aggregated=new_aggregate(1 + self.n_baselines),
+            place=np.zeros(2),
+            untrained=np.zeros(n_slots, dtype=np.bool_),
+        )
+
+    cdef int locate(self) except -1:
+        self.losses, self.totals = self.doubles("losses"), self.doubles("totals")
+        self.scores, self.sums = self.doubles("scores"), self.doubles("sums")
+        self.aggregated, self.place = self.doubles("aggregated"), self.doubles("place")
+        self.untrained = self.flags("untrained")
+        self.baselines = <int64_t *>place_of(self._numbers, "l")
+        self.mixed = self.baselines + self.n_baselines
+        self.weighed = self.mixed + self.n_slots
+        self._room = np.empty(1 + self.n_baselines + self.n_slots)
+        self.experts = <double *>place_of(self._room, "d")
+        self.shares = self.experts + 1 + self.n_baselines
+        return 0
+
+    def join(self, slot):
+        """Let one slot more be a baseline: what it lost before is what the prediction has lost."""
+        self._numbers = np.insert(self._numbers, self.n_baselines, slot)
+        self.n_baselines += 1
+        self.put(aggregated=join(self.arrays["aggregated"]))
+        self.scores[<Py_ssize_t>slot] = self.totals[LOST] + self.totals[FIRST]
+
+    def learn_block(self, Block block, const int64_t[::1] live, Py_ssize_t champion):
+        """Predict each example of a block by the models' outputs, and learn it."""
+        self.mix(block, &live[0], live.shape[0], champion, True)
+
+    cdef void begin(self, const int64_t *live, Py_ssize_t n_live) noexcept nogil:
+        cdef Py_ssize_t k, slot
+        # A model that has learned nothing has no weight on its first example.
+        self.n_mixed, self.n_weighed = n_live + self.n_slots - self.b, 0
+        for k in range(self.n_mixed):
+            slot = self.mixed[k] = live[k] if k < n_live else self.b + k - n_live
+            if not self.untrained[slot]:
+                self.weighed[self.n_weighed] = slot
+                self.n_weighed += 1
+
+    cdef float predict(self, const double *row) noexcept nogil:
+        cdef Py_ssize_t k
+        # The posterior mean is the first expert, the baselines are the others.
+        cdef double eta = _learning_rate(
+            self.weighed, self.n_weighed, self.losses, self.totals[MASS]
+        )
+        self.experts[0] = mean_of(
+            row, self.weighed, self.n_weighed, self.losses, eta, self.shares
+        )
+        for k in range(self.n_baselines):
+            self.experts[1 + k] = row[self.baselines[k]]
+        self.exact = aggregate(self.experts, self.aggregated, 1 + self.n_baselines)
+        return <float>self.exact
+
+    cdef void learn(
+        self, const double *row, Py_ssize_t champion, float prediction, double label,
+        double shown, double low, double high, double importance,
+    ) noexcept nogil:
+        cdef double *totals = self.totals
+        cdef double *sums
+        cdef double gamma = self.gamma, standard, loss, difference, lost, best, allowed
+        cdef Py_ssize_t k, slot
+        # Before the first label all predict 0: what that loses shows nothing but where 0 is.
+        cdef bint first = totals[COUNT] == 0.0
+        if first:
+            shown = 0.0
+        totals[MASS] = gamma * totals[MASS] + importance
+        totals[COUNT] += 1.0
+        if self.n_weighed < self.n_mixed:
+            self.n_weighed = self.n_mixed
+            for k in range(self.n_mixed):
+                self.weighed[k] = self.mixed[k]
+            for k in range(self.n_slots):
+                self.untrained[k] = False
+        # Take the losses, and their differences from the champion's.
+        standard = importance * _square(row[champion] - shown)
+        for k in range(self.n_mixed):
+            slot = self.mixed[k]
+            loss = importance * _square(row[slot] - shown)
+            self.losses[slot] = gamma * self.losses[slot] + loss
+            difference, sums = standard - loss, self.sums + 4 * slot
+            sums[ADVANTAGE] += difference
+            sums[SQUARES] += difference * difference
+            sums[LOSS] += loss
+            sums[LOSS_SQUARES] += loss * loss
+            self.scores[slot] += importance * _square(row[slot] - label)
+        if first:
+            totals[FIRST] = importance * label * label
+            return
+        # Weigh the experts; the first three labels are shown even beyond the range.
+        weigh(
+            self.experts, label, min(max(shown, low), high), high - low, self.aggregated,
+            1 + self.n_baselines, importance,
+        )
+        # Hold what was lost against what the theorem allows.
+        lost = importance * _square(prediction - label)
+        self.aggregated[ALLOWED] += max(0.0, lost - importance * _square(self.exact - label))
+        totals[LOST] += lost
+        best = INFINITY
+        for k in range(self.n_baselines):
+            best = min(best, self.scores[self.baselines[k]] - totals[FIRST])
+        allowed = best + self.aggregated[ALLOWED]
+        if allowed > 0.0:
+            totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)
+
+    cdef void mix(
+        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
+        bint learns,
+    ) noexcept nogil:
+        cdef double center = self.place[0], spread = self.place[1], low, high
+        cdef double *row
+        cdef const float *outputs
+        cdef Py_ssize_t t, k, slot
+        self.begin(live, n_live)
+        for t in range(block.n):
+            row, outputs = block.values + t * block.n_values, block.outputs + t * block.b
+            low, high = block.limits[2 * t], block.limits[2 * t + 1]
+            # What the models predict in the labels' own unit and range: their mean while all are
+            # equal.
+            for k in range(n_live):
+                slot = live[k]
+                if spread != 0.0:
+                    row[slot] = min(max(center + spread * outputs[slot], low), high)
+                else:
+                    row[slot] = row[self.b + MEAN_SO_FAR]
+            # Predict each example before its label is used.
+            block.predictions[t] = self.predict(row)
+            if learns and block.importances[t] > 0.0:
+                self.learn(
+                    row, champion, block.predictions[t], block.labels[t], block.shown[t], low,
+                    high, block.importances[t],
+                )
+
+
+cdef inline double _square(double x) noexcept nogil:
+    return x * x
+
+
+cdef double _learning_rate(
+    const int64_t *live, Py_ssize_t n, const double *losses, double mass
+) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double best = INFINITY
+    for k in range(n):
+        best = min(best, losses[live[k]])
+    return 0.5 * mass / best if best > 0.0 else INFINITY
+
+
+cdef double mean_of(
+    const double *outputs, const int64_t *live, Py_ssize_t n, const double *losses, double eta,
+    double *shares,
+) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double best = INFINITY, total = 0.0, mean = 0.0, share
+    # The least loss, by which no weight overflows.
+    for k in range(n):
+        best = min(best, losses[live[k]])
+    # Weights that fall with the excess over it: a loop that is vectorised; then the mean.
+    for k in range(n):
+        shares[k] = losses[live[k]] - best
+    for k in range(n):
+        share = exp(-eta * shares[k])
+        shares[k] = share if shares[k] > 0.0 else 1.0
+    for k in range(n):
+        total += shares[k]
+        mean += shares[k] * outputs[live[k]]
+    return mean / total
+
+
+def learning_rate(const int64_t[::1] live, const double[::1] losses, double mass):
+    """Return η = 1 / (2 σ²), so that the weight of a model is exp(-η (L_c - L_best)).
+
+    As the best loss goes to 0, η goes to infinity: no noise is left to excuse an error.
+
+    Examples
+    --------
+    >>> learning_rate(np.arange(2), np.array([5.0, 8.0]), 10.0)
+    1.0
+    >>> learning_rate(np.arange(2), np.array([0.0, 8.0]), 10.0)
+    inf
+    """
+    return _learning_rate(&live[0], live.shape[0], &losses[0], mass)
+
+
+def posterior_mean(
+    const double[::1] outputs, const int64_t[::1] live, const double[::1] losses, double eta
+):
+    """Return the average of the live models' predictions by their posterior weights.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_slots,)
+    live : ndarray of int64, shape (n_live,)
+        The occupied slots.
+    losses : ndarray of float64, shape (n_slots,)
+        Discounted sums of loss, L_c.
+    eta : float
+        See `learning_rate`; where it is infinite, the models of least loss share all weight.
+
+    Examples
+    --------
+    >>> outputs, live = np.array([0.0, 1.0]), np.arange(2)
+    >>> posterior_mean(outputs, live, np.array([1.0, 1.0]), 5.0)
+    0.5
+    >>> round(posterior_mean(outputs, live, np.array([1.0, 1.2]), 5.0), 4)
+    0.2689
+    """
+    cdef double[::1] shares = np.empty(live.shape[0])
+    return mean_of(&outputs[0], &live[0], live.shape[0], &losses[0], eta, &shares[0])

@@ -1,0 +1,247 @@
+"""Kernels of ridge regressions; see `leaseboard.algorithms.reference.ridge`."""
+
+import numpy as np
+
+from libc.math cimport hypot, sqrt
+
+from leaseboard.algorithms.elementary cimport exp
+
+cdef enum:
+    TOGETHER = 8  # Rows that are solved together, where they are long.
+
+cdef extern from *:
+    double STEEPEST "15.0"  # bound of log odds, so that no logistic weight is 0
+
+
+def learn_ridge(
+    const float[:, ::1] examples,
+    const float[::1] labels,
+    bint classes,
+    double[:, ::1] triangle,
+    double[::1] rotated,
+    double[:, ::1] moments,
+    double[::1] totals,
+    float[::1] predictions,
+):
+    """Predict each example by the ridge regression on all before it, then learn it.
+
+    Parameters
+    ----------
+    examples : ndarray of float32, shape (n, d)
+    labels : ndarray of float32, shape (n,)
+    classes : bool
+        Labels are -1 and 1, and the model is logistic.
+    triangle, rotated : ndarray of float64, shapes (d + 1, d + 1) and (d + 1,)
+        R, upper triangular, and c, so that R w = c; the constant comes first. Updated.
+    moments : ndarray of float64, shape (2, d)
+        Mean and sum of squared deviations of each feature; updated.
+    totals : ndarray of float64, shape (3,)
+        Examples, and the range of labels seen; updated.
+    predictions : ndarray of float32, shape (n,)
+        Written.
+    """
+    cdef Py_ssize_t n = rotated.shape[0]
+    cdef double[::1] row = np.ones(n), weights = np.zeros(n)
+    cdef double *count = &totals[0]
+    cdef double *low = &totals[1]
+    cdef double *high = &totals[2]
+    with nogil:
+        for t in range(labels.shape[0]):
+            # The row, the constant first, and the regression on all rows before.
+            row[0] = 1.0
+            standardise(&examples[t, 0], &moments[0, 0], n - 1, count[0], &row[1])
+            solve_long(&triangle[0, 0], &rotated[0], &weights[0], n)
+            value = 0.0
+            for j in range(n):
+                value += weights[j] * row[j]
+            # Of classes the prediction is the margin, of numbers it is within the labels seen.
+            label = <double>labels[t]
+            if classes:
+                predictions[t] = <float>value
+                label = reweigh(&row[0], n, value, label)
+            else:
+                predictions[t] = <float>min(max(value, low[0]), high[0])
+                low[0] = label if count[0] == 0.0 else min(low[0], label)
+                high[0] = label if count[0] == 0.0 else max(high[0], label)
+            # Learn the row, then its means and deviations.
+            rotate(&triangle[0, 0], &rotated[0], &row[0], n, label)
+            count[0] += 1.0
+            add_moments(&examples[t, 0], &moments[0, 0], n - 1, count[0])
+
+
+def products(
+    const float[:, ::1] examples, const double[::1] weights, const double[:, ::1] moments,
+    double count,
+):
+    """Return w·z of each example, as `learn_ridge` has it of the next one."""
+    cdef Py_ssize_t n = weights.shape[0]
+    array = np.zeros(examples.shape[0])
+    cdef double[::1] row = np.ones(n), found = array
+    for t in range(found.shape[0]):
+        standardise(&examples[t, 0], &moments[0, 0], n - 1, count, &row[1])
+        for j in range(n):
+            found[t] += weights[j] * row[j]
+    return array
+
+
+def weights_of(const double[:, ::1] triangle, const double[::1] rotated):
+    """Return w with R w = c; a weight whose diagonal is 0 is 0.
+
+    Examples
+    --------
+    >>> weights_of(np.array([[2.0, 2.0], [0.0, 4.0]]), np.array([4.0, 4.0])).tolist()
+    [1.0, 1.0]
+    """
+    array = np.zeros(rotated.shape[0])
+    cdef double[::1] weights = array
+    solve_long(&triangle[0, 0], &rotated[0], &weights[0], weights.shape[0])
+    return array
+
+
+cdef void solve(
+    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
+    Py_ssize_t known=0,
+) noexcept nogil:
+    """Write w with R w = c, of which the last weights may be `known`; 0 where a diagonal is 0."""
+    for i in range(n - known - 1, -1, -1):
+        row = triangle + i * n
+        weights[i] = _over(_less(rotated[i], row, weights, i + 1, n), row[i])
+
+
+cdef void solve_long(
+    const double *triangle, const double *rotated, double *weights, Py_ssize_t n
+) noexcept nogil:
+    """Do `solve` where rows may be long: `TOGETHER` sums at a time do not wait for each other."""
+    cdef Py_ssize_t i = n
+    cdef double[TOGETHER] sums
+    while i > 0:
+        if i < TOGETHER or n - i < 10 * TOGETHER:
+            i -= 1
+            row = triangle + i * n
+            weights[i] = _over(_less(rotated[i], row, weights, i + 1, n), row[i])
+            continue
+        # The sums of the next rows over all weights that are known.
+        end, i = i, i - TOGETHER
+        for k in range(TOGETHER):
+            sums[k] = 0.0
+        row = triangle + i * n
+        for j in range(end, n):
+            for k in range(TOGETHER):
+                sums[k] += row[k * n + j] * weights[j]
+        # Solve these rows from the last on, with the weights found among themselves.
+        for k in range(TOGETHER - 1, -1, -1):
+            row = triangle + (i + k) * n
+            weights[i + k] = _over(
+                _less(rotated[i + k] - sums[k], row, weights, i + k + 1, end), row[i + k]
+            )
+
+
+cdef inline double _less(
+    double rest, const double *row, const double *found, Py_ssize_t begin, Py_ssize_t end
+) noexcept nogil:
+    """Return what the weights that are found leave of `rest`."""
+    for j in range(begin, end):
+        rest -= row[j] * found[j]
+    return rest
+
+
+cdef void solve_both(
+    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
+    const double *larger_triangle, const double *larger_rotated, double *larger_weights,
+    Py_ssize_t larger_n,
+) noexcept nogil:
+    """Do `solve` for two systems in the time of one: either alone is a chain of sums.
+
+    The smaller system comes first.
+    """
+    more = larger_n - n
+    found = larger_weights + more
+    for i in range(n - 1, -1, -1):
+        row, larger_row = triangle + i * n, larger_triangle + (more + i) * larger_n + more
+        rest, larger_rest = rotated[i], larger_rotated[more + i]
+        for j in range(i + 1, n):
+            rest -= row[j] * weights[j]
+            larger_rest -= larger_row[j] * found[j]
+        weights[i] = _over(rest, row[i])
+        larger_weights[more + i] = _over(larger_rest, larger_row[i])
+    solve(larger_triangle, larger_rotated, larger_weights, larger_n, n)
+
+
+cdef inline double _over(double rest, double diagonal) noexcept nogil:
+    return rest / diagonal if diagonal != 0.0 else 0.0
+
+
+cdef void rotate(
+    double *triangle, double *rotated, double *row, Py_ssize_t n, double label
+) noexcept nogil:
+    """Take the equation ``row · w = label`` into R and c by Givens rotations; `row` is spent."""
+    cdef double cosine, sine
+    for i in range(n):
+        if row[i] != 0.0:
+            # The rotation that takes row[i] into the diagonal, applied to the rest of both rows.
+            _angle(triangle[i * n + i], row[i], &cosine, &sine)
+            _turn(triangle + i * n, row, i, n, cosine, sine)
+            label = _turn_label(rotated + i, label, cosine, sine)
+
+
+cdef void rotate_both(
+    double *triangle, double *rotated, double *row, Py_ssize_t n, double label,
+    double *other_triangle, double *other_rotated, double *other_row, Py_ssize_t other_n,
+    double other_label,
+) noexcept nogil:
+    """Do `rotate` for two systems in little more than the time of one: each alone is a chain."""
+    cdef double cosine = 0.0, sine = 0.0, other_cosine = 0.0, other_sine = 0.0
+    cdef bint turns, other_turns
+    for i in range(max(n, other_n)):
+        turns = i < n and row[i] != 0.0
+        other_turns = i < other_n and other_row[i] != 0.0
+        # Both rotations before either is applied.
+        if turns:
+            _angle(triangle[i * n + i], row[i], &cosine, &sine)
+        if other_turns:
+            _angle(other_triangle[i * other_n + i], other_row[i], &other_cosine, &other_sine)
+        if turns:
+            _turn(triangle + i * n, row, i, n, cosine, sine)
+            label = _turn_label(rotated + i, label, cosine, sine)
+        if other_turns:
+            _turn(
+                other_triangle + i * other_n, other_row, i, other_n, other_cosine, other_sine
+            )
+            other_label = _turn_label(other_rotated + i, other_label, other_cosine, other_sine)
+
+
+cdef inline void _angle(double upper, double lower, double *cosine, double *sine) noexcept nogil:
+    """Write the rotation that leaves nothing of `lower`."""
+    radius = hypot(upper, lower)
+    cosine[0], sine[0] = upper / radius, lower / radius
+
+
+cdef inline void _turn(
+    double *uppers, double *lowers, Py_ssize_t begin, Py_ssize_t end, double cosine, double sine
+) noexcept nogil:
+    """Apply a rotation to the rest of two rows."""
+    for j in range(begin, end):
+        upper, lower = uppers[j], lowers[j]
+        uppers[j] = cosine * upper + sine * lower
+        lowers[j] = cosine * lower - sine * upper
+
+
+cdef inline double _turn_label(
+    double *rotated, double label, double cosine, double sine
+) noexcept nogil:
+    """Apply a rotation to the right sides of two equations; return the lower one."""
+    upper = rotated[0]
+    rotated[0] = cosine * upper + sine * label
+    return cosine * label - sine * upper
+
+
+cdef double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil:
+    """Scale `row` by the root of the logistic weight; return the working response so scaled."""
+    bounded = min(max(margin, -STEEPEST), STEEPEST)
+    probability = 1.0 / (1.0 + exp(-bounded))
+    scale = sqrt(probability * (1.0 - probability))
+    for j in range(n):
+        row[j] *= scale
+    return scale * margin + ((1.0 if label > 0.0 else 0.0) - probability) / scale
+
+

@@ -1,0 +1,125 @@
+"""Kernels of seasonal predictions, from the label one period before.
+
+They keep the `longest` last labels, the latest first, from ``past[-seen % longest]`` on, each
+twice, so that the labels of all periods are neighbours wherever they begin; and of each lag up to
+`longest` the sum of squared differences from the label so many examples before, `losses`.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+
+def learn_seasonal(
+    const float[::1] labels,
+    Py_ssize_t given,
+    bint classes,
+    double[::1] past,
+    double[::1] losses,
+    Py_ssize_t seen,
+    float[::1] predictions,
+):
+    """Predict each label by the one a period before, then learn it.
+
+    Parameters
+    ----------
+    labels : ndarray of float32, shape (n,)
+    given : int
+        The period, 0 if it is to be found.
+    classes : bool
+        Labels are numbers of classes: any two differ by 1.
+    past : ndarray of float64, shape (2 * longest,)
+        See the module; updated.
+    losses : ndarray of float64, shape (longest + 1,)
+        See the module; updated.
+    seen : int
+        Labels learned before.
+    predictions : ndarray of float32, shape (n,)
+        Written.
+
+    Returns
+    -------
+    seen : int
+    period : int
+        That of the last prediction.
+    """
+    cdef Py_ssize_t longest = losses.shape[0] - 1, period = 1
+    with nogil:
+        for t in range(labels.shape[0]):
+            # The period: given, or of least mean loss; the last label until one has passed.
+            period = given if given else next_period(&losses[0], longest, seen, period)
+            if seen < period:
+                period = 1
+            predictions[t] = <float>past[latest(seen, longest) + period - 1] if seen else 0
+            # What each period would have lost by this label.
+            label = <double>labels[t]
+            if not given:
+                if classes:
+                    _count_others(label, &past[0], &losses[0], longest, seen)
+                else:
+                    compare(label, &past[0], &losses[0], longest, seen)
+            remember(label, &past[0], longest, seen)
+            seen += 1
+    return seen, period
+
+
+def period_after(const double[::1] losses, Py_ssize_t seen, Py_ssize_t period):
+    """Return the period for the next label, which was `period` one label before.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> losses = np.array([0.0, 9.0, 5.0, 2.0, 5.0])
+    >>> [period_after(losses, 8, period) for period in (1, 2, 3)]
+    [3, 3, 3]
+    """
+    return next_period(&losses[0], losses.shape[0] - 1, seen, period)
+
+
+cdef void compare(
+    double label, const double *past, double *losses, Py_ssize_t longest, Py_ssize_t seen
+) noexcept nogil:
+    """Add to `losses` what the label so many examples before would have lost as a prediction."""
+    recent = past + latest(seen, longest)
+    for k in range(min(seen, longest)):
+        difference = label - recent[k]
+        losses[1 + k] += difference * difference
+
+
+cdef void _count_others(
+    double label, const double *past, double *losses, Py_ssize_t longest, Py_ssize_t seen
+) noexcept nogil:
+    """Add as `compare` does, for numbers of classes: 1 for each that is another."""
+    recent = past + latest(seen, longest)
+    for k in range(min(seen, longest)):
+        losses[1 + k] += 1.0 if recent[k] != label else 0.0
+
+
+cdef Py_ssize_t _least_period(
+    const double *losses, Py_ssize_t longest, Py_ssize_t seen
+) noexcept nogil:
+    """Return the period of least mean loss among those of which two have passed; 1 if none has."""
+    cdef Py_ssize_t period = 1
+    cdef double least = INFINITY
+    for lag in range(2, min(seen // 2, longest) + 1):
+        mean = losses[lag] / (seen - lag)
+        if mean < least:
+            period, least = lag, mean
+    return period
+
+
+cdef Py_ssize_t next_period(
+    const double *losses, Py_ssize_t longest, Py_ssize_t seen, Py_ssize_t period
+) noexcept nogil:
+    """Return the period of least mean loss, which was `period` one label before.
+
+    It seldom changes. Periods of as small a mean loss, up to rounding, are counted without a
+    division; where there are others, all means are compared.
+    """
+    cdef int32_t lag, last = <int32_t>min(seen // 2, longest)
+    if period < 2 or period > last:
+        return _least_period(losses, longest, seen)
+    cdef double most = losses[period] / (seen - period) * (1.0 + 1e-9), count = seen
+    cdef int64_t candidates = 0
+    for lag in range(2, last + 1):
+        candidates += losses[lag] <= most * (count - <double>lag)
+    return period if candidates == 1 else _least_period(losses, longest, seen)

@@ -1,0 +1,127 @@
+"""Reading of one example, a dictionary of plain numbers and texts, into a row.
+
+An example mostly has the keys of the one before, the same objects in the same order: then no key
+is looked up. Whatever is odd is left to `leaseboard.algorithms.tables.features.FeatureMap.values`,
+which makes the same row of all that is read here.
+"""
+
+import numpy as np
+
+from cpython.dict cimport PyDict_Next, PyDict_Size
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
+from cpython.ref cimport PyObject
+from cpython.unicode cimport PyUnicode_CheckExact
+from libc.float cimport FLT_MAX
+from libc.math cimport fabs
+from libc.string cimport memset
+
+from leaseboard.algorithms.tables.gaps cimport fill_row
+
+from leaseboard.algorithms.tables.values import PLAIN
+
+cdef frozenset plain = PLAIN
+
+cdef extern from *:
+    double WHOLE "9007199254740992.0"  # larger integers are not exact in a double
+
+
+cdef class RowReader:
+    """Reader of examples that have known features.
+
+    Parameters
+    ----------
+    numbers : dict of str to int
+        The column of each feature that is the number of its name.
+    gaps : ndarray of float64, shape (6, n_features)
+        See `leaseboard.algorithms.tables.gaps`.
+    column_of_text : callable
+        Returns the column of a name and a text, and whether it is of this text alone; None if the
+        text needs a closer look.
+
+    Attributes
+    ----------
+    example : ndarray of float32, shape (n_features,)
+        The row that was read last.
+    texts : dict of str to dict
+        Of each name the columns of the texts that were read and have their own.
+    """
+
+    def __init__(self, dict numbers, double[:, ::1] gaps, column_of_text):
+        cdef Py_ssize_t n = gaps.shape[1]
+        self.n_features, self._numbers, self._gaps = n, numbers, gaps
+        self._column_of_text, self.texts = column_of_text, {}
+        self.example = np.zeros(n, dtype=np.float32)
+        cdef float[::1] row = self.example
+        self.row = &row[0]
+        self._keys, self._texts_at = [None] * n, [None] * n
+        self._columns = np.zeros(n, dtype=np.intp)
+        self._came = np.zeros(n, dtype=np.ulonglong)
+
+    cpdef void learn_gaps(self) noexcept:
+        """Let `example` be part of what the next row's gaps are filled by."""
+        fill_row(self.row, &self._gaps[0, 0], self.n_features, True)
+
+    cpdef bint read(self, object example) except -1:
+        """Fill `example`, of which what is not named counts 0; False if `values` has to read it."""
+        if type(example) is not dict or not 0 < PyDict_Size(example) <= self.n_features:
+            return False
+        if PyDict_Size(example) < self.n_features:
+            memset(self.row, 0, self.n_features * sizeof(float))
+        self._number += 1
+        cdef Py_ssize_t position = 0, place = 0, column
+        cdef PyObject *key
+        cdef PyObject *value
+        cdef double number
+        while place < self.n_features and PyDict_Next(example, &position, &key, &value):
+            # Which feature it is: mostly that at the same place of the example before.
+            if <object>key is not self._keys[place] and not self._meet(place, <object>key):
+                return False
+            column = self._columns[place]
+            # A number is in that column, a text in its own.
+            if PyFloat_CheckExact(<object>value):
+                number = PyFloat_AS_DOUBLE(<object>value)
+            elif PyUnicode_CheckExact(<object>value):
+                column, number = self._text(place, <object>value), 1.0
+            elif type(<object>value) in plain:
+                try:
+                    number = float(<object>value)
+                except OverflowError:
+                    return False
+                if fabs(number) >= WHOLE:
+                    return False
+            else:
+                return False
+            # Without a column, infinite, a gap, or a second one of its name.
+            if column < 0 or not -FLT_MAX <= number <= FLT_MAX:
+                return False
+            if self._came[column] == self._number:
+                return False
+            self._came[column] = self._number
+            self.row[column] = <float>number
+            place += 1
+        return True
+
+    cdef bint _meet(self, Py_ssize_t place, object key) except -1:
+        """Note the key at a place; False if it is not a name."""
+        if type(key) is not str and type(key) is not int:
+            return False
+        name = key if type(key) is str else str(key)
+        self._columns[place] = self._numbers.get(name, -1)
+        self._keys[place], self._texts_at[place] = key, self.texts.get(name)
+        return True
+
+    cdef Py_ssize_t _text(self, Py_ssize_t place, object text) except -2:
+        """Return the column of a text of the name at a place; -1 if it needs a closer look."""
+        known = self._texts_at[place]
+        found = None if known is None else (<dict>known).get(text)
+        if found is not None:
+            return found
+        held, name = text, str(self._keys[place])  # whatever becomes of the example meanwhile
+        answer = self._column_of_text(name, held)
+        if answer is None:
+            return -1
+        column, own = answer
+        if own:  # any number of texts share one of the others
+            self._texts_at[place] = self.texts.setdefault(name, {})
+            (<dict>self._texts_at[place])[held] = column
+        return column
