@@ -406,10 +406,15 @@ class StreamModel(TableModel):
         self, features: pd.DataFrame, labels: pd.Series
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         """Learn a table; return what was predicted of each row, and forecast of the last ones."""
-        n = len(labels)
+        n, model, start = len(labels), self.model, 0
         held_out = n // HELD_OUT if n >= FEWEST else 0
-        first, last = slice(0, n - held_out), slice(n - held_out, n)
-        said = [*self._learn_rows(features[first], labels[first])]
+        said: list[Any] = []
+        if held_out and self.is_regression and not model.examples:  # first weigh parts of forecasts
+            start, own = n - 2 * held_out, slice(n - 2 * held_out, n - held_out)
+            said += self._learn_rows(features[:start], labels[:start])
+            model.measure_forecast(features[own], labels[own], intervals=False)
+        first, last = slice(start, n - held_out), slice(n - held_out, n)
+        said += self._learn_rows(features[first], labels[first])
         if not held_out:
             return said, []
         if self.is_regression:

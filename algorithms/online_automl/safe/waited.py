@@ -100,10 +100,9 @@ class Forecasts(Weighed):
         super().__init__()
         self.scores = np.full(SCORES, math.nan)
 
-    def measure(self, parts: Parts, prediction: float, label: float) -> None:
-        """Learn the label of a prediction that was made with these parts."""
-        self.learn(parts.said, label)
-        self.scores = np.append(self.scores[1:], abs(label - prediction) / parts.spread)
+    def measure(self, prediction: float, label: float, spread: float) -> None:
+        """Learn how far off a prediction was, in units of the recent errors of its entity."""
+        self.scores = np.append(self.scores[1:], abs(label - prediction) / spread)
 
     def half(self, level: float, spread: float) -> float:
         """Return half the width of an interval; infinite while there are too few errors."""

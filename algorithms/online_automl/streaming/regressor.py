@@ -281,7 +281,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             half = 0.0 if level is None else self._forecasts.half(level, parts.spread)
             yield prediction, prediction - half, prediction + half
 
-    def measure_forecast(self, X: Any, y: ArrayLike) -> NDArray[np.float64]:
+    def measure_forecast(
+        self, X: Any, y: ArrayLike, *, intervals: bool = True
+    ) -> NDArray[np.float64]:
         """Return what `forecast_many` does, and learn how far it was from the labels.
 
         The examples are not learned: do that afterwards.
@@ -290,6 +292,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         ----------
         X, y
             As for `learn_many`; they follow on what was learned.
+        intervals : bool
+            Whether intervals are made of these errors; the first ones, by which the parts of a
+            forecast are weighed, are larger than later ones.
 
         Returns
         -------
@@ -298,7 +303,9 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         found, labels = list(self._forecast(examples_of(X))), labels_of(y)
         if isinstance(self._race, SafeRace):
             for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
-                self._forecasts.measure(parts, prediction, label)
+                self._forecasts.learn(parts.said, label)
+                if intervals:
+                    self._forecasts.measure(prediction, label, parts.spread)
         return np.array([prediction for _, prediction in found])
 
     def _forecast(self, examples: Iterable[Example]) -> Iterator[tuple[Parts, float]]:

@@ -134,7 +134,7 @@ def test_no_labels_make_it_worse_than_the_theorem_allows(delay, with_blocks):
 def test_intervals_of_forecasts_are_a_quantile_of_the_errors_that_were_measured():
     forecasts = Forecasts()
     for error in range(1, 20):
-        forecasts.measure(parts_of(np.zeros(N_PARTS)), 0.0, float(error))
+        forecasts.measure(0.0, float(error), 1.0)
 
     assert forecasts.half(0.9, spread=2.0) == 36.0
     assert forecasts.half(0.96, spread=2.0) == np.inf  # twenty errors show no more than .95
