@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.chacha import state
 from leaseboard.algorithms.chacha.rules import Rules
 from leaseboard.algorithms.chacha.state import (
@@ -30,7 +31,6 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.learner import SingleCalls

@@ -68,6 +68,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Doubles
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal_steps import (
     AT,
@@ -82,7 +83,6 @@ from leaseboard.algorithms.online.conformal_steps import (
     WINDOW,
     Conformal,
 )
-from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp_all
 

@@ -22,17 +22,12 @@ from libc.math cimport fabsf, sqrtf
 from libc.stdlib cimport free
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.elementary cimport exp, log
 
 RANGE = {SQUARED: (0.0, 0.0), LOGISTIC: (-50.0, 50.0)}
 """What VW clips predictions to before it has seen a label."""
 
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Integers = NDArray[np.int32]
-Slots = NDArray[np.int64]
 
 
 # An update of logistic loss, see `invariant_update`.

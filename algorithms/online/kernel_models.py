@@ -7,8 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.array_types import Floats, Slots
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import LOGISTIC, RANGE, SQUARED, Floats, Pool, Slots
+from leaseboard.algorithms.online.kernel import (
+    LOGISTIC,
+    RANGE,
+    SQUARED,
+    Pool,
+)
 from leaseboard.algorithms.online.layout import Layout, layouts
 from leaseboard.algorithms.online.placement import learn_block, leave_lanes, predict_one
 from leaseboard.algorithms.online.schema import Schema

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.plain import Saved
 
 REMEMBERED = 256

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from leaseboard.algorithms.online.kernel import Doubles, Floats
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
 from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN
 from leaseboard.algorithms.online_automl.safe.waited import TRUSTED, Weighed

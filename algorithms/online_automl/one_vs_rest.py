@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import ColumnsGrouped, Event
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.class_mixture import ClassMixture
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.array_types import Doubles
 from leaseboard.algorithms.errors import UsageError, short
-from leaseboard.algorithms.online.kernel import Doubles
 from leaseboard.algorithms.online_automl.safe.later import Waiting
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Floats, Slots
 from leaseboard.algorithms.environments.stream import next_log_point
 from leaseboard.algorithms.events import (
     ConfigurationAdmitted,
@@ -19,7 +20,6 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import Learner, SingleCalls
 from leaseboard.algorithms.online.schema import Schema

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.events import Event
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import stream_schema
 from leaseboard.algorithms.online_automl.late_classes import LateClasses
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, OneVsRest

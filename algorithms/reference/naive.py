@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.environments.arrays import likeliest, uniform
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
 from leaseboard.algorithms.measures import baseline_name, loss_of, of_numbers
-from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import Saved

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.base import Run, settings_of
 from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import WEIGHT, Doubles, Floats
+from leaseboard.algorithms.online.kernel import WEIGHT
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema, stream_schema

@@ -9,9 +9,9 @@ import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.reference.predictor import (

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic.dataclasses import dataclass
 
+from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.stream import StreamAlgorithm, StreamEnvironment, one_model
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema, stream_schema
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.online.hashing import hash_name
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.tables.features import BUCKETS, MOST_VALUES, FeatureMap
 from leaseboard.algorithms.tables.gaps import MISSING, fill_gaps, indicator
 from leaseboard.algorithms.tables.values import (

@@ -409,7 +409,7 @@ class StreamModel(TableModel):
         n, model, start = len(labels), self.model, 0
         held_out = n // HELD_OUT if n >= FEWEST else 0
         said: list[Any] = []
-        if held_out and self.is_regression and not model.examples:  # first weigh parts of forecasts
+        if held_out and self.is_regression and not model.examples:  # weigh parts of forecasts
             start, own = n - 2 * held_out, slice(n - 2 * held_out, n - held_out)
             said += self._learn_rows(features[:start], labels[:start])
             model.measure_forecast(features[own], labels[own], intervals=False)

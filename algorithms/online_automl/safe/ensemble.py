@@ -7,8 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Doubles, Floats, Slots
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool

@@ -32,15 +32,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from leaseboard.algorithms.online.kernel import Doubles, Floats, Slots
+from leaseboard.algorithms.array_types import Doubles, Floats, Slots
 from leaseboard.algorithms.online_automl.members.leases import AWAKE
 from leaseboard.algorithms.online_automl.members.number_pool import NumberPool
-from leaseboard.algorithms.online_automl.safe import entities
+from leaseboard.algorithms.online_automl.safe import entities  # type: ignore[attr-defined]
 from leaseboard.algorithms.online_automl.safe.expansion import MEAN_SO_FAR, RIDGE
 from leaseboard.algorithms.online_automl.safe.mixture import MASS
 from leaseboard.algorithms.online_automl.safe.passes import OneExample
 from leaseboard.algorithms.online_automl.safe.scale import COUNT, LEAST, MEAN, MOST
-from leaseboard.algorithms.reference.naive import LONGEST
+from leaseboard.algorithms.reference.season_steps import LONGEST
 
 if TYPE_CHECKING:
     from leaseboard.algorithms.online.schema import Schema

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Floats, Slots
 from leaseboard.algorithms.events import (
     BoundsUpdated,
     ChampionChanged,
@@ -18,7 +19,6 @@ from leaseboard.algorithms.events import (
     Paused,
 )
 from leaseboard.algorithms.online.configuration import VWConfiguration
-from leaseboard.algorithms.online.kernel import Floats, Slots
 from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from leaseboard.algorithms.array_types import Doubles, Slots
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles, Slots
 from leaseboard.algorithms.online_automl.safe.aggregate import (
     FIELDS,
     LARGEST,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from leaseboard.algorithms import plain, registry
+from leaseboard.algorithms.array_types import Floats
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.events import BoundsUpdated, Event
-from leaseboard.algorithms.online.kernel import Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.pending import LaterLabels, Pending
@@ -115,7 +115,7 @@ class OnlineModel(LaterLabels):
 
     def _predict(self, x: Example) -> float:
         if self._single is not None and (found := self._single.predict(x)) is not None:
-            return found  # type: ignore[no-any-return]
+            return found
         self._row(x)
         return 0.0 if self._race is None else (self._single or self._bind()).predict_row()
 

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.late_classes import LateClasses
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from leaseboard.algorithms import seeds
-from leaseboard.algorithms.online.kernel import Floats
+from leaseboard.algorithms.array_types import Floats
 
 MOST, LEAST = 2**14, 16
 """Predictions, about; and examples, at least so many if they came."""

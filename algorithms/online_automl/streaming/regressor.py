@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online.kernel import Doubles, Floats
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, caller
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
