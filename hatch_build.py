@@ -21,7 +21,9 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +43,7 @@ FLAGS = (
 SUFFIX = str(sysconfig.get_config_var("EXT_SUFFIX"))
 UTILITIES = "leaseboard.algorithms.cython_utilities"
 """The module of what Cython itself brings for arrays, which all kernels share."""
-_CIMPORT = re.compile(rb"^from (leaseboard[.\w]+) cimport", re.MULTILINE)
+_CIMPORT = re.compile(rb"^from (leaseboard[.\w]+) cimport (\w*)", re.MULTILINE)
 DIRECTIVES = {
     "language_level": 3,
     "boundscheck": False,
@@ -61,8 +63,9 @@ def sources() -> dict[str, Path]:
 
 
 def digests() -> dict[str, str]:
-    """Return what each kernel is compiled of: its source, what it declares, this file, Python."""
-    shared = Path(__file__).read_bytes() + SUFFIX.encode()
+    """Return what each kernel is compiled of: its source, what it declares, this file, tools."""
+    tools = f"{SUFFIX} {version('cython')} {compiler()}"
+    shared = Path(__file__).read_bytes() + tools.encode()
     found = {}
     for name, path in sources().items():
         read, todo = {}, [path, path.with_suffix(".pxd")]
@@ -70,8 +73,11 @@ def digests() -> dict[str, str]:
             one = todo.pop()
             if one not in read and one.is_file():
                 read[one] = one.read_bytes()
-                todo += [ROOT.joinpath(*at.decode().split(".")).with_suffix(".pxd")
-                         for at in _CIMPORT.findall(read[one])]  # fmt: skip
+                todo += [
+                    ROOT.joinpath(*at.decode().split(".")).with_suffix(".pxd")
+                    for module, name in _CIMPORT.findall(read[one])
+                    for at in (module, module + b"." + name)
+                ]
         content = shared + b"".join(read[one] for one in sorted(read))
         found[name] = hashlib.sha256(content).hexdigest()
     return found
@@ -110,7 +116,7 @@ def to_machine_code(name: str, code: Path) -> None:
 
 def build() -> list[Path]:
     """Compile the kernels whose sources have changed; return all."""
-    record = BUILT / "digests.json"
+    began, record = time.time(), BUILT / "digests.json"
     wanted, known = digests(), json.loads(record.read_text()) if record.exists() else {}
     BUILT.mkdir(parents=True, exist_ok=True)
     files = {name: [BUILT / v / (name + SUFFIX) for v in VARIANTS] for name in wanted}
@@ -120,17 +126,16 @@ def build() -> list[Path]:
     ]  # fmt: skip
     if stale:
         check_compiler()
-        places, made = sources(), {}
+        places, made = sources(), []
         with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
             for name in stale:  # one after the other, beside the compiler
                 code = Path(folder, name + ".c")
                 to_c(name, places[name], code)
-                made[name] = pool.submit(to_machine_code, name, code)
-            for name, compiled in made.items():
+                made.append(pool.submit(to_machine_code, name, code))
+            for compiled in made:
                 compiled.result()
-                known[name] = wanted[name]
-                record.write_text(json.dumps(known, indent=1))
-    record.write_text(json.dumps({name: known[name] for name in wanted}, indent=1))
+    record.write_text(json.dumps(wanted, indent=1))
+    os.utime(record, (began, began))  # what has changed since is not compiled
     kept = {path for paths in files.values() for path in paths}
     for path in BUILT.rglob("leaseboard.*"):
         if path not in kept:

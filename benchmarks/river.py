@@ -134,7 +134,7 @@ class Rated:
 
 
 def rated(data: str, names: Sequence[str] = (), rows: int | None = None) -> Iterator[Rated]:
-    """Measure the models of a stream one after another, kernels compiled before."""
+    """Measure the models of a stream one after another."""
     models = MODELS[data]
     for name in names or models:
         for _ in evaluate.iter_progressive_val_score(

@@ -217,7 +217,7 @@ def _show_runs(folder: Path, configurations: int) -> None:
 
 
 def _show_jobs(folder: Path, sizes: Sequence[int], options: Sequence[str]) -> None:
-    run_jobs(folder / "first", 1, *options)  # compiles the kernels
+    run_jobs(folder / "first", 1, *options)  # what a first run alone does
     start = run_jobs(folder, 1, *options).cpu
     print(f"start and end of a run: {start:.1f} CPU s")
     print("  jobs   CPU s   CPU ms a job beyond that   parent MB   MB of run, MLflow, Prefect")

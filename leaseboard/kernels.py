@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import ExtensionFileLoader, ModuleSpec
 from importlib.util import spec_from_file_location
@@ -26,21 +27,21 @@ def variant() -> str:
     """Return the kind of processor whose kernels run here, of those that were built."""
     if not (FOLDER / "x86-64-v2").exists():
         return "any"
-    flags = next(
-        (line for line in Path("/proc/cpuinfo").read_text().splitlines() if line[:5] == "flags"),
-        "",
-    )
-    return "x86-64-v3" if {*flags.split()} >= _V3 else "x86-64-v2"
+    with suppress(OSError):  # some sandboxes have no such file
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        if {*next((line for line in lines if line[:5] == "flags"), "").split()} >= _V3:
+            return "x86-64-v3"
+    return "x86-64-v2"
 
 
 def _refuse_stale() -> None:
     """Raise ImportError where a kernel of this checkout is not compiled as its source is."""
     checkout, built = FOLDER.parents[1], FOLDER / "digests.json"
-    if not (checkout / "hatch_build.py").exists():
+    if not (checkout / "hatch_build.py").exists() or not (checkout / "algorithms").is_dir():
         return
     if not built.exists():
         raise ImportError("the kernels are not compiled: run make install")
-    for source in (checkout / "algorithms").rglob("*.p[yx][xd]"):
+    for source in (checkout / "hatch_build.py", *(checkout / "algorithms").rglob("*.p[yx][xd]")):
         if source.stat().st_mtime > built.stat().st_mtime:
             raise ImportError(f"{source} has changed since it was compiled: run make install")
 
@@ -64,6 +65,8 @@ class KernelFinder:
         if self._folder is None:
             _refuse_stale()
             self._folder = file.parent
+        if not file.exists():
+            raise ImportError(f"{source} is not compiled for this Python: run make install")
         return spec_from_file_location(name, file, loader=ExtensionFileLoader(name, str(file)))
 
 

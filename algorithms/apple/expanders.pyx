@@ -179,19 +179,19 @@ cdef class Expander:
         cdef Places slots = self.slots
         cdef Floats v = self.v, w = self.w, inverse = self.inverse, z = self.z
         cdef float never = NEVER
-        with nogil:
-            for t in range(out.shape[0]):
-                size = self.emit(t, False)
-                if gathers:
-                    for i in range(size):
-                        record = &records[slots[i]]
-                        z[i] = 0
-                        if record.inverse < never:
-                            z[i] = record.w * (v[i] * record.inverse)
-                else:
-                    for i in range(size):
-                        z[i] = w[i] * (v[i] * inverse[i]) if inverse[i] < never else 0
-                out[t] = clamp(add_up(z, size), low, high)
+        # With the interpreter's lock: rows stamp what they emit, in the learner.
+        for t in range(out.shape[0]):
+            size = self.emit(t, False)
+            if gathers:
+                for i in range(size):
+                    record = &records[slots[i]]
+                    z[i] = 0
+                    if record.inverse < never:
+                        z[i] = record.w * (v[i] * record.inverse)
+            else:
+                for i in range(size):
+                    z[i] = w[i] * (v[i] * inverse[i]) if inverse[i] < never else 0
+            out[t] = clamp(add_up(z, size), low, high)
 
 
 @cython.final

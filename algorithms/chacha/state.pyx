@@ -316,15 +316,15 @@ cdef class Steps:
             Written: the progressive predictions of the models that `select` names.
         """
         cdef Py_ssize_t t, predictor, n = examples.shape[0]
-        with nogil:
-            self._place(examples.shape[1])
-            for t in range(n):
-                # Select the model that predicts, before the label is seen.
-                predictor = self.select()
-                due = self._learn(&examples[t, 0], labels[t], importances[t], False)
-                predictions[t] = self.pool.outputs[predictor] if predictor >= 0 else <float>0
-                if due:
-                    break
+        # With the interpreter's lock: another thread may use the same model.
+        self._place(examples.shape[1])
+        for t in range(n):
+            # Select the model that predicts, before the label is seen.
+            predictor = self.select()
+            due = self._learn(&examples[t, 0], labels[t], importances[t], False)
+            predictions[t] = self.pool.outputs[predictor] if predictor >= 0 else <float>0
+            if due:
+                break
         n = min(t + 1, n)
         self.at += n
         return n

@@ -96,9 +96,9 @@ cdef int enter(
     cdef Py_ssize_t k, total = 0, lane
     for k in range(count):
         total += pool.n_terms[joined[k]]
-    lanes.n_groups, lanes.n_columns = (count + VECTOR - 1) // VECTOR, n_columns
-    lanes.order = pool.factors.shape[2]
-    lanes.groups = <Group *>room(lanes.n_groups, sizeof(Group))
+    cdef Py_ssize_t n_groups = (count + VECTOR - 1) // VECTOR
+    lanes.groups = <Group *>room(n_groups, sizeof(Group))
+    lanes.n_groups, lanes.n_columns, lanes.order = n_groups, n_columns, pool.factors.shape[2]
     lanes.products = <uint32_t *>room(total * lanes.order, sizeof(uint32_t))
     lanes.values = <float *>room(2 + n_columns + total, sizeof(float))
     lanes.values[0], lanes.values[1] = NAN, 1

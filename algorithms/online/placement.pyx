@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcmp, memcpy, memmove
 
-from leaseboard.algorithms.online.kernel cimport Pool, look, room, take
+from leaseboard.algorithms.online.kernel cimport Pool, free_lanes, look, room, take
 from leaseboard.algorithms.online.lanes cimport enter, learn_all, leave, look_all
 
 # A model of so many times the terms of all others goes alone: lanes would be empty next to it.
@@ -30,6 +30,7 @@ cdef int place(
     cdef const int64_t *terms = &pool.n_terms[0]
     cdef int64_t *order = <int64_t *>room(n_live, sizeof(int64_t))
     cdef Py_ssize_t count = 0, begin = 0, others = n_live, at, k
+    pool.single = order
     for k in range(n_live):
         if not pool.plain[live[k]]:
             others -= 1
@@ -51,7 +52,7 @@ cdef int place(
     else:
         pool.n_single = n_live
     pool.n_columns = n_columns
-    pool.single, pool.live = order, <int64_t *>room(n_live, sizeof(int64_t))
+    pool.live = <int64_t *>room(n_live, sizeof(int64_t))
     memcpy(pool.live, live, n_live * sizeof(int64_t))
     pool.n_live, pool.entered, pool.looked = n_live, True, False
     return 0
@@ -61,6 +62,8 @@ cdef void leave_all(Pool pool) noexcept nogil:
     """Copy models that are in lanes back into their slots."""
     if pool.entered:
         leave(pool)
+    else:  # what a failure left half made
+        free_lanes(pool)
 
 
 cdef void take_one(
@@ -102,13 +105,12 @@ def learn_block(
     example.
     """
     cdef Py_ssize_t t
-    with nogil:
-        place(examples.shape[1], &live[0], live.shape[0], pool)
-        for t in range(targets.shape[0]):
-            take_one(
-                &examples[t, 0], targets[t], importances[t], pool, loss, True, False,
-                &predictions[t, 0],
-            )
+    place(examples.shape[1], &live[0], live.shape[0], pool)
+    for t in range(targets.shape[0]):
+        take_one(
+            &examples[t, 0], targets[t], importances[t], pool, loss, True, False,
+            &predictions[t, 0],
+        )
 
 
 def predict_one(

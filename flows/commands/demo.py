@@ -23,8 +23,7 @@ def demo(
 ) -> int:
     """Try it: a stream, a table and two leaderboards, on data that come with it.
 
-    Nothing is downloaded. It takes half a minute, and longer the first time, when kernels are
-    compiled.
+    Nothing is downloaded. It takes half a minute.
 
     - `output`: a folder for data, model and pages.
 

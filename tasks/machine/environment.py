@@ -14,7 +14,7 @@ from leaseboard.tasks.machine.addresses import redacted
 
 ONE_THREAD = {
     f"{library}_NUM_THREADS": "1"
-    for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM", "NUMBA")
+    for library in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 }
 """Jobs run in parallel, so each has one thread: for honest CPU times and equal results."""
 

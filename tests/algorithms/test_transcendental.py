@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+from leaseboard import kernels
 from leaseboard.algorithms.transcendental import (
     MOST_RADIANS,
     cos,
@@ -73,8 +74,11 @@ def test_in_single_precision_nearly_all_are_the_nearest_number():
 
 
 LEARNED = """
-import hashlib
+import hashlib, os
 import numpy as np
+from leaseboard import kernels
+if "VARIANT" in os.environ:
+    kernels.variant = lambda: os.environ["VARIANT"]
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier, OnlineAutoMLRegressor,
@@ -108,4 +112,5 @@ def test_predictions_are_the_same_without_the_instructions_of_newer_processors()
     without_avx512 = {"NPY_DISABLE_CPU_FEATURES": "X86_V4 AVX512_ICL"}
     without_fma = {"GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA"}
     older = without_fma | {"OPENBLAS_CORETYPE": "Nehalem"}
-    assert len({learned(each) for each in ({}, without_avx512, older)}) == 1
+    built = [{"VARIANT": each.name} for each in kernels.FOLDER.iterdir() if each.is_dir()]
+    assert len({learned(each) for each in ({}, without_avx512, older, *built)}) == 1

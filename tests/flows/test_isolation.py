@@ -18,7 +18,7 @@ HONEST = [
 POISONS = {
     "floats": "np.seterr(all='raise')",
     "warnings": "warnings.simplefilter('error')",
-    "environment": "os.environ.update(OMP_NUM_THREADS='7', NUMBA_NUM_THREADS='7', HOME='/nowhere',"
+    "environment": "os.environ.update(OMP_NUM_THREADS='7', HOME='/nowhere',"
                    " LEASEBOARD_CACHE='/proc/nowhere', LEASEBOARD_MIRROR='/nowhere')",
     "numpy": "np.mean = np.sum = np.float64 = None",
     "signals": "[signal.signal(n, signal.SIG_IGN) for n in (signal.SIGTERM, signal.SIGCHLD)]",

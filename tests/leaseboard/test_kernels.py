@@ -1,5 +1,6 @@
 """Compiled kernels: found under one name, never stale, the same bits for every processor."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -74,3 +75,19 @@ def test_kernels_import_the_science_alone():
 
     assert SOURCES
     assert found == []
+
+
+def test_a_kernel_is_compiled_again_after_a_change_of_what_it_declares():
+    """Also of a module that is declared whole, as in ``from leaseboard.algorithms cimport x``."""
+    spec = importlib.util.spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    build = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(build)
+    before, declared = build.digests(), ROOT / "leaseboard" / "algorithms" / "elementary.pxd"
+    read = Path.read_bytes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == declared))
+        after = build.digests()
+    changed = {name.rpartition(".")[2] for name in before if before[name] != after[name]}
+
+    assert {"transcendental", "kernel", "bayes"} <= changed
+    assert "row_reader" not in changed

@@ -27,7 +27,7 @@ STREAMING = (
 """Names that need no scikit-learn either, and no table."""
 
 COMPILED = ("Leaderboard", "SequentialTest", "StreamEnvironment", "race")
-"""Names that need the compiler of kernels, or everything."""
+"""Names that need kernels, or everything."""
 
 
 def loaded(names):

@@ -27,13 +27,13 @@ cdef class Passes:
         self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
         bint learns, bint looked,
     ) except -1
-    cdef void _ask_all(
+    cdef int _ask_all(
         self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
         bint learns, bint looked, Py_ssize_t start,
-    ) noexcept nogil
-    cdef void _ask_models(
+    ) except -1 nogil
+    cdef int _ask_models(
         self, Block block, const int64_t *live, Py_ssize_t n_live, bint learns, bint looked
-    ) noexcept nogil
+    ) except -1 nogil
     # Then let members answer, and intervals learn.
     cdef int answer(self, Block block, bint learns) except -1
 

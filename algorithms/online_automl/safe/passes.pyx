@@ -55,35 +55,32 @@ cdef class Passes:
         cdef Py_ssize_t at = 0
         # Of many features expansion stops where some may be selected.
         while learns and simple.n_memory > 0 and at < block.n:
-            with nogil:
-                at = simple.advance(block, at, learns, False)
+            at = simple.advance(block, at, learns, False)
             self.expansion.select(block.importances[at - 1])
-        if block.n > 1:
-            with nogil:
-                self._ask_all(block, live, n_live, champion, learns, looked, at)
-        else:
-            self._ask_all(block, live, n_live, champion, learns, looked, at)
+        # With the interpreter's lock: another thread may use the same model.
+        self._ask_all(block, live, n_live, champion, learns, looked, at)
         return 0
 
-    cdef void _ask_all(
+    cdef int _ask_all(
         self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
         bint learns, bint looked, Py_ssize_t start,
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Expand examples from `start` on; ask models, and mix what all predict."""
         self.expansion.known.advance(block, start, learns, looked)
         self._ask_models(block, live, n_live, learns, looked)
         self.known.mix(block, live, n_live, champion, learns)
         if self.log_odds is not None:
             self.log_odds.take(block, live, n_live, champion, learns)
+        return 0
 
-    cdef void _ask_models(
+    cdef int _ask_models(
         self, Block block, const int64_t *live, Py_ssize_t n_live, bint learns, bint looked
-    ) noexcept nogil:
+    ) except -1 nogil:
         """Let models predict, and learn labels in their unit once these differ."""
         cdef double center = self.known.place[0], spread = self.known.place[1], target
         cdef Py_ssize_t t
         if learns and spread == 0.0:
-            return
+            return 0
         place(block.n_wide, live, n_live, self.slots)
         for t in range(block.n):
             target = (block.shown[t] - center) / spread if learns else 0.0
@@ -92,6 +89,7 @@ cdef class Passes:
                 block.importances[t], self.slots, self.loss, learns, looked,
                 block.outputs + t * block.b,
             )
+        return 0
 
     cdef int answer(self, Block block, bint learns) except -1:
         if self.pool is not None:

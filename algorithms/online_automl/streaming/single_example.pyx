@@ -7,9 +7,10 @@ from libc.string cimport memcpy
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 from leaseboard.algorithms.tables.row_reader cimport RowReader
 
+from leaseboard.algorithms.tables.inputs import MOST
 from leaseboard.algorithms.tables.values import LARGEST
 
-cdef double _LARGEST = LARGEST
+cdef double _LARGEST = LARGEST, _MOST = MOST
 
 
 @cython.final
@@ -60,7 +61,7 @@ cdef class SingleExample:
         if not self.reads or not PyFloat_CheckExact(w) or not PyFloat_Check(y):
             return False
         cdef double label = PyFloat_AS_DOUBLE(y), importance = PyFloat_AS_DOUBLE(w)
-        if not 1e-30 < importance <= _LARGEST or not -_LARGEST <= label <= _LARGEST:
+        if not 1e-30 < importance <= _MOST or not -_LARGEST <= label <= _LARGEST:
             return False
         if not self.reader.read(x):
             return False

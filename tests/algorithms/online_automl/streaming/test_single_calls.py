@@ -1,7 +1,9 @@
 """The quick way of single calls changes nothing: not a prediction, not an event, not the state."""
 
 import datetime as dt
+import itertools
 import math
+import threading
 
 import numpy as np
 import pandas as pd
@@ -175,3 +177,30 @@ def test_a_block_refuses_what_equals_an_example_that_it_takes(value):
 
     assert model.examples == 3
     assert model.predict_one(good) == model.predict_one(dict(good))
+
+
+@pytest.mark.parametrize("kind", [OnlineAutoMLRegressor, OnlineAutoMLClassifier])
+def test_importances_are_refused_as_of_the_first_example(kind):
+    model = kind()
+    for _ in range(3):
+        model.learn_one({"a": 1.0}, 1.0)
+
+    with pytest.raises(ValueError, match="importance 3e"):
+        model.learn_one({"a": 1.0}, 1.0, 3e38)
+
+
+def test_a_block_is_learned_whole_while_another_thread_predicts():
+    rows = np.random.default_rng(0).normal(size=(500, 4))
+    model, alone = OnlineAutoMLRegressor(), OnlineAutoMLRegressor()
+    for each in (model, alone):
+        each.learn_many(rows, rows[:, 0])
+    thread = threading.Thread(
+        target=lambda: [model.learn_many(rows, rows[:, 0]) for _ in range(9)]
+    )
+    thread.start()
+    while thread.is_alive():
+        model.predict_one(dict(enumerate(rows[7].tolist())))
+    for _ in range(9):
+        alone.learn_many(rows, rows[:, 0])
+
+    assert model.history == alone.history
