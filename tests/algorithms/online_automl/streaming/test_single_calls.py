@@ -1,7 +1,6 @@
 """The quick way of single calls changes nothing: not a prediction, not an event, not the state."""
 
 import datetime as dt
-import itertools
 import math
 import threading
 
