@@ -323,7 +323,7 @@ def test_race_ends_with_one_json_object_and_repeats_exactly(zygote, tmp_path):
                  "--json", "--set", "log_target=true")  # fmt: skip
     said = [zygote.run(arguments, cwd=tmp_path).stdout for _ in range(2)]
     one, two = (json.loads(text.splitlines()[-1]) for text in said)
-    timings = {"cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}
+    timings = {"started", "cpu_seconds", "wall_seconds", "setup_seconds", "baselines_cpu_seconds"}
 
     assert one["status"] == "ok"
     assert one["direction"] == "min"
