@@ -29,9 +29,6 @@ EQUIVALENT = ROOT / "tests" / "mutants.csv"
 MODULES = {
     "algorithms/abc_selection/bounds.py": (16, ["tests/algorithms/abc_selection/test_bounds.py"]),
     "algorithms/sequential_test.py": (16, ["tests/algorithms/test_sequential_test.py"]),
-    "algorithms/online_automl/safe/aggregate.py": (
-        16, ["tests/algorithms/online_automl/safe/test_aggregate.py"],
-    ),
     "algorithms/online/conformal.py": (14, ["tests/algorithms/online/test_conformal.py"]),
     "algorithms/policies/bandits.py": (12, ["tests/algorithms/policies/test_bandits.py"]),
     "algorithms/policies/policy.py": (
@@ -49,8 +46,8 @@ LEFT_OUT = (
     "VariableReplacer",
     "VariableInserter",
 )
-"""Operators on ``|``, which is in annotations, and on decorators, which compile; and two that make
-what no person writes."""
+"""Operators on ``|``, which is in annotations, and on decorators; and two that make what no person
+writes."""
 QUIETLY = ("-x", "-q", "-pno:cacheprovider", "-Wignore::pytest.PytestAssertRewriteWarning")
 PATIENCE = 5
 """Times its usual CPU time that a test run may take."""
