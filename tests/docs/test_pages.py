@@ -46,7 +46,8 @@ def parse(words):
     """Return the command that `words` call and its parameters, without running it."""
     command = typer.main.get_command(app)
     names, context = [], None
-    if set(words) <= {option for each in command.params for option in each.opts}:
+    acting = {option for each in command.params for option in each.opts} | {"-h", "--help"}
+    if set(words) <= acting:
         return "", {}  # such as --version, which acts while it is parsed
     while isinstance(command, TyperGroup):
         context = command.make_context("leaseboard", words[:], parent=context, obj=set())
