@@ -209,11 +209,6 @@ cdef class Pool:
             for end in (LOW, HIGH):
                 self.labels[slot, end] = <float>(ratio * self.labels[slot, end] + shift)
 
-    def count_terms(self, const float[::1] example, Py_ssize_t slot):
-        """Return how many terms of the model in a slot an example has."""
-        cdef Model model = model_in(slot, self)
-        return gather(&example[0], &model)
-
 
 def _grown(old, shape, kind, filled):
     """Return an array of a larger shape, `filled` where the old one has nothing."""

@@ -11,6 +11,9 @@ cpdef enum:
     SHARE_OF_BOUND = 4
     N_TOTALS = 5
 
+cpdef enum:  # the columns of `Mixture.sums`
+    ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES
+
 
 cdef class Mixture(Buffers):
     cdef double *losses

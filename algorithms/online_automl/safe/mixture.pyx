@@ -28,9 +28,6 @@ from leaseboard.algorithms.buffers cimport place_of
 from leaseboard.algorithms.elementary cimport exp
 from leaseboard.algorithms.online_automl.safe.aggregate cimport ALLOWED, aggregate, weigh
 from leaseboard.algorithms.online_automl.safe.expansion cimport MEAN_SO_FAR
-from leaseboard.algorithms.online_automl.safe.windows cimport (
-    ADVANTAGE, LOSS, LOSS_SQUARES, SQUARES,
-)
 
 from leaseboard.algorithms.online_automl.safe.aggregate import join, new_aggregate
 

@@ -2,47 +2,84 @@
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Iterator
+from bisect import insort
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from leaseboard.algorithms.array_types import Floats, Slots
-from leaseboard.algorithms.events import (
-    BoundsUpdated,
-    ChampionChanged,
-    Eliminated,
-    Event,
-    LeaseGranted,
-    Paused,
-)
+from leaseboard.algorithms.events import BoundsUpdated, ChampionChanged, Event, LeaseGranted
 from leaseboard.algorithms.online.configuration import VWConfiguration
 from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
-from leaseboard.algorithms.online_automl.race import Race
+from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.expansion import NARROW, RIDGE
 from leaseboard.algorithms.online_automl.safe.later import Head, without_past
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
-from leaseboard.algorithms.online_automl.safe.mixture import MASS
+from leaseboard.algorithms.online_automl.safe.mixture import LOSS, LOSS_SQUARES, MASS, SQUARES
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.online_automl.safe.passes import OneExample
 from leaseboard.algorithms.online_automl.safe.representations import represent
-from leaseboard.algorithms.online_automl.safe.rounds import (
-    ELIMINATE,
-    EXTEND,
-    NO_CHANGE,
-    REPORT,
-    START,
-    TOO_LARGE,
-    Candidates,
-    RoundTable,
+from leaseboard.algorithms.online_automl.safe.windows import (
+    BASE,
+    critical_value,
+    judge,
+    looks_at,
 )
-from leaseboard.algorithms.online_automl.safe.windows import BASE, CommonWindows
+from leaseboard.algorithms.plain import Saved
+
+
+class Candidates(Saved):
+    """S of the paper, with the leases that its members have reached.
+
+    Attributes
+    ----------
+    frontier, eliminated : set of int
+        Configurations that the oracle proposed for the present champion, and those that have left
+        for good.
+    pending : list of int
+        Members of the frontier that are not live, in the order in which they get free slots
+        (Choose, algorithm 3): first those that never had a lease, then by the least lease; among
+        equals in the order in which they came.
+    leases : dict of int to int
+        What each gets after a pause, in examples.
+    """
+
+    kept = ("frontier", "pending", "eliminated", "leases")
+
+    def __init__(self) -> None:
+        self.eliminated: set[int] = set()
+        self.forget_frontier()
+
+    def forget_frontier(self) -> None:
+        """Forget all but the eliminated: a new champion brings its own frontier."""
+        self.frontier: set[int] = set()
+        self.pending: list[int] = []
+        self.leases: dict[int, int] = {}
+
+    def join(self, numbers: Iterable[int], live: Iterable[int]) -> None:
+        """Add configurations to the frontier; those wait that are neither live nor eliminated."""
+        out = {*live, *self.pending, *self.eliminated}
+        for number in dict.fromkeys(numbers):
+            self.frontier.add(number)
+            if number not in out:
+                self._wait(number)
+
+    def pause(self, number: int, lease: int) -> None:
+        """Let a configuration wait for such a lease, if it is still in the frontier."""
+        self.leases[number] = lease
+        if number in self.frontier:
+            self._wait(number)
+
+    def _wait(self, number: int) -> None:
+        insort(self.pending, number, key=lambda each: self.leases.get(each, 0))
 
 
 class SafeRace(Race):
@@ -57,11 +94,20 @@ class SafeRace(Race):
         (`leaseboard.algorithms.online_automl.safe.representations`).
     delta, round_length, max_terms
         See `leaseboard.algorithms.online_automl.online_automl.OnlineAutoML`.
+
+    Attributes
+    ----------
+    terms, fresh_at, lease_of, starts : list of int
+        Of each slot: how many of its features are not 0 at a time; after which example it went
+        live; the example before which its window begins, from when it is the champion's
+        challenger; and its lease, in examples from there on.
+    sizes : list of float
+        Terms of each configuration.
     """
 
     kept = (
-        *(*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at"),
-        *("windows", "candidates", "ensemble"),
+        *(*Race.kept, "terms", "fresh_at", "lease_of", "_reported_at", "starts"),
+        *("candidates", "ensemble"),
     )
 
     def __init__(
@@ -81,11 +127,11 @@ class SafeRace(Race):
         self.head = Head(ensemble.gamma, schema)
         self.champion_slot = BASE
         self.candidates = Candidates()
-        self.delta, self.windows = delta, CommonWindows(ensemble.known.sums)
-        self.terms = np.zeros(b, dtype=np.int64)
-        self.fresh_at, self.lease_of, self._reported_at = np.zeros((3, b), dtype=np.int64)
-        self._decided, self._values = np.zeros((5 * b, 4), dtype=np.int64), np.zeros((5 * b, 3))
-        self.max_terms = max_terms
+        self.delta, self.max_terms, self.sizes = delta, max_terms, list[float]()
+        self.sums = ensemble.known.sums
+        self.terms, self.fresh_at, self.lease_of, self.starts, self._reported_at = (
+            [0] * b for _ in range(5)
+        )
         self._one: tuple[Floats, OneExample] | None = None
         self._measure()
 
@@ -103,7 +149,7 @@ class SafeRace(Race):
         yield from self.admit(self._named(VWConfiguration()), None)
         self._measure()
         yield from self.words.group_events(BASE)
-        self.candidates.join([BASE], self.holders)
+        self.candidates.join([BASE], ())
         yield from self._fill()
         self.candidates.forget_frontier()
         yield ChampionChanged(at=0, configuration=BASE, previous=None)
@@ -177,59 +223,48 @@ class SafeRace(Race):
         """Test Better, else Worse and the leases; then fill free slots."""
         if not self.is_due():
             return
-        n, best = self.table.end_round(
-            self.champion_slot, self.at, self._n_min, self.max_terms, self.ensemble.achieved,
-            self._passes_log_point(),
-        )  # fmt: skip
-        yield from self._events(n)
-        if best == TOO_LARGE:
+        if self._passes_log_point():
+            yield from self._report(self.live.tolist())
+        if sum(self.terms) > self.max_terms:  # there were fewer columns when they came
             terms = {slot: float(self.terms[slot]) for slot in self.live.tolist()}
             yield from self._free_terms(terms, self.max_terms)
-        elif best != NO_CHANGE:
-            yield from self._promote(best)
-        if best != NO_CHANGE:
             yield from self._fill()
+            return
+        best, worse, ended = judge(
+            self.sums, self.starts, self.lease_of, self.live, self.champion_slot, self.at,
+            self._n_compared, self.round_length, self.delta, len(self.candidates.pending),
+        )  # fmt: skip
+        if best != EMPTY:
+            yield from self._promote(best)
+        else:
+            yield from self._eliminate_worse(worse)
+            yield from self._end_leases(ended)
+        yield from self._fill()
+
+    def _eliminate_worse(self, slots: list[int]) -> Iterator[Event]:
+        """Let what is proved worse than the champion leave for good, while others wait."""
+        if slots:
+            yield from self._report([*slots, self.champion_slot])
+        for slot in slots:
+            self.candidates.eliminated.add(int(self.holders[slot]))
+            yield self._eliminate(slot, "worse")
+
+    def _end_leases(self, ended: dict[int, bool]) -> Iterator[Event]:
+        """Double each lease; what `is_below` the median makes room for what waits."""
+        yield from self._report(ended)
+        waits = bool(self.candidates.pending)
+        for slot, is_below in ended.items():
+            lease = 2 * self.lease_of[slot]
+            if waits and is_below:
+                self.candidates.pause(int(self.holders[slot]), lease)
+                yield self._pause(slot, "lease ended below the median")
+            else:
+                yield self._extend(slot, lease)
 
     @property
-    def table(self) -> RoundTable:
-        """The arrays of slots and candidates, as compiled code takes them."""
-        own = self.candidates
-        return RoundTable(
-            self.holders, self.terms, self.fresh_at, self.lease_of, self._reported_at,
-            self.windows.starts, self.windows.sums, own.table, own.sizes, own.queue,
-            self._decided, self._values, self.round_length, self.delta,
-        )  # fmt: skip
-
-    def _events(self, n: int) -> Iterator[Event]:
-        """Yield the events of the first n decisions that were written; start and stop models."""
-        self._live = None
-        at, rows = self.at, zip(self._decided[:n].tolist(), self._values[:n].tolist(), strict=True)
-        for (kind, slot, number, amount), (value, lower, upper) in rows:
-            if kind == REPORT:
-                yield BoundsUpdated(
-                    at=at, configuration=number, value=value, lower=lower, upper=upper,
-                    units=amount,
-                )  # fmt: skip
-            elif kind == START:
-                yield LeaseGranted(
-                    at=at, configuration=number, amount=amount, slot=slot,
-                    source=self._start_model(slot, number),
-                )  # fmt: skip
-            elif kind == EXTEND:
-                yield LeaseGranted(
-                    at=at, configuration=number, amount=amount, slot=slot, fresh=False
-                )
-            else:
-                self._credit(number, amount, value)
-                self.models.stop(slot)
-                yield (
-                    Eliminated(at=at, configuration=number, reason="worse")
-                    if kind == ELIMINATE
-                    else Paused(
-                        at=at, configuration=number, units=amount,
-                        reason="lease ended below the median",
-                    )
-                )  # fmt: skip
+    def _n_compared(self) -> int:
+        """How many are compared with the champion, |S|; 1 if none is."""
+        return max(1, len(self.live) - 1 + len(self.candidates.pending))
 
     def _start_model(self, slot: int, number: int) -> int | None:
         """Start the model of `number`; return the champion if it is a branch of that."""
@@ -248,7 +283,7 @@ class SafeRace(Race):
 
     def conclude(self) -> Iterator[Event]:
         """Yield the last losses and bounds, then as `Race.conclude`."""
-        yield from self._report()
+        yield from self._report(self.live.tolist())
         yield from super().conclude()
 
     def _removable(self) -> Slots:
@@ -258,7 +293,7 @@ class SafeRace(Race):
 
     def _promote(self, slot: int) -> Iterator[Event]:
         """Make `slot` the champion and room for its frontier; begin all windows again."""
-        yield from self._report()
+        yield from self._report(self.live.tolist())
         previous, self.champion = self.champion, int(self.holders[slot])
         self.champion_slot = slot
         yield ChampionChanged(at=self.at, configuration=self.champion, previous=previous)
@@ -267,7 +302,7 @@ class SafeRace(Race):
         for other in ranked[len(ranked) // 2 :].tolist():
             yield self._pause(other, "made room for the new champion's challengers")
         self.candidates.forget_frontier()
-        self.windows.begin(self.at)
+        self.sums[:], self.starts = 0.0, [self.at] * self.b
         for other in self.live.tolist():
             yield self._extend(other, self._n_min)
         yield from self._consult_oracle()
@@ -289,8 +324,8 @@ class SafeRace(Race):
             if terms(proposal) <= most:
                 number = yield from self.admit(self._named(proposal), self.champion)
                 numbers.append(number)
-        self.candidates.measure(map(terms, self.configurations[known:]), known)
-        self.candidates.join(numbers, self.holders)
+        self.sizes += map(terms, self.configurations[known:])
+        self.candidates.join(numbers, self.holders.tolist())
 
     def _proposals(self) -> list[VWConfiguration]:
         """Return the oracle's proposals for the champion, then other representations."""
@@ -306,12 +341,25 @@ class SafeRace(Race):
 
     def _fill(self) -> Iterator[Event]:
         """Give free slots to waiting configurations, as far as terms go."""
-        n = self.table.fill_slots(self.at, self._n_min, self.max_terms)
-        yield from self._events(n)
+        free = np.flatnonzero(self.holders == EMPTY).tolist()
+        left, pending = self.max_terms - sum(self.terms), self.candidates.pending
+        for number in [*pending] if free else ():
+            if self.sizes[number] > left:
+                continue
+            pending.remove(number)
+            slot, left = free.pop(0), left - self.sizes[number]
+            # It begins a window and a lease.
+            self.terms[slot], self.sums[slot] = int(self.sizes[number]), 0.0
+            self.fresh_at[slot] = self.starts[slot] = self.at
+            self.lease_of[slot] = lease = self.candidates.leases.get(number, self._n_min)
+            self._hold(slot, number)
+            yield self._granted(slot, lease, source=self._start_model(slot, number))
+            if not free:
+                break
 
     def _extend(self, slot: int, lease: int) -> LeaseGranted:
         self.lease_of[slot] = lease
-        before = int(self.windows.starts[slot] - self.fresh_at[slot])
+        before = self.starts[slot] - self.fresh_at[slot]
         return self._granted(slot, before + lease, fresh=False)
 
     def _vacate(self, slot: int) -> float:
@@ -319,7 +367,7 @@ class SafeRace(Race):
         return super()._vacate(slot)
 
     def _achieved(self, slot: int) -> tuple[int, float]:
-        return self.at - int(self.fresh_at[slot]), float(self.ensemble.achieved[slot])
+        return self.at - self.fresh_at[slot], float(self.ensemble.achieved[slot])
 
     def grow(self, schema: Schema) -> list[Event]:
         """See `Race.grow`; models with features of a kind get those of new namespaces too."""
@@ -364,20 +412,40 @@ class SafeRace(Race):
 
     def _measure(self) -> None:
         self.representations = represent(self.schema)
-        self.candidates.measure(map(self.representations.terms, self.configurations))
+        self.sizes = list(map(self.representations.terms, self.configurations))
         self.words = words_of(self.schema, self.representations)
         self.max_terms = max(self.max_terms, self.representations.least_terms)
         for slot in self.live.tolist():
-            self.terms[slot] = self.candidates.sizes[self.holders[slot]]
+            self.terms[slot] = int(self.sizes[self.holders[slot]])
 
-    def _report(self) -> Iterator[Event]:
-        """Yield mean losses with their bounds."""
-        n = self.table.report_live(self.champion_slot, self.at)
-        yield from self._events(n)
+    def _report(self, slots: Iterable[int]) -> Iterator[Event]:
+        """Yield mean losses with their bounds, of each model once at most after an example.
+
+        A challenger's radius is that of its mean difference from the champion: the tests are
+        whether its bounds leave out the champion's loss on the same examples. The champion, which
+        does not differ from itself, has the radius of its own loss around its mean.
+        """
+        n_compared = self._n_compared
+        for slot in slots:
+            seen = self.at - self.starts[slot]
+            if self._reported_at[slot] == self.at or not seen:
+                continue
+            self._reported_at[slot] = self.at
+            sums = self.sums[slot].tolist()
+            loss, spread = sums[LOSS] / seen, sums[SQUARES]
+            if slot == self.champion_slot:
+                spread = max(sums[LOSS_SQUARES] - seen * (loss * loss), 0.0)
+            looks = looks_at(seen, self.round_length)
+            width = critical_value(n_compared, looks, self.delta) * math.sqrt(spread) / seen
+            yield BoundsUpdated(
+                at=self.at, configuration=int(self.holders[slot]), value=loss,
+                lower=max(loss - width, 0.0), upper=loss + width,
+                units=self.at - self.fresh_at[slot],
+            )  # fmt: skip
 
     def _standing(self, slot: int) -> dict[str, float]:
         return {
-            "examples": self.at - int(self.fresh_at[slot]),
+            "examples": self.at - self.fresh_at[slot],
             "lease": float(self.lease_of[slot]),
             "loss": float(self.losses[slot] / max(self.ensemble.known.totals[MASS], 1.0)),
         }
@@ -388,7 +456,6 @@ class SafeRace(Race):
 
     def fill(self, state: Any) -> None:
         """See `Race.fill`."""
-        self.candidates.measure([0.0] * len(state["configurations"]))
         super().fill(state)
         self._measure()
         self.head.restore(self, state["head"])

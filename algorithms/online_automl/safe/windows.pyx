@@ -25,15 +25,14 @@ References
        applies to Σ D_i.
 """
 
-import numpy as np
-
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free, malloc
 
 from leaseboard.algorithms.elementary cimport log
+from leaseboard.algorithms.online_automl.safe.mixture cimport ADVANTAGE, SQUARES
 
-from leaseboard.algorithms.plain import Saved
+cpdef enum:
+    BASE = 0  # the slot and the number of the initial configuration, which is always live
 
 
 cpdef double critical_value(int64_t challengers, int64_t looks, double delta) noexcept nogil:
@@ -56,86 +55,67 @@ cpdef double critical_value(int64_t challengers, int64_t looks, double delta) no
     return sqrt(2.0 * log(challengers * looks * (looks + 1) / delta))
 
 
-class CommonWindows(Saved):
-    """One window for each slot, from when its model became the champion's challenger.
+cpdef int64_t looks_at(int64_t seen, int64_t length) noexcept nogil:
+    """Return m after so many examples of a window."""
+    return max((seen + length - 1) // length, 1)
+
+
+def judge(
+    const double[:, ::1] sums, list starts, list leases, const int64_t[::1] live,
+    Py_ssize_t champion, int64_t at, int64_t challengers, int64_t length, double delta,
+    Py_ssize_t most,
+):
+    """Return the slots of challengers that are better or worse than the champion, and ended leases.
 
     Parameters
     ----------
     sums : ndarray of float64, shape (n_slots, 4)
-        See `leaseboard.algorithms.online_automl.safe.mixture.Mixture`.
-
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (n_slots,)
-        The example before which each window begins.
-    """
-
-    kept = ("starts",)
-
-    def __init__(self, sums):
-        self.sums = sums
-        self.starts = np.zeros(len(sums), dtype=np.int64)
-
-    def begin(self, at):
-        """Begin all windows again."""
-        self.sums[:] = 0
-        self.starts[:] = at
-
-
-cpdef Py_ssize_t judge(
-    const double[:, ::1] sums, const int64_t[::1] starts, const int64_t[::1] leases,
-    const int64_t[::1] live, Py_ssize_t champion, int64_t at, const double[::1] critical,
-    Py_ssize_t most, int64_t[::1] verdicts,
-) noexcept nogil:
-    """Return the slot of the best challenger that is proved better; -1, and verdicts, if none is.
-
-    Parameters
-    ----------
-    sums, starts : ndarray
-        See `leaseboard.algorithms.online_automl.safe.rounds.RoundTable`.
-    leases : ndarray of int64, shape (n_slots,)
-        In examples from the beginning of each window.
+        Over the window of each slot, see
+        `leaseboard.algorithms.online_automl.safe.mixture.Mixture`.
+    starts, leases : list of int
+        The example before which each window begins, and in examples from there on the lease.
     live : ndarray of int64
         The occupied slots.
-    champion : int
-        Its slot.
-    at : int
-        Examples learned.
-    critical : ndarray of float64, shape (n_slots,)
+    champion, at : int
+        Its slot, and the examples learned.
+    challengers, delta
         See `critical_value`.
+    length : int
+        Of a round, at whose end one looks, in examples.
     most : int
         How many may be found worse; the first ones are.
-    verdicts : ndarray of int64, shape (n_slots,)
-        Written: sums of `WORSE`, proved worse than the champion, `BELOW`, gained less on it than
-        most, and `ENDED`, of a lease.
+
+    Returns
+    -------
+    best : int
+        The best challenger that is proved better, or -1.
+    worse : list of int
+        Those that are proved worse.
+    ended : dict of int to bool
+        Of all others whose lease has ended, whether they gained less on the champion than most.
     """
-    cdef Py_ssize_t best = -1, worse = 0, n = 0, n_live = live.shape[0]
-    cdef double largest = 0.0
-    gains = <double *>malloc((2 * n_live + 1) * sizeof(double))
-    ordered = gains + n_live
-    for k in range(n_live):
+    cdef list worse = [], ended = [], gains = []
+    cdef Py_ssize_t best = -1, k, slot
+    cdef int64_t seen
+    cdef double edge, gain, advantage, largest = 0.0, middle = -INFINITY
+    for k in range(live.shape[0]):
         slot = live[k]
         # The tests of the champion's loss minus the challenger's, and of its opposite.
-        seen, advantage = at - starts[slot], sums[slot, ADVANTAGE]
-        edge = critical[slot] * sqrt(sums[slot, SQUARES])
-        gains[k] = INFINITY if slot == champion or slot == BASE else advantage / seen
-        verdicts[slot] = ENDED if seen >= leases[slot] else 0
-        if slot != champion and advantage > edge and (best < 0 or advantage / seen > largest):
-            best, largest = slot, advantage / seen
-        if gains[k] < INFINITY and -advantage > edge and worse < most:
-            verdicts[slot], gains[k], worse = WORSE, INFINITY, worse + 1
-        # The others that may lose their slot, in the order of what they gained.
-        if gains[k] < INFINITY:
-            place = n
-            while place > 0 and ordered[place - 1] > gains[k]:
-                ordered[place] = ordered[place - 1]
-                place -= 1
-            ordered[place] = gains[k]
-            n += 1
-    if n > 0:
-        middle = (ordered[(n - 1) // 2] + ordered[n // 2]) / 2.0
-        for k in range(n_live):
-            if gains[k] < middle:
-                verdicts[live[k]] += BELOW
-    free(gains)
-    return best
+        seen, advantage = at - <int64_t>starts[slot], sums[slot, ADVANTAGE]
+        edge = critical_value(challengers, looks_at(seen, length), delta)
+        edge, gain = edge * sqrt(sums[slot, SQUARES]), advantage / seen
+        if slot != champion and advantage > edge and (best < 0 or gain > largest):
+            best, largest = slot, gain
+        if slot == champion or slot == BASE:  # which keep their slots
+            gain = INFINITY
+        elif -advantage > edge and len(worse) < most:
+            worse.append(slot)
+            continue
+        else:
+            gains.append(gain)
+        if seen >= <int64_t>leases[slot]:
+            ended.append((slot, gain))
+    if gains:
+        gains.sort()
+        middle = (gains[(len(gains) - 1) // 2] + gains[len(gains) // 2]) / 2.0
+    return best, worse, {slot: gain < middle for slot, gain in ended}

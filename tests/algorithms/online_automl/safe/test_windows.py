@@ -2,22 +2,15 @@
 
 import numpy as np
 
-from leaseboard.algorithms.online_automl.safe.windows import (
-    BELOW,
-    ENDED,
-    WORSE,
-    critical_value,
-    judge,
-)
+from leaseboard.algorithms.online_automl.safe.windows import critical_value, judge
 
 
 def proved(advantages, squares, z):
     """Return the challenger, from 1 on, that is proved best against champion 0; or -1."""
     n = 1 + len(advantages)
-    sums, numbers = np.zeros((n, 4)), np.arange(n)
+    sums, delta = np.zeros((n, 4)), 2.0 * np.exp(-z * z / 2)
     sums[1:, 0], sums[1:, 1] = advantages, squares
-    no = np.zeros(n, dtype=np.int64)
-    return judge(sums, no, no + 9, numbers, 0, 4, np.full(n, float(z)), 0, no.copy())
+    return judge(sums, [0] * n, [9] * n, np.arange(n), 0, 4, 1, 4, delta, 0)[0]
 
 
 def test_few_equal_challengers_are_taken_for_better():
@@ -52,15 +45,13 @@ def test_the_tests_change_their_answer_at_their_edge():
     assert proved([6.1, 6.2, 6.2], [9.0] * 3, 2.0) == 2  # the first of the best
 
 
-def test_verdicts_are_of_what_may_lose_its_slot():
+def test_the_worst_leave_and_others_may_lose_their_slot():
     """Slots 1 to 5 are challengers, slot 6 is the champion; two may be found worse."""
-    sums, verdicts = np.zeros((7, 4)), np.zeros(7, dtype=np.int64)
+    sums = np.zeros((7, 4))
     sums[:, 0], sums[:, 1] = (-9.0, -7.0, 1.0, -7.0, -8.0, 3.0, 0.0), 9.0
-    leases = np.array([4, 9, 4, 9, 9, 9, 4])
-    best = judge(
-        sums, np.zeros(7, np.int64), leases, np.arange(7), 6, 4, np.full(7, 2.0), 2, verdicts
-    )
+    leases, delta = [4, 4, 4, 9, 4, 9, 4], 2.0 * np.exp(-2.0)
+    best, worse, ended = judge(sums, [0] * 7, leases, np.arange(7), 6, 4, 1, 4, delta, 2)
 
-    assert best == -1
+    assert (best, worse) == (-1, [1, 3])
     # The third that is worse stays and is below the median of the gains -2, .25 and .75.
-    assert verdicts.tolist() == [ENDED, WORSE, ENDED, WORSE, BELOW, 0, ENDED]
+    assert ended == {0: False, 2: False, 4: True, 6: False}
