@@ -70,7 +70,7 @@ def discovered() -> tuple[Plugin, ...]:
     """Return all plugins, by kind, name and distribution, also those of one name."""
     found = [Plugin(kind, point) for kind in KINDS
              for point in metadata.entry_points(group=f"leaseboard.{kind}")]  # fmt: skip
-    return tuple(sorted(found, key=lambda each: (KINDS.index(each.kind), each.name, each.source)))
+    return tuple(sorted(found, key=lambda each: (each.kind, each.name, each.source)))
 
 
 def names(kind: str) -> list[str]:

@@ -3,8 +3,7 @@
 import csv
 import importlib
 import inspect
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from leaseboard.algorithms import plugins, user_files
 from leaseboard.algorithms.base import Algorithm, configured, setting_names
 from leaseboard.algorithms.errors import SettingError, UsageError, unknown
 from leaseboard.algorithms.plugins import Plugin
-from leaseboard.algorithms.user_files import blaming, classes_in, import_file
+from leaseboard.algorithms.user_files import blaming, import_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,34 +64,6 @@ def names() -> list[str]:
     return list(_BY_NAME)
 
 
-def owner_of(title: str, algorithm: str) -> str | None:
-    """Return another algorithm that readers know by a title of `algorithm`; None if it is free.
-
-    Case and punctuation do not matter, nor a note: what follows a bracket, comma or colon. A note
-    also tells variants apart, such as ``chacha-flaml`` from ``chacha``.
-    """
-    owner = _BY_TITLE.get(_letters(title))
-    if owner is None:
-        owner = _BY_TITLE.get(_letters(re.split(r"[(\[{,:;]", title)[0]))
-        if algorithm.startswith(f"{owner}-"):
-            return None
-    return None if owner == algorithm else owner
-
-
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, text.casefold()))
-
-
-_BY_TITLE = {
-    _letters(title): entry.name
-    for entry in reversed(ENTRIES)
-    if not entry.source.startswith("after ")
-    for title in (entry.source.partition(", ")[2] or entry.name, entry.summary)
-}
-_BY_TITLE |= {_letters(name): name for name in _BY_NAME}
-"""Names by their letters, and by those of a paper's title, of which they are the first name."""
-
-
 def plugin(name: str) -> Plugin | None:
     """Return the plugin that adds the algorithm `name`; None for ours and for files."""
     return None if name in _BY_NAME else plugins.find("algorithms", name)
@@ -100,23 +71,14 @@ def plugin(name: str) -> Plugin | None:
 
 def file_of(name: str) -> Path | None:
     """Return the file of a user's algorithm or of a plugin's; None for another name."""
-    found = user_files.file_of(name)
-    if found is None and (added := plugin(name)):
+    if added := plugin(name):
         return added.file
-    return found
+    return user_files.file_of(name)
 
 
 def entry(name: str) -> Entry:
-    """Return the entry of `name`; raise UsageError with the nearest name if it is unknown.
-
-    Of a file without a class the error names those that are in it.
-    """
+    """Return the entry of `name`; raise UsageError with the nearest name if it is unknown."""
     if name not in _BY_NAME:
-        if name.endswith(".py"):
-            written = f"write {name}:CLASS"
-            if found := classes_in(Path(name)):
-                written = "write " + " or ".join(f"{name}:{each}" for each in found)
-            raise UsageError(f"algorithm {name!r} names a file and no class in it: {written}")
         raise unknown("algorithm", name, [*_BY_NAME, *plugins.names("algorithms")])
     return _BY_NAME[name]
 
@@ -133,10 +95,10 @@ def environment_presets(name: str) -> Mapping[str, str]:
 
 def algorithm_class(name: str) -> type[Algorithm]:
     """Return the class behind a name, a plugin's too, or behind ``path/to/file.py:Class``."""
-    if path := user_files.file_of(name):
-        return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
     if added := plugin(name):
         return _algorithm({name: added.load()}, name, added.file)
+    if path := user_files.file_of(name):
+        return _algorithm(vars(import_file(path, "algorithm")), name.rpartition(":")[2], path)
     module, _, attribute = entry(name).target.partition(":")
     found: type[Algorithm] = getattr(importlib.import_module(module), attribute)
     return found
@@ -149,9 +111,9 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
     """
     cls = algorithm_class(name)
     settings, known = settings or {}, setting_names(cls)
-    for key, value in settings.items():
+    for key in settings:
         if key not in known:
-            raise unknown_setting(name, key, value, known)
+            raise SettingError(unknown(f"setting of {name}", key, known), key)
     path = file_of(name)
     if path is None:
         return configured(cls, name, {**_BY_NAME[name].settings, **settings})
@@ -159,31 +121,13 @@ def build(name: str, settings: Mapping[str, Any] | None = None) -> Algorithm:
         return configured(cls, name, settings)
 
 
-def unknown_setting(name: str, key: str, value: Any, known: Iterable[str]) -> SettingError:
-    """Return the error for a setting that is not known.
-
-    Where its value is what another name of the same source ends with, that name is given.
-
-    Examples
-    --------
-    >>> str(unknown_setting("chacha", "preset", "literal", ["b"]))
-    "unknown setting of chacha 'preset': take the algorithm 'chacha-literal'"
-    """
-    for other in ENTRIES if name in _BY_NAME else ():
-        if other.source == entry(name).source and other.name.endswith(f"-{value}"):
-            reason = f"unknown setting of {name} {key!r}: take the algorithm {other.name!r}"
-            return SettingError(UsageError(reason), key)
-    return SettingError(unknown(f"setting of {name}", key, known), key)
-
-
 def _algorithm(there: Mapping[str, Any], attribute: str, path: Path) -> type[Algorithm]:
     """Return the algorithm called `attribute` among what is there; UsageError without it."""
-    found = there.get(attribute)
-    if found is not None and not inspect.isclass(found):
-        kind = type(found).__name__
-        raise UsageError(f"{path}: {attribute!r} is a {kind}: name a subclass of Algorithm")
-    if not (inspect.isclass(found) and issubclass(found, Algorithm)):
-        classes = [n for n, c in there.items() if inspect.isclass(c)
-                   and issubclass(c, Algorithm) and c is not Algorithm]  # fmt: skip
-        raise unknown(f"algorithm in {path}", attribute, classes)
-    return found
+    algorithms = {name: found for name, found in there.items() if inspect.isclass(found)
+                  and issubclass(found, Algorithm) and found is not Algorithm}  # fmt: skip
+    if attribute not in algorithms:
+        raise UsageError(
+            f"{path} has no algorithm {attribute!r}: write {path}:CLASS for a subclass of"
+            f" Algorithm in it; there are {', '.join(algorithms) or 'none'}"
+        )
+    return algorithms[attribute]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +59,7 @@ TRAIN_ROWS = 240
 
 def tiny_environment(kind: str, tiny: Tiny = Tiny()) -> Environment:
     """Return a fresh tiny environment of `kind`."""
-    return ENVIRONMENTS[kind].make(tiny)
+    return ENVIRONMENTS[kind](tiny)
 
 
 def _product(tiny: Tiny) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -144,55 +145,58 @@ def _holdout(tiny: Tiny) -> Environment:
     return HoldoutEnvironment(holdout, passes=2, budget=tiny.budget)
 
 
-class _Veil:
-    """Veil that lets the first answers through; the others are to be otherwise."""
+class _Switched:
+    """Source of answers of which the first `same` are those of one source, the others another's.
 
-    def __init__(self, tiny: Tiny) -> None:
-        self.most = math.inf if tiny.same is None else tiny.same
-        self._through: set[tuple[object, ...]] = set()
+    What was answered once is answered alike whenever it is asked for.
+    """
 
-    def hides(self, *asked: object) -> bool:
-        """Return whether the answer is to be otherwise; the same one whenever it is asked for."""
-        if len(self._through) < self.most:
-            self._through.add(asked)
-        return asked not in self._through
+    def __init__(self, one: Any, other: Any, same: int) -> None:
+        self._one, self._other, self._same = one, other, same
+        self._first: set[tuple[object, ...]] = set()
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ("trial", "joint_trial", "measure", "measure_fold", "fit"):
+            return getattr(self._one, name)
+
+        def answer(*asked: object) -> Any:
+            if len(self._first) < self._same:
+                self._first.add((name, *asked))
+            source = self._one if (name, *asked) in self._first else self._other
+            return getattr(source, name)(*asked)
+
+        return answer
+
+
+def _source(kind: Callable[..., Any], tiny: Tiny) -> Any:
+    if tiny.same is None:
+        return kind(tiny)
+    return _Switched(kind(tiny), kind(tiny, other=True), tiny.same)
 
 
 class _Trials(Trials):
-    """Arms that rise with the pulls, the later ones higher.
+    """Arms that rise with the pulls, the later ones higher; all `other` ones fall.
 
-    Broken ones fail now and then, and the second always.
+    Broken ones fail now and then, and the second always. Two environments that differ in `same`
+    differ in all test scores, which policies do not see.
     """
 
-    def __init__(self, tiny: Tiny) -> None:
+    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
         self.arms = _names(tiny)
         self.tunable = (True,) * tiny.choices
-        self.tiny = tiny
-        self.veil = _Veil(tiny)
+        self.tiny, self.other = tiny, other
 
     def trial(self, arm: int, n: int, seconds: float = math.inf) -> Trial:
-        return self._veiled(self._run(arm, n), arm, n)
-
-    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
-        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
-        return self._veiled(self._run(arm, n), optimiser, n)
-
-    def _run(self, arm: int, n: int) -> Trial:
         if self.tiny.broken and (n % 3 == 1 or arm == 1):
             return Trial(arm, {"n": n}, 0.0, None, 0.1, 0.1, "diverged", "NaN in the loss")
         noise = generator("tiny", arm, n).normal(0, 0.01)
-        reward = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
-        return Trial(arm, {"n": n}, float(np.clip(reward, 0, 1)), reward, 0.1, 0.1)
+        found = 0.5 + 0.1 * arm - 0.2 / (n + 1) + noise
+        reward, test = float(np.clip(found, 0, 1)), found if self.tiny.same is None else 1 - found
+        return Trial(arm, {"n": n}, 1 - reward if self.other else reward, test, 0.1, 0.1)
 
-    def _veiled(self, trial: Trial, source: object, n: int) -> Trial:
-        """Return `trial` or another one; where trials may be hidden, all test scores are."""
-        hidden = self.veil.hides(source, n)
-        if self.tiny.same is not None and trial.test is not None:
-            trial = replace(trial, test=1 - trial.test)
-        if not hidden or trial.status != "ok":
-            return trial
-        other = (trial.arm + 1) % len(self.arms) if isinstance(source, str) else trial.arm
-        return replace(trial, arm=other, reward=1 - trial.reward)
+    def joint_trial(self, optimiser: str, n: int, seconds: float = math.inf) -> Trial:
+        arm = int(generator("tiny", optimiser, n).integers(len(self.arms)))
+        return self.trial((arm + self.other) % len(self.arms), n)
 
 
 def _accuracies(tiny: Tiny) -> list[float]:
@@ -202,30 +206,16 @@ def _accuracies(tiny: Tiny) -> list[float]:
 class _Learners(SimulatedLearners):
     """Learners of which a broken set's first fails on more than a few rows."""
 
-    def __init__(self, tiny: Tiny) -> None:
+    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
         super().__init__(_accuracies(tiny), 1500, 500, 0)
-        self.broken = tiny.broken
-        self.veil = _Veil(tiny)
+        self.broken, self.other = tiny.broken, other
 
     def measure(self, configuration: int, rows: int, test_rows: int) -> Probe:
-        return self._veiled(self._run(configuration, rows, test_rows), configuration, rows)
-
-    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
-        """Return a probe on the rows of the other folds."""
-        tested = len(range(fold, rows, folds))
-        probe = self._run(configuration, rows - tested, tested)
-        probe = replace(probe, train_correct=None, half_correct=None)
-        return self._veiled(probe, configuration, rows, fold)
-
-    def _run(self, configuration: int, rows: int, test_rows: int) -> Probe:
         if self.broken and configuration == 0 and rows > 300:
             return Probe(rows=rows, test_rows=test_rows, status="crash", reason="NaN in the loss")
-        return super().measure(configuration, rows, test_rows)
-
-    def _veiled(self, probe: Probe, *asked: int) -> Probe:
-        if not self.veil.hides(*asked) or probe.status != "ok":
+        probe = super().measure(configuration, rows, test_rows)
+        if not self.other:
             return probe
-        rows, test_rows = probe.rows, probe.test_rows
         return replace(
             probe,
             train_correct=None if probe.train_correct is None else rows - probe.train_correct,
@@ -235,78 +225,74 @@ class _Learners(SimulatedLearners):
             fit_cpu=3 * probe.fit_cpu,
         )
 
+    def measure_fold(self, configuration: int, rows: int, fold: int, folds: int) -> Probe:
+        """Return a probe on the rows of the other folds."""
+        tested = len(range(fold, rows, folds))
+        probe = self.measure(configuration, rows - tested, tested)
+        return replace(probe, train_correct=None, half_correct=None)
 
-@dataclass(frozen=True, slots=True)
+
 class _Fits:
-    """A system that is right in all test rows but the first; an unpaid one is not."""
+    """System that is right in all test rows but the first; the `other` one is not."""
 
-    tiny: Tiny
+    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
+        self._predictions = (np.arange(100) % 3).astype(np.float64)
+        self._predictions[0] = np.nan if tiny.broken else 2
+        self._other = other
 
     def fit(self, system: str, seed: int, seconds: float) -> SystemFit:
-        predictions = (np.arange(100) % 3).astype(np.float64)
-        predictions[0] = np.nan if self.tiny.broken else 2
-        if self.tiny.same == 0:
-            return SystemFit(1 - predictions, Cost(0.25, 0.5))
-        return SystemFit(predictions, Cost(0.5, 1.0))
+        if self._other:
+            return SystemFit(1 - self._predictions, Cost(0.25, 0.5))
+        return SystemFit(self._predictions, Cost(0.5, 1.0))
 
 
 def _systems(tiny: Tiny) -> Environment:
     truth = (np.arange(100) % 3).astype(np.float64)
     budget = 30 if tiny.budget is None else tiny.budget
-    return SystemsEnvironment(_Fits(tiny), truth, "classification", budget)
+    return SystemsEnvironment(_source(_Fits, tiny), truth, "classification", budget)
 
 
 class _Folds(SimulatedFolds):
     """Folds of which a broken set's first configuration fails one."""
 
-    def __init__(self, tiny: Tiny) -> None:
+    def __init__(self, tiny: Tiny, *, other: bool = False) -> None:
         super().__init__(_accuracies(tiny), rows=500, folds=4, seed=0)
-        self.broken = tiny.broken
-        self.veil = _Veil(tiny)
+        self.broken, self.other = tiny.broken, other
 
     def measure(self, configuration: int, fold: int) -> FoldProbe:
         probe = super().measure(configuration, fold)
         if self.broken and configuration == 0 and fold == 1:
             return replace(probe, status="crash", reason="NaN in the loss", right="")
-        if not self.veil.hides(configuration, fold):
+        if not self.other:
             return probe
         right = probe.right.translate(str.maketrans("01", "10"))
         return replace(probe, right=right, test_correct=probe.test_rows - probe.test_correct)
 
 
-@dataclass(frozen=True, slots=True)
-class TinyKind:
-    """Maker of a tiny environment of a kind.
-
-    Attributes
-    ----------
-    make : callable
-    cuts : dict of int or None to tuple of int
-        By budget: after how many answers the environment may well go on otherwise.
-    """
-
-    make: Callable[[Tiny], Environment]
-    cuts: dict[int | None, tuple[int, ...]]
-
-
-ENVIRONMENTS = {
-    StreamEnvironment.kind: TinyKind(_stream, {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)}),
-    HoldoutEnvironment.kind: TinyKind(_holdout, {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)}),
-    PullsEnvironment.kind: TinyKind(
-        lambda tiny: PullsEnvironment(_Trials(tiny), 60 if tiny.budget is None else tiny.budget),
-        {None: (0, 3, 10, 31), 20: (9,)},
+ENVIRONMENTS: dict[str, Callable[[Tiny], Environment]] = {
+    StreamEnvironment.kind: _stream,
+    HoldoutEnvironment.kind: _holdout,
+    PullsEnvironment.kind: lambda tiny: PullsEnvironment(
+        _source(_Trials, tiny), 60 if tiny.budget is None else tiny.budget
     ),
-    SamplesEnvironment.kind: TinyKind(
-        lambda tiny: SamplesEnvironment(
-            _Learners(tiny), budget=tiny.budget, initial_rows=100, deciders=TinySearch
-        ),
-        {None: (0, 1, 5, 9)},
+    SamplesEnvironment.kind: lambda tiny: SamplesEnvironment(
+        _source(_Learners, tiny), budget=tiny.budget, initial_rows=100, deciders=TinySearch
     ),
-    SystemsEnvironment.kind: TinyKind(_systems, {None: (0, 1)}),
-    FoldsEnvironment.kind: TinyKind(
-        lambda tiny: FoldsEnvironment(_Folds(tiny), budget=tiny.budget), {None: (0, 1, 5, 9)}
+    SystemsEnvironment.kind: _systems,
+    FoldsEnvironment.kind: lambda tiny: FoldsEnvironment(
+        _source(_Folds, tiny), budget=tiny.budget
     ),
 }
+
+CUTS: dict[str, dict[int | None, tuple[int, ...]]] = {
+    StreamEnvironment.kind: {None: (0, 1, 63, 64, 150, 299), 100: (37, 100)},
+    HoldoutEnvironment.kind: {None: (0, 64, 150, TRAIN_ROWS), 100: (37,)},
+    PullsEnvironment.kind: {None: (0, 3, 10, 31), 20: (9,)},
+    SamplesEnvironment.kind: {None: (0, 1, 5, 9)},
+    SystemsEnvironment.kind: {None: (0, 1)},
+    FoldsEnvironment.kind: {None: (0, 1, 5, 9)},
+}
+"""By kind and budget: after how many answers an environment may well go on otherwise."""
 
 
 class TinySearch:

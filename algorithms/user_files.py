@@ -1,6 +1,5 @@
 """Import of what users write next to the package: ``path/to/file.py:Class``."""
 
-import ast
 import hashlib
 import importlib.util
 import re
@@ -17,34 +16,19 @@ from leaseboard.algorithms.errors import LeaseboardError, UsageError, UserFileEr
 executed: set[Path] = set()
 """The files that this process has run, also those that failed: they may have changed anything."""
 
-_REFERENCE = re.compile(r".*\.py(:\w*)?", re.DOTALL)
+_REFERENCE = re.compile(r"(.*\.py)(:\w*)?", re.DOTALL)
 
 
-def is_reference(text: str) -> bool:
-    """Return whether a setting names a user's file.
+def file_of(text: str) -> Path | None:
+    """Return the file of ``path/to/file.py`` or ``path/to/file.py:Class``; None for other texts.
 
     Examples
     --------
-    >>> [is_reference(text) for text in ("mine.py:Mine", "pipes.py", "online-automl", "a.pyc")]
+    >>> [file_of(text) is not None for text in ("mine.py:Mine", "pipes.py", "chacha", "a.pyc")]
     [True, True, False, False]
     """
-    return _REFERENCE.fullmatch(text) is not None
-
-
-def file_of(name: str) -> Path | None:
-    """Return the file of ``path/to/file.py:Class``; None for a name of any other form."""
-    path, colon, _ = name.rpartition(":")
-    return Path(path) if colon and path.endswith(".py") else None
-
-
-def classes_in(path: Path) -> list[str]:
-    """Return the public classes in a file, which is not run; none if it is not Python."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return []
-    names = [part.name for part in tree.body if isinstance(part, ast.ClassDef)]
-    return [name for name in names if not name.startswith("_")]
+    found = _REFERENCE.fullmatch(text)
+    return Path(found[1]) if found else None
 
 
 @contextmanager
@@ -60,16 +44,11 @@ def blaming(path: Path) -> Iterator[None]:
 
 def blamed(error: BaseException, path: Path) -> str:
     """Return an error in one line, after the last line of `path` that led to it."""
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(error.__traceback__)
-        if Path(frame.filename).resolve() == path.resolve()
-    ]
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [each.lineno for each in frames if Path(each.filename).resolve() == path.resolve()]
+    said = str(error).partition("\n")[0]
     if isinstance(error, SyntaxError) and Path(error.filename or "").resolve() == path.resolve():
-        lines.append(error.lineno)
-        said = error.msg
-    else:
-        said = str(error).partition("\n")[0]
+        lines, said = [error.lineno], error.msg
     place = f"{path}:{lines[-1]}" if lines else str(path)
     return f"{place}: {type(error).__name__}: {said}".rstrip(": ")
 
@@ -80,11 +59,10 @@ def place(error: BaseException) -> str:
     Empty if none did.
     """
     files = {str(path) for path in executed}
-    found = ""
-    for frame, line in traceback.walk_tb(error.__traceback__):
-        if frame.f_code.co_filename in files:
-            found = f" ({Path(frame.f_code.co_filename).name}, line {line})"
-    return found
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [f" ({Path(each.filename).name}, line {each.lineno})" for each in frames
+             if each.filename in files]  # fmt: skip
+    return lines[-1] if lines else ""
 
 
 def home(cls: type) -> str:

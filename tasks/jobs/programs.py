@@ -10,7 +10,7 @@ from typing import Any
 from leaseboard.algorithms import plugins, registry
 from leaseboard.algorithms.plugins import Plugin
 from leaseboard.algorithms.reference.frameworks import OnTable, OutsideSearch, StreamFramework
-from leaseboard.algorithms.user_files import file_of, is_reference
+from leaseboard.algorithms.user_files import file_of
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job
 
@@ -33,12 +33,12 @@ def plugins_of(job: Job) -> list[Plugin]:
 
 def references(job: Job) -> Iterator[str]:
     """Yield every ``file.py`` or ``file.py:Class`` that a job names, its algorithm first."""
-    yield from filter(is_reference, _texts([job.algorithm, job.settings, job.environment]))
+    yield from filter(file_of, _texts([job.algorithm, job.settings, job.environment]))
 
 
 def files(job: Job) -> list[Path]:
     """Return the user's files that a job names, and those of its plugins."""
-    named = [file_of(text) or Path(text) for text in references(job)]
+    named = [file for text in references(job) if (file := file_of(text))]
     return [*named, *(file for each in plugins_of(job) for file in each.files())]
 
 

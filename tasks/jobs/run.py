@@ -21,9 +21,11 @@ from leaseboard.algorithms.errors import (
     DataUnavailableError,
     DivergedError,
     LeaseboardError,
+    SettingError,
     SkipError,
     UsageError,
     UserFileError,
+    unknown,
 )
 from leaseboard.algorithms.events import Event, Finished, Measured
 from leaseboard.algorithms.log_format import LogWriter
@@ -70,7 +72,7 @@ def route_settings(
     own, shared = frozenset(found.settings), environments.options(found.environment)
     for name in given:
         if name not in own | shared:
-            raise registry.unknown_setting(algorithm, name, given[name], own | shared)
+            raise SettingError(unknown(f"setting of {algorithm}", name, own | shared), name)
     return (
         {name: value for name, value in given.items() if name in own},
         {name: value for name, value in given.items() if name not in own},

@@ -95,7 +95,7 @@ def test_what_a_sound_file_holds_is_known_as_if_it_were_imported(tmp_path):
     found = describe(f"{file}:Mine", {"depth": "7"})
 
     assert (found.environment, found.settings) == ("stream", ("depth",))
-    with pytest.raises(UsageError, match="did you mean 'Mine'"):
+    with pytest.raises(UsageError, match="there are Mine"):
         describe(f"{file}:Mien")
     with pytest.raises(SettingError, match="did you mean 'depth'") as error:
         describe(f"{file}:Mine", {"deph": 1})

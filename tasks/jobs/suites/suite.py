@@ -14,7 +14,6 @@ from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, model_validator
 
-from leaseboard.algorithms import registry
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.measures import DIRECTIONS
 from leaseboard.algorithms.seeds import derive_seed
@@ -137,11 +136,6 @@ class Suite(Strict):
         if title := duplicate(titles):
             raise ValueError(f"name {title!r} occurs twice: give each algorithm its own")
         for i, one in enumerate(self.algorithms):
-            if owner := registry.owner_of(one.title, one.algorithm):
-                raise ValueError(
-                    f"name {one.title!r} of {one.algorithm} is that of another algorithm, {owner}:"
-                    " choose one that `leaseboard list algorithms` does not have"
-                )
             for other in self.algorithms[:i]:
                 if one.model_copy(update={"name": other.name}) == other:
                     raise ValueError(

@@ -44,7 +44,7 @@ def test_an_error_on_import_has_the_line_of_the_plugin(installed):
 def test_a_target_that_is_no_algorithm_is_named(installed):
     installed("added_three", POINTS.format("own", "added_three"), "Own = 3\n")
 
-    with pytest.raises(UsageError, match=r"own.py: 'own' is a int: name a subclass"):
+    with pytest.raises(UsageError, match=r"own.py has no algorithm 'own'"):
         registry.build("own")
 
 

@@ -154,10 +154,6 @@ def test_the_order_of_a_mapping_means_nothing(settings):
         ({"namespaces": {"a": "xy"}}, "namespace 'a': 'xy' is not a list of names"),
         ({"namespaces": {"a": ["x"], "b": ["x"]}}, "feature 'x' is in namespaces 'a' and 'b'"),
         ({"b": 0}, "online-automl: setting b=0 must be at least 1"),
-        (
-            {"algorithm": "chacha", "preset": "flaml"},
-            "unknown setting of chacha 'preset': take the algorithm 'chacha-flaml'",
-        ),
         ({"algorithm": "chacha-flml"}, "unknown algorithm 'chacha-flml': did you mean 'chacha-f"),
         (
             {"algorithm": "apple"},

@@ -40,11 +40,6 @@ WRONG = [
     ("b: 5", "b: many", "s.yaml:9: algorithms.1.settings.b: chacha: setting b='many'"),
     ("b: 5", "keep: top", "s.yaml:9: algorithms.1.settings.keep: .* did you mean 'top-half'"),
     (
-        "b: 5",
-        "preset: literal",
-        "9: algorithms.1.settings.preset: .* the algorithm 'chacha-literal'",
-    ),
-    (
         "namespaces: 5",
         "namespaces: 0",
         "s.yaml:10: algorithms.1.environment.namespaces: stream env",

@@ -119,12 +119,6 @@ def test_a_suite_on_no_stream_or_that_says_so_stays_what_it_is(algorithms, keys)
     assert with_baselines(suite) is suite
 
 
-def test_no_algorithm_takes_the_name_of_another():
-    for algorithm, name in (("vanilla", "last-label"), ("mine.py:Mine", "abc")):
-        with pytest.raises(ValueError, match=f"name '{name}' of {algorithm} is that of another"):
-            of({"algorithm": algorithm, "name": name})
-
-
 def test_the_shipped_suites_name_what_they_run():
     conf = Path(__file__).resolve().parents[4] / "conf"
     for name in suite_names(conf):

@@ -76,22 +76,6 @@ WRONG = [
 ]
 
 
-NAMES = {
-    "mine.py:Mine": ("ChaCha (paper)", "CHACHA", "cha-cha: tuned", "ChaCha for online AutoML"),
-    "online-automl": ("ChaCha (paper)", "Rising Bandits", "er_ucb, ours"),
-    "chacha-flaml": ("ChaCha", "chacha"),
-}
-
-
-def test_no_algorithm_has_a_name_that_readers_know_as_anothers(tmp_path):
-    suite = MINIMAL.replace("[vanilla]", "[{algorithm: %s, name: '%s'}]")
-    for algorithm, name in ((each, name) for each, names in NAMES.items() for name in names):
-        assert "is that of another algorithm" in message(tmp_path, suite % (algorithm, name))
-    for free in (("chacha", "ChaCha (paper)"), ("chacha-flaml", "ChaCha (FLAML)"),
-                 ("mine.py:Mine", "vanilla SGD")):  # fmt: skip
-        load_yaml(write(tmp_path, suite % free), Suite)
-
-
 def test_what_is_wrong_is_one_short_line(tmp_path):
     said = {words: message(tmp_path, text) for text, words in WRONG}
 
