@@ -41,23 +41,9 @@ cdef inline void add_moments(
 
 
 cdef void solve(
-    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
-    Py_ssize_t known=*,
-) noexcept nogil
-cdef void solve_long(
     const double *triangle, const double *rotated, double *weights, Py_ssize_t n
-) noexcept nogil
-cdef void solve_both(
-    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
-    const double *larger_triangle, const double *larger_rotated, double *larger_weights,
-    Py_ssize_t larger_n,
 ) noexcept nogil
 cdef void rotate(
     double *triangle, double *rotated, double *row, Py_ssize_t n, double label
-) noexcept nogil
-cdef void rotate_both(
-    double *triangle, double *rotated, double *row, Py_ssize_t n, double label,
-    double *other_triangle, double *other_rotated, double *other_row, Py_ssize_t other_n,
-    double other_label,
 ) noexcept nogil
 cdef double reweigh(double *row, Py_ssize_t n, double margin, double label) noexcept nogil

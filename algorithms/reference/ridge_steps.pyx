@@ -50,7 +50,7 @@ def learn_ridge(
             # The row, the constant first, and the regression on all rows before.
             row[0] = 1.0
             standardise(&examples[t, 0], &moments[0, 0], n - 1, count[0], &row[1])
-            solve_long(&triangle[0, 0], &rotated[0], &weights[0], n)
+            solve(&triangle[0, 0], &rotated[0], &weights[0], n)
             value = 0.0
             for j in range(n):
                 value += weights[j] * row[j]
@@ -94,28 +94,21 @@ def weights_of(const double[:, ::1] triangle, const double[::1] rotated):
     """
     array = np.zeros(rotated.shape[0])
     cdef double[::1] weights = array
-    solve_long(&triangle[0, 0], &rotated[0], &weights[0], weights.shape[0])
+    solve(&triangle[0, 0], &rotated[0], &weights[0], weights.shape[0])
     return array
 
 
 cdef void solve(
-    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
-    Py_ssize_t known=0,
-) noexcept nogil:
-    """Write w with R w = c, of which the last weights may be `known`; 0 where a diagonal is 0."""
-    for i in range(n - known - 1, -1, -1):
-        row = triangle + i * n
-        weights[i] = _over(_less(rotated[i], row, weights, i + 1, n), row[i])
-
-
-cdef void solve_long(
     const double *triangle, const double *rotated, double *weights, Py_ssize_t n
 ) noexcept nogil:
-    """Do `solve` where rows may be long: `TOGETHER` sums at a time do not wait for each other."""
+    """Write w with R w = c; 0 where a diagonal is 0.
+
+    Where rows are long, `TOGETHER` sums at a time do not wait for each other.
+    """
     cdef Py_ssize_t i = n
     cdef double[TOGETHER] sums
     while i > 0:
-        if i < TOGETHER or n - i < 10 * TOGETHER:
+        if i < TOGETHER or n - i < TOGETHER:
             i -= 1
             row = triangle + i * n
             weights[i] = _over(_less(rotated[i], row, weights, i + 1, n), row[i])
@@ -145,28 +138,6 @@ cdef inline double _less(
     return rest
 
 
-cdef void solve_both(
-    const double *triangle, const double *rotated, double *weights, Py_ssize_t n,
-    const double *larger_triangle, const double *larger_rotated, double *larger_weights,
-    Py_ssize_t larger_n,
-) noexcept nogil:
-    """Do `solve` for two systems in the time of one: either alone is a chain of sums.
-
-    The smaller system comes first.
-    """
-    more = larger_n - n
-    found = larger_weights + more
-    for i in range(n - 1, -1, -1):
-        row, larger_row = triangle + i * n, larger_triangle + (more + i) * larger_n + more
-        rest, larger_rest = rotated[i], larger_rotated[more + i]
-        for j in range(i + 1, n):
-            rest -= row[j] * weights[j]
-            larger_rest -= larger_row[j] * found[j]
-        weights[i] = _over(rest, row[i])
-        larger_weights[more + i] = _over(larger_rest, larger_row[i])
-    solve(larger_triangle, larger_rotated, larger_weights, larger_n, n)
-
-
 cdef inline double _over(double rest, double diagonal) noexcept nogil:
     return rest / diagonal if diagonal != 0.0 else 0.0
 
@@ -184,35 +155,9 @@ cdef void rotate(
             label = _turn_label(rotated + i, label, cosine, sine)
 
 
-cdef void rotate_both(
-    double *triangle, double *rotated, double *row, Py_ssize_t n, double label,
-    double *other_triangle, double *other_rotated, double *other_row, Py_ssize_t other_n,
-    double other_label,
-) noexcept nogil:
-    """Do `rotate` for two systems in little more than the time of one: each alone is a chain."""
-    cdef double cosine = 0.0, sine = 0.0, other_cosine = 0.0, other_sine = 0.0
-    cdef bint turns, other_turns
-    for i in range(max(n, other_n)):
-        turns = i < n and row[i] != 0.0
-        other_turns = i < other_n and other_row[i] != 0.0
-        # Both rotations before either is applied.
-        if turns:
-            _angle(triangle[i * n + i], row[i], &cosine, &sine)
-        if other_turns:
-            _angle(other_triangle[i * other_n + i], other_row[i], &other_cosine, &other_sine)
-        if turns:
-            _turn(triangle + i * n, row, i, n, cosine, sine)
-            label = _turn_label(rotated + i, label, cosine, sine)
-        if other_turns:
-            _turn(
-                other_triangle + i * other_n, other_row, i, other_n, other_cosine, other_sine
-            )
-            other_label = _turn_label(other_rotated + i, other_label, other_cosine, other_sine)
-
-
 cdef inline void _angle(double upper, double lower, double *cosine, double *sine) noexcept nogil:
     """Write the rotation that leaves nothing of `lower`."""
-    radius = hypot(upper, lower)
+    radius = sqrt(upper * upper + lower * lower)
     cosine[0], sine[0] = upper / radius, lower / radius
 
 

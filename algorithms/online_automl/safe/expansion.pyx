@@ -32,7 +32,7 @@ from leaseboard.algorithms.online_automl.safe.selected cimport (
     EMPTY, EVERY, choose, target_of, weigh_row,
 )
 from leaseboard.algorithms.reference.ridge_steps cimport (
-    CLIP, add_moments, rotate_both, solve, solve_both, solve_long, standardise,
+    CLIP, add_moments, rotate, solve, standardise,
 )
 from leaseboard.algorithms.reference.season_steps cimport (
     LONGEST, compare, latest, next_period, remember,
@@ -323,25 +323,18 @@ cdef class SimpleModels(Buffers):
         else:  # a row of zeros changes nothing
             for j in range(m):
                 self.broad[j] = 0.0
-        rotate_both(
-            self.ridge.triangle, self.ridge.rotated, self.narrow, n, narrow_label,
-            self.on_past.triangle, self.on_past.rotated, self.broad, m, broad_label,
-        )
+        rotate(self.ridge.triangle, self.ridge.rotated, self.narrow, n, narrow_label)
+        rotate(self.on_past.triangle, self.on_past.rotated, self.broad, m, broad_label)
         # Solve them; of many features remember the example.
+        solve(self.ridge.triangle, self.ridge.rotated, self.ridge.weights, n)
+        solve(self.on_past.triangle, self.on_past.rotated, self.on_past.weights, m)
         if self.n_memory > 0:
-            solve_long(self.ridge.triangle, self.ridge.rotated, self.ridge.weights, n)
-            solve(self.on_past.triangle, self.on_past.rotated, self.on_past.weights, m)
             place = self.memory + seen % self.n_memory * (N_PAST + d + 2)
             for j in range(N_PAST):
                 place[j] = <float>self.lags[j]
             for j in range(d):
                 place[N_PAST + j] = example[j]
             place[N_PAST + d], place[N_PAST + d + 1] = <float>label, <float>importance
-        else:
-            solve_both(
-                self.ridge.triangle, self.ridge.rotated, self.ridge.weights, n,
-                self.on_past.triangle, self.on_past.rotated, self.on_past.weights, m,
-            )
         # Remember the label, and learn the scales of labels and features.
         compare(label, self.past, self.losses, LONGEST, seen)
         remember(label, self.past, LONGEST, seen)
