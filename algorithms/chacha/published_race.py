@@ -3,25 +3,13 @@
 import math
 from collections.abc import Collection, Generator, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from leaseboard.algorithms.array_types import Floats
-from leaseboard.algorithms.chacha import state
 from leaseboard.algorithms.chacha.rules import Rules
-from leaseboard.algorithms.chacha.state import (
-    CHAMPION,
-    CONFIGURATION,
-    HIGH,
-    LEASE,
-    LOW,
-    MAY_ELIMINATE,
-    N_CANDIDATES,
-    OUT,
-    UPPER,
-    N,
-)
+from leaseboard.algorithms.chacha.state import RowSteps, Steps
 from leaseboard.algorithms.environments.arrays import uniform
 from leaseboard.algorithms.events import (
     BoundsUpdated,
@@ -36,7 +24,7 @@ from leaseboard.algorithms.online.layout import MAX_TERMS, fits
 from leaseboard.algorithms.online.learner import SingleCalls
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.online_automl.oracle import ConfigOracle
-from leaseboard.algorithms.online_automl.race import EMPTY, Race, State
+from leaseboard.algorithms.online_automl.race import EMPTY, Race
 from leaseboard.algorithms.online_automl.safe.naming import words_of
 
 Status = Literal["waiting", "pending", "live", "paused", "eliminated"]
@@ -49,6 +37,8 @@ class Candidate:
     `status` is ``waiting`` until the configuration joins S, ``pending`` until it is given its
     first lease. `low` and `high` are the range of labels that it has seen.
     """
+
+    kept: ClassVar[tuple[str, ...]] = ("lease", "status", "low", "high")
 
     dimension: int
     lease: float
@@ -71,7 +61,7 @@ class PublishedRace(Race):
         The labels are -1 and 1.
     """
 
-    kept = (*Race.kept, "slots", "control", "frontier", "joined")
+    kept = (*Race.kept, "steps", "candidates", "frontier", "joined")
 
     def __init__(
         self,
@@ -85,17 +75,13 @@ class PublishedRace(Race):
         *,
         classes: bool = False,
     ) -> None:
-        self.rules = rules
-        self.horizon = horizon
-        self.slots = state.empty_slots(b)
-        self.control = rules.controls()
-        self.control[state.CLASSES] = classes
-        self.steps = state.Steps(self.slots, self.control, models.pool, models.loss)
+        self.rules, self.horizon = rules, horizon
+        self.steps = Steps(b, rules, classes, models.pool, models.loss)
+        self.slots = self.steps.slots
         super().__init__(schema, models, oracle, random, b)
         self.candidates: list[Candidate] = []
         self.frontier: list[int] = []
         self.joined: list[int] = []
-        self.pending: list[int] = []
 
     @property
     def at(self) -> int:
@@ -120,12 +106,12 @@ class PublishedRace(Race):
 
     def single_calls(self, row: Floats) -> SingleCalls:
         """See `Race.single_calls`."""
-        one = state.RowSteps(self, row)
+        one = RowSteps(self, row)
         return one.predict, one.learn
 
     def is_due(self) -> bool:
         """Return whether a test is positive, a lease has ended, or bounds are to be reported."""
-        return bool(self.control[state.DUE]) or self.at == self._log_point
+        return bool(self.steps.due) or self.at == self._log_point
 
     def open(self) -> Iterator[Event]:
         """Make c_init the champion and S its frontier (algorithm 1, line 2); fill the slots."""
@@ -162,35 +148,27 @@ class PublishedRace(Race):
     def bounds(self, numbers: Collection[int] | None = None) -> Iterator[BoundsUpdated]:
         """Yield the bounds of these configurations, by default of all live ones."""
         for row in self.slots:
-            number = int(row[CONFIGURATION])
-            if number >= 0 and row[N] > 0 and (numbers is None or number in numbers):
+            number = int(row["configuration"])
+            if number >= 0 and row["n"] > 0 and (numbers is None or number in numbers):
                 yield BoundsUpdated(
                     at=self.at,
                     configuration=number,
-                    value=float(row[state.LOSS]),
-                    lower=float(row[state.LOWER]),
-                    upper=float(row[UPPER]),
-                    units=float(row[N]),
+                    value=float(row["loss"]),
+                    lower=float(row["lower"]),
+                    upper=float(row["upper"]),
+                    units=float(row["n"]),
                 )
 
     def challengers(self) -> list[int]:
         """Return S: all candidates under consideration but the champion."""
-        out = self._out()
+        out = {self.champion, *self.holders[self.slots["out"] != 0].tolist()}
         return [number for number in self.joined if number not in out]
-
-    def _n_challengers(self) -> int:
-        return len(self.joined) - len(self._out())
-
-    def _out(self) -> set[int]:
-        """Return those that joined S and are neither eliminated nor in it."""
-        gone = (self.slots[:, OUT] != 0) & (self.holders != EMPTY)
-        return {self.champion, *self.holders[gone].tolist()}
 
     # Algorithm 1, lines 11 to 17
 
     def _test(self) -> Iterator[Event]:
         champion = self.slot_of(self.champion)
-        if self.rules.fixed or champion == EMPTY or self.slots[champion, N] == 0:
+        if self.rules.fixed or champion == EMPTY or self.slots["n"][champion] == 0:
             return
         promoted = self.steps.challenger_to_promote(champion)
         if promoted >= 0:
@@ -206,8 +184,7 @@ class PublishedRace(Race):
             yield self._eliminate(self.slot_of(old), "replaced as champion")
 
     def _crown(self, number: int, previous: int | None) -> Iterator[Event]:
-        self.champion = number
-        self.control[CHAMPION] = number
+        self.champion = self.steps.champion = number
         yield ChampionChanged(at=self.at, configuration=number, previous=previous)
         yield from self._consult_oracle()
 
@@ -227,10 +204,10 @@ class PublishedRace(Race):
         failed = [slot for slot in self.live.tolist() if self.steps.is_worse(champion, slot)]
         failed.sort(key=lambda slot: self.joined.index(int(self.holders[slot])))
         if not self.rules.literal:
-            failed = failed[: max(self._n_challengers() + 1 - self.b, 0)]
+            failed = failed[: max(len(self.challengers()) + 1 - self.b, 0)]
         if failed:
             yield from self.bounds([self.champion, *self.holders[failed].tolist()])
-        self.slots[failed, OUT] = 1
+        self.slots["out"][failed] = 1
         for slot in failed:
             if not self.rules.literal or self._crowded():
                 yield self._eliminate(slot, "worse than the champion")
@@ -246,20 +223,19 @@ class PublishedRace(Race):
     def _judge_leases(self) -> Generator[Event, None, list[int]]:
         """Double the leases that ended (lines 2 to 9); return the numbers that have to leave."""
         leaving: list[int] = []
-        fresh = self.slots[:, N] == 0
-        occupied = self.holders != EMPTY
-        uppers = self.slots[occupied & ~fresh, UPPER]
-        challengers = self.slots[occupied & ~fresh & (self.holders != self.champion), UPPER]
+        begun = (self.holders != EMPTY) & (self.slots["n"] > 0)
+        uppers = self.slots["upper"][begun]
+        challengers = self.slots["upper"][begun & (self.holders != self.champion)]
         for slot in self.live.tolist():
             row, number = self.slots[slot], int(self.holders[slot])
-            if row[N] < row[LEASE]:
+            if row["n"] < row["lease"]:
                 continue
             yield from self.bounds([number])
-            row[LEASE] = self.candidates[number].lease = 2 * float(row[LEASE])
+            row["lease"] = self.candidates[number].lease = 2 * float(row["lease"])
             if (
                 self._is_safe(number)
                 or (self.rules.literal and not self._crowded())
-                or self.rules.keeps(row[UPPER], challengers, uppers)
+                or self.rules.keeps(row["upper"], challengers, uppers)
             ):
                 yield self._leased(slot, fresh=False)
             else:
@@ -270,7 +246,7 @@ class PublishedRace(Race):
         """Vacate slots of those that are out, and fill free ones (lines 2 to 4 and 10 to 13)."""
         if self._crowded():
             for slot in self.live.tolist():
-                if self.slots[slot, OUT]:
+                if self.slots["out"][slot]:
                     yield self._eliminate(slot, "worse than the champion")
         free = np.flatnonzero(self.holders == EMPTY).tolist()
         for _ in free:
@@ -281,18 +257,20 @@ class PublishedRace(Race):
             if chosen is None:
                 break
             yield from self._grant(chosen, slot)
-        n_candidates = self._n_challengers()
-        self.control[N_CANDIDATES] = max(n_candidates, 1)
-        self.control[MAY_ELIMINATE] = self.rules.literal or n_candidates + 1 > self.b
+        n_candidates = len(self.challengers())
+        self.steps.n_candidates = max(n_candidates, 1)
+        self.steps.may_eliminate = self.rules.literal or n_candidates + 1 > self.b
 
     # Algorithm 3
 
     def _choose(self) -> int | None:
         """Return a pending configuration if there is one, else the paused one of least lease."""
-        if self.pending:
-            literal = self.rules.literal
-            return self.pending[self.random.randint(len(self.pending)) if literal else 0]
-        paused = [n for n in self.joined if self.candidates[n].status == "paused"]
+        pending, paused = (
+            [number for number in self.joined if self.candidates[number].status == status]
+            for status in ("pending", "paused")
+        )
+        if pending:
+            return pending[self.random.randint(len(pending)) if self.rules.literal else 0]
         return min(paused, key=lambda number: self.candidates[number].lease, default=None)
 
     # Bookkeeping
@@ -311,36 +289,32 @@ class PublishedRace(Race):
         if self.candidates[number].status == "waiting":
             self.candidates[number].status = "pending"
             self.joined.append(number)
-            self.pending.append(number)
 
     def _grant(self, number: int, slot: int) -> Iterator[Event]:
         """Start a fresh model: nothing is kept of an earlier one (section 2)."""
         candidate = self.candidates[number]
-        if candidate.status == "pending":
-            self.pending.remove(number)
         candidate.status = "live"
         self._start(slot, number)
         row = self.slots[slot]
-        row[:] = 0
-        row[CONFIGURATION] = number
-        row[LEASE] = candidate.lease
-        row[state.DIMENSION] = candidate.dimension
-        row[[LOW, HIGH]] = candidate.low, candidate.high
+        self.slots[slot] = 0
+        row["configuration"], row["lease"] = number, candidate.lease
+        row["dimension"] = candidate.dimension
+        row["low"], row["high"] = candidate.low, candidate.high
         yield self._leased(slot)
 
     def _leased(self, slot: int, *, fresh: bool = True) -> LeaseGranted:
-        amount = min(float(self.slots[slot, LEASE]), self.horizon)
+        amount = min(float(self.slots["lease"][slot]), self.horizon)
         return self._granted(slot, amount, fresh=fresh)
 
     def _vacate(self, slot: int) -> float:
         row, candidate = self.slots[slot], self.candidates[self.holders[slot]]
         units = super()._vacate(slot)
-        candidate.low, candidate.high = row[LOW], row[HIGH]
-        row[CONFIGURATION] = EMPTY
+        candidate.low, candidate.high = float(row["low"]), float(row["high"])
+        row["configuration"] = EMPTY
         return units
 
     def _achieved(self, slot: int) -> tuple[float, float]:
-        return float(self.slots[slot, N]), float(self.slots[slot, state.SCORE])
+        return float(self.slots["n"][slot]), float(self.slots["score"][slot])
 
     def require_fit(self, schema: Schema) -> None:
         """See `Race.require_fit`."""
@@ -358,7 +332,7 @@ class PublishedRace(Race):
         for candidate, configuration in zip(self.candidates, self.configurations, strict=True):
             candidate.dimension = schema.dimension(configuration.interactions)
         for slot in self.live.tolist():
-            self.slots[slot, state.DIMENSION] = self.candidates[self.holders[slot]].dimension
+            self.slots["dimension"][slot] = self.candidates[self.holders[slot]].dimension
         return [*self._consult_oracle(), *self._fill()] if widened else []
 
     def _is_safe(self, number: int) -> bool:
@@ -370,30 +344,9 @@ class PublishedRace(Race):
         Literally b, though challengers share b - 1 slots: with ``|S| = b`` none makes room
         for the one that waits.
         """
-        return self._n_challengers() > self.b
+        return len(self.challengers()) > self.b
 
     def _standing(self, slot: int) -> dict[str, float]:
         row = self.slots[slot]
-        return {
-            "examples": int(row[N]),
-            "lease": float(row[LEASE]),
-            "loss": float(row[state.LOSS]),
-            "lower": float(row[state.LOWER]),
-            "upper": float(row[UPPER]),
-        }
-
-    def state(self) -> State:
-        """See `Race.state`."""
-        candidates = [
-            (one.lease, one.status, float(one.low), float(one.high)) for one in self.candidates
-        ]
-        return super().state() | {"candidates": candidates}
-
-    def fill(self, state: Any) -> None:
-        """See `Race.fill`."""
-        super().fill(state)
-        for candidate, one in zip(self.candidates, state["candidates"], strict=True):
-            lease, status, low, high = one
-            candidate.lease, candidate.status = float(lease), status
-            candidate.low, candidate.high = float(low), float(high)
-        self.pending = [n for n in self.joined if self.candidates[n].status == "pending"]
+        names = ("lease", "loss", "lower", "upper")
+        return {"examples": int(row["n"]), **{name: float(row[name]) for name in names}}

@@ -7,8 +7,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from leaseboard.algorithms.chacha import state
-
 Keep = Literal["median", "top-half", "none"]
 Uppers = NDArray[np.float64]
 
@@ -71,15 +69,3 @@ class Rules:
             return bool(upper <= np.median(challengers))
         half = math.ceil(len(live) / 2)
         return self.keep == "top-half" and bool(np.sum(live < upper) < half)
-
-    def controls(self) -> state.Control:
-        """Return the rules that the compiled steps read, and fresh state for the rest."""
-        control = np.zeros(state.N_CONTROLS)
-        control[state.CHAMPION] = control[state.PREDICTOR] = -1
-        control[state.GLOBAL_LOW] = math.inf
-        control[state.GLOBAL_HIGH] = -math.inf
-        control[state.LITERAL] = self.literal
-        control[state.RIPE] = 1 if self.literal else 100
-        control[state.WORSE_MARGIN] = self.worse_margin
-        control[state.TESTING] = not self.fixed
-        return control

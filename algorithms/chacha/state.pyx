@@ -14,13 +14,12 @@
 """
 
 cimport cython
-from libc.math cimport fabs, sqrt
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
 import numpy as np
-from numpy.typing import NDArray
 
 from leaseboard.algorithms.elementary cimport log
 from leaseboard.algorithms.online.kernel cimport Pool, room
@@ -28,11 +27,6 @@ from leaseboard.algorithms.online.placement cimport place, take_one
 from leaseboard.algorithms.online.row_calls cimport RowCalls
 
 cdef double COEFFICIENT = 0.05, DELTA = 0.1, LN_10 = 2.302585092994046
-
-
-cdef inline double updated_mean(double mean, double n, double value) noexcept nogil:
-    """Return the mean of ``n + 1`` losses: progressive validation loss after one more example."""
-    return mean * (n / (n + 1.0)) + value / (n + 1.0)
 
 
 cpdef double epsilon_paper(
@@ -66,62 +60,30 @@ cpdef bint worse(
     return challenger_lower - margin * challenger_epsilon > champion_upper
 
 
-CONFIGURATION, N, LEASE, DIMENSION, LOSS, EPSILON, LOWER, UPPER, LOW, HIGH, OUT, SCORE = range(12)
-"""The columns of a slot: one row a live model.
-
-CONFIGURATION is -1 in an empty slot; LOSS is the mean of the proxy over N examples; LOW and HIGH
-are the range of the labels that this configuration has seen; OUT is 1 when the configuration is
-no longer in S and only stays live until its slot is needed; SCORE is the sum over the N
-examples of the environment's loss, squared error or errors of class, which decides nothing.
-"""
-N_SLOT_COLUMNS = 12
-
-# The same as the kernel names them.
 cdef struct Slot:
     double configuration, n, lease, dimension, loss, epsilon, lower, upper, low, high, out, score
 
 
-Control = NDArray[np.float64]
-"""What the scheduler sets and the steps read or update, with the entries below."""
-
-(
-    CHAMPION,  # configuration, not slot
-    PREDICTOR,  # configuration that predicted last
-    N_CANDIDATES,  # |S|
-    MAY_ELIMINATE,  # whether a Worse test would have a consequence
-    GLOBAL_LOW,
-    GLOBAL_HIGH,
-    LITERAL,  # 1: as printed; 0: as the authors programmed it
-    RIPE,  # examples before a model may predict, and before a challenger is tested
-    WORSE_MARGIN,
-    TESTING,  # 0: no Better or Worse test at all
-    DUE,  # 1: a decision is due; set by the steps
-    CLASSES,  # 1: the labels are -1 and 1, the predictions margins
-) = range(12)
-N_CONTROLS = 12
-
-# The same as the kernel names them.
-cdef struct Setting:
-    double champion, predictor, n_candidates, may_eliminate, low, high, literal, ripe, margin
-    double testing, due, classes
-
-
-def empty_slots(n_slots):
-    """Return the state of a race without live models."""
-    slots = np.zeros((n_slots, N_SLOT_COLUMNS))
-    slots[:, CONFIGURATION] = -1
-    return slots
+_COLUMNS = "configuration n lease dimension loss epsilon lower upper low high out score"
+SLOT = np.dtype([(name, np.float64) for name in _COLUMNS.split()])
+"""A live model: `configuration` is -1 in an empty slot, `loss` is the mean of the proxy over `n`
+examples, `low` and `high` are the range of the labels that this configuration has seen. `out` is 1
+when the configuration is no longer in S and only stays live until its slot is needed. `score` is
+the sum over the examples of the environment's loss, squared error or errors of class, which
+decides nothing.
+"""
 
 
 @cython.final
 cdef class Steps:
-    """Steps of a race.
+    """Steps of a race, and what they read and update.
 
     Parameters
     ----------
-    slots : ndarray of float64, shape (n_slots, 12)
-    control : ndarray of float64, shape (12,)
-        The race's state; updated.
+    n_slots : int
+    rules : Rules
+    classes : bool
+        The labels are -1 and 1, the predictions margins.
     pool : Pool, optional
         The live models.
     loss : int
@@ -131,118 +93,129 @@ cdef class Steps:
     ----------
     at : int
         Examples learned.
+    slots : structured ndarray of `SLOT`, shape (n_slots,)
+    numbers : ndarray of float64, shape (n_slots, 12)
+        The same memory.
+    champion, predictor : float
+        Configurations, not slots: the champion, and the one that predicted last.
+    n_candidates : float
+        |S|.
+    low, high : float
+        The range of all labels.
+    may_eliminate : bool
+        Whether a Worse test would have a consequence.
+    due : bool
+        Whether a decision is due.
     """
 
-    cdef public Py_ssize_t at
+    kept = ("numbers", "champion", "predictor", "n_candidates", "low", "high", "may_eliminate",
+            "due")
 
-    cdef object arrays
+    cdef public Py_ssize_t at
+    cdef public double champion, predictor, n_candidates, low, high
+    cdef public bint may_eliminate, due
+    cdef readonly object slots, numbers
+    cdef double ripe, margin  # examples before a model may predict or is tested; see `worse`
+    cdef bint literal, testing, classes
     cdef object looker  # whose row was predicted last
-    cdef Slot *slots
-    cdef Setting *control
+    cdef Slot *rows
     cdef Py_ssize_t n_slots
     cdef int64_t *live
     cdef Pool pool
     cdef int loss
 
-    def __init__(self, double[:, ::1] slots, double[::1] control, Pool pool=None, int loss=0):
-        self.arrays, self.n_slots, self.pool, self.loss = (slots, control), len(slots), pool, loss
-        self.live = <int64_t *>room(self.n_slots, sizeof(int64_t))
-        self.slots, self.control = <Slot *>&slots[0, 0], <Setting *>&control[0]
+    def __init__(self, Py_ssize_t n_slots, rules, bint classes=False, Pool pool=None, int loss=0):
+        self.slots = np.zeros(n_slots, SLOT)
+        self.slots["configuration"] = -1
+        self.numbers = self.slots.view(np.float64).reshape(n_slots, -1)
+        cdef double[:, ::1] numbers = self.numbers
+        self.rows, self.n_slots, self.pool, self.loss = <Slot *>&numbers[0, 0], n_slots, pool, loss
+        self.live = <int64_t *>room(n_slots, sizeof(int64_t))
+        self.champion, self.predictor, self.low, self.high = -1, -1, INFINITY, -INFINITY
+        self.literal, self.margin, self.testing = rules.literal, rules.worse_margin, not rules.fixed
+        self.classes, self.ripe = classes, 1 if rules.literal else 100
 
     def __dealloc__(self):
         free(self.live)
 
+    cdef Py_ssize_t slot_of(self, double configuration) noexcept nogil:
+        """Return where a configuration is live, or -1."""
+        for slot in range(self.n_slots):
+            if configuration >= 0 and self.rows[slot].configuration == configuration:
+                return slot
+        return -1
+
     cpdef Py_ssize_t select(self) noexcept nogil:
         """Return the slot whose model predicts: ``argmin over B + C of L̄`` (Algorithm 1).
 
-        Models of fewer than RIPE examples are passed over. If all are, the last predictor
+        Models of fewer than `ripe` examples are passed over. If all are, the last predictor
         goes on while it lives, then the champion. If the champion is paused, which only an
         ablation allows, the answer is -1: its model starts afresh and has nothing to say.
         """
-        cdef Setting *control = self.control
         cdef Slot *one
-        cdef Py_ssize_t slot, best = -1, previous = -1, champion = -1
+        cdef Py_ssize_t best = -1
         for slot in range(self.n_slots):
-            # Find the last predictor, the champion, and the ripe model of least upper bound.
-            one = self.slots + slot
-            if one.configuration < 0:
+            one = self.rows + slot
+            if one.configuration < 0 or one.n < self.ripe:
                 continue
-            if one.configuration == control.predictor:
-                previous = slot
-            if one.configuration == control.champion:
-                champion = slot
-            if one.n >= control.ripe and (best < 0 or one.upper < self.slots[best].upper):
+            if best < 0 or one.upper < self.rows[best].upper:
                 best = slot
         if best < 0:
-            best = previous if previous >= 0 else champion
-        control.predictor = -1.0 if best < 0 else self.slots[best].configuration
+            best = self.slot_of(self.predictor)
+        if best < 0:
+            best = self.slot_of(self.champion)
+        self.predictor = -1.0 if best < 0 else self.rows[best].configuration
         return best
 
-    def observe(self, double label, const float[::1] predictions):
+    cpdef void observe(self, double label, const float[::1] predictions) noexcept nogil:
         """Take one label: update range, progressive loss, bounds and score of every live model."""
-        self._observe(label, &predictions[0])
-
-    cdef void _observe(self, double label, const float *predictions) noexcept nogil:
-        cdef Setting *control = self.control
         cdef Slot *one
-        cdef Py_ssize_t slot
-        cdef double low, high, error, n
+        cdef double low, high, error
         # Extend the range of all labels.
-        control.low, control.high = min(control.low, label), max(control.high, label)
+        self.low, self.high = min(self.low, label), max(self.high, label)
         for slot in range(self.n_slots):
-            one = self.slots + slot
+            one = self.rows + slot
             if one.configuration < 0:
                 continue
             # Extend the model's own range.
             one.low = low = min(one.low, label)
             one.high = high = max(one.high, label)
-            if control.literal != 0:
-                low, high = control.low, control.high
+            if self.literal:
+                low, high = self.low, self.high
             # The proxy is the absolute error, clipped to the range of labels seen (appendix A.2).
             error = fabs(label - min(max(<double>predictions[slot], low), high))
             # Add the environment's loss to the score.
-            if control.classes != 0:
+            if self.classes:
                 one.score += (predictions[slot] > 0) != (label > 0)
             else:
                 one.score += (predictions[slot] - label) * (predictions[slot] - label)
             # Take the proxy into the progressive loss, and its bounds from that.
-            n = one.n + 1
-            one.loss = updated_mean(one.loss, n - 1, error)
-            one.n = n
-            one.epsilon = self._epsilon(n, one.dimension, high - low)
+            one.n += 1.0
+            one.loss = one.loss * ((one.n - 1.0) / one.n) + error / one.n
+            one.epsilon = self.epsilon(one.n, one.dimension, high - low)
             one.lower, one.upper = max(one.loss - one.epsilon, 0.0), one.loss + one.epsilon
 
-    cdef double _epsilon(self, double n, double dimension, double value_range) noexcept nogil:
-        if self.control.literal != 0:
-            return epsilon_paper(n, dimension, self.control.n_candidates, value_range)
-        if value_range == 0:
-            # The authors' guard: a single label so far does not justify certainty.
-            value_range = 1.0
-        return epsilon_flaml(n, dimension, value_range)
+    cdef double epsilon(self, double n, double dimension, double value_range) noexcept nogil:
+        if self.literal:
+            return epsilon_paper(n, dimension, self.n_candidates, value_range)
+        # The authors' guard: a single label so far does not justify certainty.
+        return epsilon_flaml(n, dimension, value_range if value_range != 0 else 1.0)
 
     cpdef bint needs_decision(self) noexcept nogil:
         """Return whether a lease has ended or a test is positive."""
-        cdef Slot *one
-        cdef Py_ssize_t slot, champion = -1
-        # A lease that has ended.
+        cdef Py_ssize_t champion
         for slot in range(self.n_slots):
-            one = self.slots + slot
-            if one.configuration >= 0 and one.n >= one.lease:
+            if self.rows[slot].configuration >= 0 and self.rows[slot].n >= self.rows[slot].lease:
                 return True
-        if self.control.testing == 0:
-            return False
-        for slot in range(self.n_slots - 1, -1, -1):
-            if self.slots[slot].configuration == self.control.champion:
-                champion = slot
-        if champion < 0 or self.slots[champion].n == 0:
+        champion = self.slot_of(self.champion)
+        if not self.testing or champion < 0 or self.rows[champion].n == 0:
             return False
         # A challenger that is better, or one that is worse.
         if self.challenger_to_promote(champion) >= 0:
             return True
-        if self.control.may_eliminate != 0:
-            for slot in range(self.n_slots):
-                if self.is_worse(champion, slot):
-                    return True
+        for slot in range(self.n_slots):
+            if self.may_eliminate and self.is_worse(champion, slot):
+                return True
         return False
 
     cpdef Py_ssize_t challenger_to_promote(self, Py_ssize_t champion) noexcept nogil:
@@ -252,39 +225,37 @@ cdef class Steps:
         can pass against it. The authors' program chooses it before it asks whether it is ripe, so
         that a fresh challenger can hide a riper one.
         """
-        cdef Setting *control = self.control
         cdef Slot *one
-        cdef Py_ssize_t slot, best = -1
+        cdef Py_ssize_t best = -1
+        cdef double least = self.ripe if self.literal else 1.0
         for slot in range(self.n_slots):
             # Pass over the champion, those out of S, and those that are too young.
-            one = self.slots + slot
-            if slot == champion or one.configuration < 0 or one.out != 0 or one.n < 1:
+            one = self.rows + slot
+            if slot == champion or one.configuration < 0 or one.out != 0 or one.n < least:
                 continue
-            if control.literal != 0 and one.n < control.ripe:
-                continue
-            if best < 0 or one.upper < self.slots[best].upper:
+            if best < 0 or one.upper < self.rows[best].upper:
                 best = slot
-        if best < 0 or self.slots[best].n < control.ripe:
+        if best < 0 or self.rows[best].n < self.ripe:
             return -1
-        one = self.slots + champion
-        return best if better(self.slots[best].upper, one.lower, one.epsilon) else -1
+        one = self.rows + champion
+        return best if better(self.rows[best].upper, one.lower, one.epsilon) else -1
 
     cpdef bint is_worse(self, Py_ssize_t champion, Py_ssize_t slot) noexcept nogil:
         """Return whether the challenger in `slot` fails the Worse test."""
-        cdef Slot *one = self.slots + slot
+        cdef Slot *one = self.rows + slot
         return (
             slot != champion
             and one.configuration >= 0
             and one.out == 0
-            and one.n >= self.control.ripe
-            and worse(one.lower, one.epsilon, self.slots[champion].upper, self.control.margin)
+            and one.n >= self.ripe
+            and worse(one.lower, one.epsilon, self.rows[champion].upper, self.margin)
         )
 
     cdef int _place(self, Py_ssize_t n_columns) except -1 nogil:
         """Copy the live models into lanes where they are faster, unless they are there."""
-        cdef Py_ssize_t slot, n_live = 0
+        cdef Py_ssize_t n_live = 0
         for slot in range(self.n_slots):
-            if self.slots[slot].configuration >= 0:
+            if self.rows[slot].configuration >= 0:
                 self.live[n_live] = slot
                 n_live += 1
         return place(n_columns, self.live, n_live, self.pool)
@@ -293,11 +264,12 @@ cdef class Steps:
         self, const float *example, float label, float importance, bint looked
     ) noexcept nogil:
         """Let all models learn, take their losses; return whether these call for a decision."""
-        cdef float *outputs = &self.pool.outputs[0]
-        take_one(example, label, importance, self.pool, self.loss, True, looked, outputs)
-        self._observe(label, outputs)
-        self.control.due = self.needs_decision()
-        return self.control.due != 0
+        take_one(
+            example, label, importance, self.pool, self.loss, True, looked, &self.pool.outputs[0]
+        )
+        self.observe(label, self.pool.outputs)
+        self.due = self.needs_decision()
+        return self.due
 
     def advance(
         self,

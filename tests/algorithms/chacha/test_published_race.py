@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from leaseboard.algorithms.chacha import state
 from leaseboard.algorithms.chacha.presets import Flaml, Paper
 from leaseboard.algorithms.chacha.published_race import PublishedRace
 from leaseboard.algorithms.events import (
@@ -65,8 +64,8 @@ def set_losses(race, losses, n, epsilon=0.01):
     """Pretend that the live models have learned `n` examples."""
     for number, loss in losses.items():
         row = race.slots[race.slot_of(number)]
-        row[[state.N, state.LOSS, state.EPSILON]] = n, loss, epsilon
-        row[[state.LOWER, state.UPPER]] = loss - epsilon, loss + epsilon
+        row["n"], row["loss"], row["epsilon"] = n, loss, epsilon
+        row["lower"], row["upper"] = loss - epsilon, loss + epsilon
 
 
 def kinds(events):
