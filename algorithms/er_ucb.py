@@ -14,7 +14,7 @@ What counts is an arm's best feedback, not its mean. With Y = X - β and Z = (X 
 | θ, γ, β | `theta`, `gamma`, `beta` |
 """
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -26,7 +26,6 @@ from leaseboard.algorithms.policies.policy import (
     Floats,
     Ints,
     Policy,
-    Problem,
 )
 
 
@@ -44,24 +43,16 @@ def exploration(pulls: Ints, t: int, theta: float) -> Floats:
 class ErUcbPolicy(Policy):
     """Algorithm 1, one pull at a time; the numbers are its lines."""
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self.beta = float(settings.beta)
+    def _begin(self) -> None:
+        self.beta = float(self.settings.beta)
         self.mu_y: Floats = np.zeros(self.best.shape)
         self.mu_z: Floats = np.zeros(self.best.shape)
 
     def index(self) -> Floats:
-        """Return γ Ω + Ψ' of every arm, equation 17, for the pull about to be made."""
+        """Return γ Ω + Ψ' of every arm, equation 17, of which line 6 takes the largest."""
         s = self.settings
         omega: Floats = s.gamma * exploitation(self.mu_y, self.mu_z, s.theta)
         return omega + exploration(self.pulls, self.t + 1, s.theta)
-
-    def standing(self) -> dict[str, Floats]:
-        """Return the index of every arm."""
-        return {"index": self.index()}
-
-    def _choose(self) -> int:
-        return self._largest(self.index())  # line 6
 
     def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._add(arm, reward, int(self.pulls[arm]))
@@ -114,11 +105,9 @@ FIRST_PULLS = 5
 class AutoBetaPolicy(ErUcbPolicy):
     """ER-UCB whose β follows the largest mean in epochs of doubling length."""
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self._first = FIRST_PULLS * problem.n_arms
-        self._next_epoch = self._first
-        self._mean: Floats = np.zeros(self.best.shape)
+    def _begin(self) -> None:
+        super()._begin()
+        self._first = self._next_epoch = FIRST_PULLS * self.problem.n_arms
         self._seen: list[tuple[int, float]] = []
 
     def _choose(self) -> int:
@@ -128,11 +117,10 @@ class AutoBetaPolicy(ErUcbPolicy):
 
     def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._seen.append((arm, reward))
-        self._mean[arm] += (reward - self._mean[arm]) / self.pulls[arm]
         super()._learn(arm, reward, cost)
         if self.t == self._next_epoch:
             self._next_epoch *= 2
-            self.beta = float(self._mean.max())
+            self.beta = float(self.mean.max())
             self._restart()
 
     def _z(self, y: float) -> float:

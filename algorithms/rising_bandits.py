@@ -16,14 +16,14 @@ growth rate bounds what the arm can still reach.
 """
 
 import math
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms.environments.pulls import Unit
-from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Policy
 
 _LEAST_COST = 1e-9
 
@@ -108,10 +108,9 @@ class RisingPolicy(Policy):
 
     initial_round = False
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)  # line 1: all arms are candidates, t = 0
-        self.steps = settings.C if settings.differences == "paper" else settings.C - 1
-        n_arms = problem.n_arms
+    def _begin(self) -> None:  # line 1: all arms are candidates, t = 0
+        self.steps = self.settings.C - (self.settings.differences == "authors")
+        n_arms = self.problem.n_arms
         self.lower: Floats = np.zeros(n_arms)
         self.upper: Floats = np.ones(n_arms)
         self._waiting: Bools = self.candidates.copy()
@@ -134,7 +133,7 @@ class RisingPolicy(Policy):
         before = self._history[arm][max(n - self.steps, 0)]
         omega = growth_rate(y, before, self.settings.C)  # line 6
         known = n > self.steps
-        self.lower[arm], self.upper[arm] = self._bounds_of(arm, y, omega, known, cost)  # 7, 8
+        self.lower[arm], self.upper[arm] = self._bounds_of(arm, y, omega, known)  # 7, 8
         self._finish(arm)
 
     def retire(self, arm: int, why: str) -> None:
@@ -153,13 +152,11 @@ class RisingPolicy(Policy):
     def _round_is_over(self) -> bool:
         return not self._waiting.any()
 
-    def _bounds_of(
-        self, arm: int, y: float, omega: float, known: bool, cost: float
-    ) -> tuple[float, float]:
-        upper = upper_bound(y, omega, self._steps_left(arm, cost))
+    def _bounds_of(self, arm: int, y: float, omega: float, known: bool) -> tuple[float, float]:
+        upper = upper_bound(y, omega, self._steps_left(arm))
         return y, upper if known else max(y, 1.0)
 
-    def _steps_left(self, arm: int, cost: float) -> float:
+    def _steps_left(self, arm: int) -> float:
         return self.problem.budget - self.t
 
 
@@ -183,10 +180,9 @@ class RisingBandits(GrowthBased):
 class CostAwarePolicy(RisingPolicy):
     """Equation 16: how many trials of this arm the time left would pay for."""
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self._equal_shares = settings.turns == "seconds"
-        self._spent: Floats = np.zeros(problem.n_arms)
+    def _begin(self) -> None:
+        super()._begin()
+        self._equal_shares = self.settings.turns == "seconds"
 
     def _choose(self) -> int:
         if not self._equal_shares:
@@ -194,21 +190,20 @@ class CostAwarePolicy(RisingPolicy):
         waiting = int((self.candidates & (self.pulls == 0)).sum())
         if waiting:
             best = int(np.where(self.candidates, self.best, -np.inf).argmax())
-            left = self.problem.budget - self._spent.sum()
+            left = self.problem.budget - self.costs.sum()
             again = self.pulls[best] == 1 and self.best[best] > 0
-            again = again and self._spent[best] * (waiting + 1) <= left
+            again = again and self.costs[best] * (waiting + 1) <= left
             return best if again else super()._choose()
-        after_one_more = self._spent + self._spent / np.maximum(self.pulls, 1)
+        after_one_more = self.costs + self.costs / np.maximum(self.pulls, 1)
         return int(np.where(self.candidates, after_one_more, np.inf).argmin())
 
     def _round_is_over(self) -> bool:
         pulled = (self.pulls > 0) | ~self.candidates
         return super()._round_is_over() or (self._equal_shares and bool(pulled.all()))
 
-    def _steps_left(self, arm: int, cost: float) -> float:
-        self._spent[arm] += cost
-        c = float(self._spent[arm] / self.pulls[arm])
-        left = float(self.problem.budget - self._spent.sum())
+    def _steps_left(self, arm: int) -> float:
+        c = float(self.costs[arm] / self.pulls[arm])
+        left = float(self.problem.budget - self.costs.sum())
         return affordable_trials(left, c, self.settings.look_ahead)
 
 
@@ -245,15 +240,13 @@ class RisingBanditsCost(GrowthBased):
 class _HeidariPolicy(RisingPolicy):
     """Policy whose bounds are totals over T, so that they are rewards of a mean pull."""
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self._past: Floats = np.zeros(problem.n_arms)
+    def _begin(self) -> None:
+        super()._begin()
+        self._past: Floats = np.zeros(self.problem.n_arms)
 
-    def _bounds_of(
-        self, arm: int, y: float, omega: float, known: bool, cost: float
-    ) -> tuple[float, float]:
+    def _bounds_of(self, arm: int, y: float, omega: float, known: bool) -> tuple[float, float]:
         self._past[arm] += y
-        T, left = self.problem.budget, self._steps_left(arm, cost)
+        T, left = self.problem.budget, self._steps_left(arm)
         optimistic = growing_total(y, omega, left) if known else left
         q = self._past[arm] + left * y
         p = self._past[arm] + optimistic

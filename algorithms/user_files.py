@@ -65,19 +65,6 @@ def place(error: BaseException) -> str:
     return lines[-1] if lines else ""
 
 
-def home(cls: type) -> str:
-    """Return a reference to a class: ``path/to/file.py:Class`` of a user's.
-
-    Examples
-    --------
-    >>> home(UsageError)
-    'leaseboard.algorithms.errors:UsageError'
-    """
-    loader = getattr(sys.modules.get(cls.__module__), "__loader__", None)
-    where = loader.path if isinstance(loader, _Source) else cls.__module__
-    return f"{where}:{cls.__qualname__}"
-
-
 class _Source(SourceFileLoader):
     """Loader of what a file says now: bytecode may be of an earlier one of its size and time."""
 

@@ -6,60 +6,54 @@ for Automated Machine Learning". 2025.
 """
 
 import math
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy, Problem
+from leaseboard.algorithms.policies.policy import ArmPolicy, Bools, Floats, Ints, Policy
 
 
 class _AveragePolicy(Policy):
     initial_round = False
 
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self._order: Ints = rng.permuted(np.arange(problem.n_arms))
-        self._position = 0
+    def _begin(self) -> None:
+        self._queue = self.rng.permuted(np.arange(self.problem.n_arms)).tolist()
+        self._order = [*self._queue]
+        self._share_out()
+
+    def _share_out(self) -> None:
+        """Give each arm of the queue an equal share of what is left of the budget."""
+        share = (self.problem.budget - self.costs.sum()) / max(len(self._queue), 1)
+        self._share = math.floor(share) if self.problem.unit == "trials" else float(share)
         self._spent = 0.0
-        self._left = float(problem.budget)
-        self._share = self._even(problem.n_arms)
 
     def certain(self) -> list[int]:
         """Return the arms whose share is still to come."""
-        if self._share < 1:
-            return []
-        return [int(arm) for arm in self._order[self._position :] if self.candidates[arm]]
-
-    def _even(self, n_arms: int) -> float:
-        """Return an equal share of what is left for so many arms."""
-        share = self._left / max(n_arms, 1)
-        return float(math.floor(share)) if self.problem.unit == "trials" else share
+        return [*self._queue] if self._share >= 1 else []
 
     def _choose(self) -> int:
-        return int(self._order[self._position])
+        return int(self._queue[0])
 
     def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._spent += cost
-        self._left -= cost
-        if self._spent >= self._share and self._position < self.problem.n_arms - 1:
-            self._position += 1
-            self._spent = 0.0
         if not self.candidates[arm]:
-            self._share_again()
+            self._leave(arm)
+        elif self._spent >= self._share and len(self._queue) > 1:
+            self._queue.pop(0)
+            self._spent = 0.0
 
-    def _share_again(self) -> None:
-        """Put the arms to come, whose shares grow, behind those that had theirs or are retired."""
-        order = self._order
-        wanted = self.candidates[order] & (np.arange(len(order)) >= self._position)
-        if not wanted.any():
-            wanted = self.candidates[order]
-        n_arms = int(wanted.sum())
-        self._order = np.concatenate([order[~wanted], order[wanted]])
-        self._position = len(order) - n_arms
-        self._spent = 0.0
-        self._share = self._even(n_arms)
+    def retire(self, arm: int, why: str) -> None:
+        """Retire as every policy; the arms to come share what is left."""
+        super().retire(arm, why)
+        self._leave(arm)
+
+    def _leave(self, arm: int) -> None:
+        self._queue.remove(arm)
+        # After the last arm all others are to come again.
+        self._queue = self._queue or [other for other in self._order if self.candidates[other]]
+        self._share_out()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,9 +74,6 @@ class _RandomPolicy(Policy):
     def _choose(self) -> int:
         return self._drawn()
 
-    def _learn(self, arm: int, reward: float, cost: float) -> None:
-        """Learn nothing."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class RandomArm(ArmPolicy):
@@ -91,37 +82,19 @@ class RandomArm(ArmPolicy):
     state: ClassVar[type[Policy]] = _RandomPolicy
 
 
-class _MeanPolicy(Policy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        self.mean: Floats = np.zeros(self.best.shape)
-
-    def _learn(self, arm: int, reward: float, cost: float) -> None:
-        self.mean[arm] += (reward - self.mean[arm]) / self.pulls[arm]
-
-    def _values(self) -> Floats:
-        """Return the mean feedback of every arm, or the best where the settings say so."""
-        return self.mean if self.settings.value == "mean" else self.best
-
-
-class _UcbPolicy(_MeanPolicy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        constant = ~np.array(problem.tunable, dtype=np.bool_)
-        freeze = settings.freeze_constant_arms and constant.any() and not constant.all()
-        self._frozen: Bools | None = constant if freeze else None
+class _UcbPolicy(Policy):
+    def _begin(self) -> None:
+        constant = ~np.array(self.problem.tunable, dtype=np.bool_)
+        freeze = self.settings.freeze_constant_arms and constant.any() and not constant.all()
+        self._frozen: Bools = constant if freeze else np.zeros(self.problem.n_arms, dtype=np.bool_)
 
     def index(self) -> Floats:
         """Return the index of every arm, for the pull about to be made."""
         return ucb_index(self.settings.gamma * self.mean, self.pulls, self.t + 1)
 
-    def standing(self) -> dict[str, Floats]:
-        """Return the index of every arm."""
-        return {"index": self.index()}
-
     def _choose(self) -> int:
         index = self.index()
-        if self._frozen is not None and (self.candidates & ~self._frozen).any():
+        if (self.candidates & ~self._frozen).any():
             index[self._frozen] = -np.inf
         return self._largest(index)
 
@@ -159,7 +132,13 @@ class UpperConfidenceBound(ArmPolicy):
     state: ClassVar[type[Policy]] = _UcbPolicy
 
 
-class _GreedyPolicy(_MeanPolicy):
+class _ValuePolicy(Policy):
+    def _values(self) -> Floats:
+        """Return the mean feedback of every arm, or the best where the settings say so."""
+        return self.mean if self.settings.value == "mean" else self.best
+
+
+class _GreedyPolicy(_ValuePolicy):
     def _choose(self) -> int:
         explore, drawn = self.rng.random() < self.settings.epsilon, self._drawn()
         return drawn if explore else self._largest(self._values())
@@ -182,7 +161,7 @@ class EpsilonGreedy(ArmPolicy):
     state: ClassVar[type[Policy]] = _GreedyPolicy
 
 
-class _SoftmaxPolicy(_MeanPolicy):
+class _SoftmaxPolicy(_ValuePolicy):
     def _choose(self) -> int:
         value = np.where(self.candidates, self._values(), -np.inf)
         cumulative = softmax(value, self.settings.temperature).cumsum()
@@ -211,8 +190,7 @@ class Softmax(ArmPolicy):
 
 
 class _ThompsonPolicy(Policy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
+    def _begin(self) -> None:
         self._successes: Ints = np.zeros(self.best.shape, dtype=np.intp)
 
     def _choose(self) -> int:
@@ -240,13 +218,13 @@ LOW, HIGH = 0.01, 0.99
 
 
 class _MaxUcbPolicy(Policy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
+    def _begin(self) -> None:
         self._lowest = math.inf
 
-    def _choose(self) -> int:
+    def index(self) -> Floats:
+        """Return the index of every arm, for the pull about to be made."""
         maximum = rescaled(self.best, self._lowest, self.best.max())
-        return self._largest(max_ucb_index(maximum, self.pulls, self.t + 1, self.settings.alpha))
+        return max_ucb_index(maximum, self.pulls, self.t + 1, self.settings.alpha)
 
     def _learn(self, arm: int, reward: float, cost: float) -> None:
         self._lowest = min(self._lowest, reward)

@@ -1,7 +1,6 @@
 """What all policies over arms share: the loop, the events, and the round of first pulls."""
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, get_args
@@ -23,22 +22,8 @@ from leaseboard.algorithms.environments.pulls import (
 )
 from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError, UsageError, short
 from leaseboard.algorithms.seeds import generator
-from leaseboard.algorithms.user_files import home
 
 _NUMBERS = re.compile(r"(?:[-+]?(?:0x[0-9a-f]+|\d[\d.]*(?:e[-+]?\d+)?)[,\s]*)+", re.IGNORECASE)
-
-
-def failure_of(trial: Trial) -> str:
-    """Return why a trial failed, in one line; empty if it was completed.
-
-    Examples
-    --------
-    >>> from leaseboard.algorithms.testing import Tiny, tiny_environment
-    >>> env = tiny_environment("pulls", Tiny(broken=True))
-    >>> failure_of(env.pull(0)), failure_of(env.pull(0))
-    ('', 'diverged: NaN in the loss')
-    """
-    return "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"
 
 
 def alike(one: str, other: str) -> bool:
@@ -92,7 +77,7 @@ class Problem:
     names: tuple[str, ...] = ()
 
 
-class Policy(ABC):
+class Policy:
     """State of a policy in one run.
 
     An arm whose trials fail alike again and again is retired: no candidate any more, however much
@@ -110,8 +95,8 @@ class Policy(ABC):
     ----------
     t : int
         Trials so far.
-    pulls, best : ndarray, shape (n_arms,)
-        The number of trials and the best reward of each arm.
+    pulls, best, mean, costs : ndarray, shape (n_arms,)
+        The number of trials of each arm, their best and mean reward, and what they cost.
     candidates, retired : ndarray of bool, shape (n_arms,)
     failure : list of str
         Why the latest trial of each arm failed; empty if it was completed.
@@ -131,11 +116,17 @@ class Policy(ABC):
         self.t = 0
         self.pulls: Ints = np.zeros(n_arms, dtype=np.intp)
         self.best: Floats = np.zeros(n_arms)
+        self.mean: Floats = np.zeros(n_arms)
+        self.costs: Floats = np.zeros(n_arms)
         self.candidates: Bools = np.ones(n_arms, dtype=np.bool_)
         self.retired: Bools = np.zeros(n_arms, dtype=np.bool_)
         self.failure = [""] * n_arms
         self.failures_in_a_row = [0] * n_arms
         self.order = list(range(n_arms))
+        self._begin()
+
+    def _begin(self) -> None:
+        """Make the policy's own state."""
 
     def select(self) -> int:
         """Return the arm to pull next."""
@@ -143,7 +134,13 @@ class Policy(ABC):
             raise LeaseboardError("no arm is left to pull: all are retired or eliminated")
         if self.initial_round and self.t < self.problem.n_arms:
             return self.order[self.t]
-        return chosen(self._choose(), self.problem.n_arms, type(self))
+        choice: object = self._choose()
+        if isinstance(choice, (int, np.integer)) and 0 <= choice < self.problem.n_arms:
+            return int(choice)
+        raise RuleBrokenError(
+            f"`_choose` of {type(self).__name__} gave {short(repr(choice), 60)}: return an arm of"
+            f" 0..{self.problem.n_arms - 1}"
+        )
 
     def certain(self) -> list[int]:
         """Return arms that will be pulled next, each once, for any rewards."""
@@ -157,6 +154,8 @@ class Policy(ABC):
         self.t += 1
         self.pulls[arm] += 1
         self.best[arm] = max(self.best[arm], reward)
+        self.mean[arm] += (reward - self.mean[arm]) / self.pulls[arm]
+        self.costs[arm] += cost
         if not failure or not alike(self.failure[arm], failure):
             self.failures_in_a_row[arm] = 0
         self.failures_in_a_row[arm] += bool(failure)
@@ -174,21 +173,25 @@ class Policy(ABC):
         """Return lower and upper bounds of every arm's final reward, if the policy has any."""
         return None
 
+    def index(self) -> Floats | None:
+        """Return the index of every arm for the pull about to be made, if the policy has one."""
+        return None
+
     def standing(self) -> dict[str, Floats]:
         """Return the policy's present values of every arm, by name."""
-        bounds = self.bounds()
-        return {} if bounds is None else {"lower": bounds[0], "upper": bounds[1]}
+        if (bounds := self.bounds()) is not None:
+            return {"lower": bounds[0], "upper": bounds[1]}
+        index = self.index()
+        return {} if index is None else {"index": index}
 
-    @abstractmethod
     def _choose(self) -> int:
-        """Return the arm to pull next, one of `candidates`."""
+        """Return the arm to pull next, one of `candidates`; by default that of largest `index`."""
+        index = self.index()
+        assert index is not None
+        return self._largest(index)
 
-    @abstractmethod
     def _learn(self, arm: int, reward: float, cost: float) -> None:
-        """Update the policy's own statistics.
-
-        `t`, `pulls`, `best`, `failure` and `candidates` are up to date.
-        """
+        """Update the policy's own statistics; those of `Policy` are up to date."""
 
     def _largest(self, index: Floats) -> int:
         """Return the candidate with the largest index; the first of several."""
@@ -246,12 +249,7 @@ class ArmPolicy(PullsAlgorithm):
                 f" not in {problem.unit}: change the environment's unit or take another policy"
             )
         problem = replace(problem, retire_after=self.retire_after)
-        made: object = self.policy(problem, generator(seed, "policy"))
-        if not isinstance(made, Policy):
-            raise RuleBrokenError(
-                f"`policy` of {home(type(self))} gave {short(repr(made), 60)}: return a Policy"
-            )
-        return made
+        return self.policy(problem, generator(seed, "policy"))
 
     def run(self, env: PullsEnvironment, seed: int) -> Run:
         """Pull arms until the budget ends or none is left; the answer is the best trial."""
@@ -272,7 +270,8 @@ class ArmPolicy(PullsAlgorithm):
             if trial.reason == UNAFFORDABLE:  # nor does this, but what is left only shrinks
                 policy.retire(arm, UNAFFORDABLE)
             else:
-                policy.update(arm, trial.reward, env.at - before, failure_of(trial))
+                failure = "" if trial.status == "ok" else f"{trial.status}: {trial.reason}"
+                policy.update(arm, trial.reward, env.at - before, failure)
             yield from _verdicts(policy, candidates, arm, env.at)
         env.note({"retired_arms": float(policy.retired.sum())})
         if policy.pulls.all():
@@ -358,25 +357,3 @@ def _verdicts(policy: Policy, before: Bools, arm: int, at: float) -> Iterator[ev
         elif (reason := policy.failure[out]) != UNAFFORDABLE:
             reason = f"{RETIRED}{policy.failures_in_a_row[out]} times in a row: {reason}"
         yield events.Eliminated(at=at, configuration=int(out), reason=reason)
-
-
-def chosen(choice: object, n_arms: int, policy: type) -> int:
-    """Return the arm that `policy` chose.
-
-    Raises RuleBrokenError unless it is an integer from 0 to `n_arms` - 1.
-
-    Examples
-    --------
-    >>> chosen(2, 3, dict)
-    2
-    >>> chosen(3, 3, dict)  # doctest: +NORMALIZE_WHITESPACE
-    Traceback (most recent call last):
-    leaseboard.algorithms.errors.RuleBrokenError: `_choose` of builtins:dict gave 3:
-    return an arm of 0..2
-    """
-    if isinstance(choice, (int, np.integer)) and 0 <= choice < n_arms:
-        return int(choice)
-    raise RuleBrokenError(
-        f"`_choose` of {home(policy)} gave {short(repr(choice), 60)}: return an arm of"
-        f" 0..{n_arms - 1}"
-    )

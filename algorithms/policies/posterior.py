@@ -18,7 +18,7 @@ records and upper tails:
 """
 
 import math
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -31,7 +31,6 @@ from leaseboard.algorithms.policies.policy import (
     Floats,
     Ints,
     Policy,
-    Problem,
 )
 
 MU_0, LAMBDA_0, ALPHA_0, BETA_0 = 1.0, 1.0, 1.0, 0.0
@@ -39,8 +38,7 @@ MU_0, LAMBDA_0, ALPHA_0, BETA_0 = 1.0, 1.0, 1.0, 0.0
 
 
 class _PsMaxPolicy(Policy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
+    def _begin(self) -> None:
         self._first: list[float] = []
         self._mean: Floats = np.zeros(self.best.shape)
         self._squares: Floats = np.zeros(self.best.shape)
@@ -144,18 +142,16 @@ def expected_improvement(gap: Floats, alpha: Floats, beta: Floats) -> Floats:
 
 
 class _PosteriorMaxPolicy(Policy):
-    def __init__(self, problem: Problem, settings: Any, rng: np.random.Generator) -> None:
-        super().__init__(problem, settings, rng)
-        if settings.first and problem.names:
-            place = {name: number for number, name in enumerate(settings.first)}
-            self.order.sort(key=lambda arm: place.get(problem.names[arm], len(place)))
-        n_arms = problem.n_arms
+    def _begin(self) -> None:
+        names, n_arms = self.problem.names, self.problem.n_arms
+        place = {name: number for number, name in enumerate(self.settings.first)}
+        if names:
+            self.order.sort(key=lambda arm: place.get(names[arm], len(place)))
         self._top: Floats = np.full((n_arms, TAIL + 1), -np.inf)
         self._spacings: Floats = np.zeros(n_arms)
         self._excess: Floats = np.zeros(n_arms)
         self._records: Floats = np.zeros(n_arms)
         self._expected: Floats = np.zeros(n_arms)
-        self._cost: Floats = np.zeros(n_arms)
         self._scale = LEAST_SCALE
 
     def index(self) -> Floats:
@@ -170,18 +166,10 @@ class _PosteriorMaxPolicy(Policy):
         improvement = expected_improvement(gap, STRENGTH + self._spacings, beta)
         growth = (RECORDS + self._records) / (RECORDS + self._expected)
         record = np.minimum(1.0, growth / (self.pulls + 1))
-        cost = np.maximum(self._cost / self.pulls, LEAST_COST)
+        cost = np.maximum(self.costs / self.pulls, LEAST_COST)
         return np.asarray(record * improvement / cost, dtype=np.float64)
 
-    def standing(self) -> dict[str, Floats]:
-        """Return the index of every arm."""
-        return {"index": self.index()}
-
-    def _choose(self) -> int:
-        return self._largest(self.index())
-
     def _learn(self, arm: int, reward: float, cost: float) -> None:
-        self._cost[arm] += cost
         top, n = self._top[arm], self.pulls[arm]
         if self.failure[arm]:
             reward = -math.inf

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from leaseboard.algorithms.errors import UsageError, UserFileError
-from leaseboard.algorithms.user_files import home, import_file, place
+from leaseboard.algorithms.user_files import import_file, place
 
 
 def test_a_file_is_executed_once_until_it_changes(tmp_path):
@@ -56,7 +56,6 @@ def test_an_error_is_placed_at_the_last_line_of_a_users_file(tmp_path):
         mine().load()
 
     assert place(raised.value) == " (mine.py, line 5)"
-    assert home(mine) == f"{path}:Mine"
 
 
 def test_an_error_of_ours_has_no_place():

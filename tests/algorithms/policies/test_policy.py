@@ -13,7 +13,7 @@ from leaseboard.algorithms.environments.pulls import OVERRUN, PullsEnvironment, 
 from leaseboard.algorithms.errors import LeaseboardError, RuleBrokenError
 from leaseboard.algorithms.events import Eliminated, Finished, of
 from leaseboard.algorithms.policies.bandits import Average, UpperConfidenceBound
-from leaseboard.algorithms.policies.policy import ArmPolicy, Problem, alike, chosen
+from leaseboard.algorithms.policies.policy import ArmPolicy, Problem, alike
 from tests.algorithms.played import audited
 from tests.simulation import simulate
 
@@ -166,19 +166,8 @@ def test_an_arm_without_hyperparameters_stays_when_the_others_are_retired():
 
 
 @pytest.mark.parametrize("choice", [4, -1, 1.0, None, "arm", np.zeros(1, dtype=np.intp)])
-def test_what_is_not_an_arm_is_refused(choice):
-    assert chosen(np.int8(3), 4, Scripted) == 3
-    with pytest.raises(RuleBrokenError, match=r":Scripted gave .*: return an arm of 0\.\.3$"):
-        chosen(choice, 4, Scripted)
-
-
-class Forgetful(ArmPolicy):
-    """Algorithm that has a policy and does not return it."""
-
-    def policy(self, problem, rng):
-        pass
-
-
-def test_what_is_not_a_policy_is_refused():
-    with pytest.raises(RuleBrokenError, match=r":Forgetful gave None: return a Policy$"):
-        Forgetful().start(Problem(4, 10.0), 0)
+def test_what_is_not_an_arm_is_refused(choice, monkeypatch):
+    policy = registry.build("random-arm").start(Problem(4, 10.0), 0)
+    monkeypatch.setattr(policy, "_choose", lambda: choice)
+    with pytest.raises(RuleBrokenError, match=r"_RandomPolicy gave .*: return an arm of 0\.\.3$"):
+        policy.select()
