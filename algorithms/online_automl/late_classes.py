@@ -19,6 +19,13 @@ LATER, RIDGE_PART, STALE, LAST, COMMON = range(5)
 """What predicts: the race without past labels; logistic regressions on features; the race by the
 last labels that are known; the last class; and the one that came most often."""
 
+PLACES = np.array([*range(1 + COMMON), LATER, *[RIDGE_PART] * (TRUSTED - 1)])
+"""They, as often as they count."""
+
+MOST_PLACES = 16
+"""How much more often the last class counts at most. Of a file that is sorted by class it is the
+first to say the next class, long before the errors of the others are known."""
+
 
 class LateClasses(Weighed):
     """Mean of what predicts a class while labels are pending, by the errors of each.
@@ -29,7 +36,7 @@ class LateClasses(Weighed):
     """
 
     def __init__(self) -> None:
-        super().__init__(np.array([*range(1 + COMMON), LATER, *[RIDGE_PART] * (TRUSTED - 1)]))
+        super().__init__(PLACES)
 
     def predict(self, race: Any, example: Floats, waiting: int) -> tuple[Doubles, Doubles]:
         """Return probabilities of the classes, and what `answer` needs of them.
@@ -56,16 +63,21 @@ class LateClasses(Weighed):
             odds = 1.0 / (1.0 + exp_all(np.clip([-later, -ridge, -stale], -500.0, 500.0)))
             first, second, third = np.column_stack((1.0 - odds, odds))
         wrong = (self.losses[LAST] + 1.0) / (self.mass[0] + 2.0)
+        odds_of_last = (1.0 - wrong) / wrong
+        more = min(MOST_PLACES, max(0.0, odds_of_last - 1.0) ** 2)
+        self.places = np.append(PLACES, np.full(int(more), LAST))
         fourth = np.full(len(counts), wrong / max(1, len(counts) - 1))
         fourth[last] = 1.0 - wrong
         said = np.array([first, second, third, fourth, counts / max(counts.sum(), 1.0)])
         lost = np.full(len(said), EXPECTED)
         shares = np.array([self.mean(each, lost, waiting) for each in said.T.copy()])
-        return shares, np.append(said.argmax(axis=1), 0.0)
+        votes = np.append(said.argmax(axis=1), 0.0)
+        votes[LAST] = last  # also where another class is more probable
+        return shares, votes
 
-    def nothing(self) -> Doubles:
-        """Return what `answer` needs of a prediction that was made otherwise."""
-        return np.append(np.full(1 + COMMON, -1.0), 0.0)
+    def nothing(self, n_classes: int) -> Doubles:
+        """Return what `answer` needs of a prediction by others; all say the only class."""
+        return np.append(np.full(1 + COMMON, 0.0 if n_classes == 1 else -1.0), 0.0)
 
     def answer(self, kept: Doubles, number: float) -> None:
         """Learn the class of a prediction."""

@@ -162,8 +162,9 @@ class ClassesRace(StreamRace):
         self.late, self.said = LateClasses(), deque[Doubles]()
 
     def _predict(self, pending: int) -> Any:
-        if not pending or getattr(self.race, "n_classes", 2) < 2 or not self.race.at:
-            self.said.append(self.late.nothing())
+        n_classes = getattr(self.race, "n_classes", 2) if self.race.at else 0
+        if not pending or n_classes < 2:
+            self.said.append(self.late.nothing(n_classes))
             return super()._predict(pending)
         shares, kept = self.late.predict(self.race, self._row, pending)
         self.said.append(kept)

@@ -239,7 +239,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
         race, is_own, votes = self._race, isinstance(self._racing, OnlineAutoML), np.empty(0)
         if is_own:
-            votes = self._late.nothing()
+            votes = self._late.nothing(len(self.classes))
         if not self.n_pending:
             shares = self.predict_proba_one(x)
         elif not is_own or race is None or race.n_classes < 2:
