@@ -1,15 +1,13 @@
 """apple: adaptive polynomial expansion.
 
 Agarwal, Beygelzimer, Hsu, Langford, Telgarsky 2014, Scalable Nonlinear Learning with Adaptive
-Polynomial Expansions, https://arxiv.org/abs/1410.0440. Algorithm 1 is `adaptive_expansion`; it
+Polynomial Expansions, https://arxiv.org/abs/1410.0440. Algorithm 1 is `Apple.chunks`; it
 expands at the ends τ_k of a schedule, by the sizes s_k of `expansion_size`. The folklore baselines
 of the paper are `Polynomial`: linear, and full expansions of degree two and three.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass as plain_dataclass
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -18,18 +16,17 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 from scipy import sparse
 
-from leaseboard.algorithms.apple.hashed import HashedLearner
+from leaseboard.algorithms.apple.kernel import EXAMPLES
 from leaseboard.algorithms.apple.learner import (
+    FullLearner,
     GrowingLearner,
+    HashedLearner,
     Heuristic,
-    Monomial,
     MonomialLearner,
+    PlanLearner,
 )
-from leaseboard.algorithms.apple.plan import PlanLearner
-from leaseboard.algorithms.apple.rates import Chunk, Expansion, OnlineLearner
-from leaseboard.algorithms.apple.sparse import FullLearner
-from leaseboard.algorithms.apple.update import EXAMPLES
-from leaseboard.algorithms.environments.holdout import Floats, Rows
+from leaseboard.algorithms.apple.rates import Chunk, Examples, OnlineLearner
+from leaseboard.algorithms.environments.holdout import Rows
 
 
 def epoch_ends(n_examples: int, epochs: int = 6) -> tuple[int, ...]:
@@ -64,68 +61,6 @@ def expansion_size(mean_nonzeros: float, alpha: float) -> int:
     [1, 2, 3]
     """
     return max(1, math.floor(math.pow(mean_nonzeros, alpha)))
-
-
-@plain_dataclass(frozen=True, slots=True, kw_only=True)
-class Growth:
-    """Growth of the feature set: when (τ_k), by how much (s_k), and by which monomials."""
-
-    ends: tuple[int, ...]
-    alpha: float = 1.0
-    heuristic: Heuristic = "weight"
-    fallback: bool = False
-
-    def parents(self, learner: GrowingLearner) -> list[Monomial]:
-        """Return M_k of line 6."""
-        s_k = expansion_size(learner.mean_nonzeros, self.alpha)
-        return learner.choose(s_k, self.heuristic, fallback=self.fallback)
-
-
-def adaptive_expansion(
-    learner: GrowingLearner,
-    rows: Rows,
-    labels: Floats,
-    growth: Growth,
-    weights: Floats | None = None,
-) -> Iterator[Chunk]:
-    """Run algorithm 1 over some examples, which may have `weights`; line 1 is a new `learner`.
-
-    ========  =======================================================
-    symbol    here
-    ========  =======================================================
-    t, τ_k    examples learned so far, the end of the present epoch
-    w_t, S_k  kept by `learner`
-    s_k       `growth.alpha` and the learner's mean number of non-zeros
-    M_k       `parents`
-    P_k       marked in the learner's slots
-    ========  =======================================================
-
-    Yields
-    ------
-    Chunk
-        The examples up to the end of an epoch: their predictions, made before each was learned,
-        and the expansion that followed. A further call with the same learner continues it.
-
-    Notes
-    -----
-    Departs from the paper: a monomial whose weight is 0 is never chosen, because it was never
-    seen and line 6 does not say which of many such should be.
-    """
-    before = int(learner.totals[EXAMPLES])
-    done = 0
-    while done < len(labels):  # line 2
-        tau = next((end for end in growth.ends if end > before + done), None)
-        stop = len(labels) if tau is None else min(tau - before, len(labels))
-        part = slice(done, stop)
-        heavy = None if weights is None else weights[part]
-        predictions = learner.learn(rows[part], labels[part], heavy)  # lines 3 and 4
-        done = stop
-        expansion = None
-        if before + done == tau:  # line 5
-            parents = growth.parents(learner)  # line 6
-            learner.expand(parents)  # lines 7 and 8
-            expansion = Expansion(tuple(parents), learner.size, learner.max_degree)
-        yield Chunk(predictions, expansion)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,29 +109,53 @@ class Apple(OnlineLearner):
     heuristic: Heuristic = "weight"
     fallback: bool = False
 
-    def learner(self, rows: Rows, rate: float) -> GrowingLearner:
+    def learner(self, examples: Examples, rate: float) -> GrowingLearner:
         """Return the plan where every monomial that the epochs can add fits into 2^bits."""
-        d = rows.shape[1]
+        d = len(examples.scale)
         most = d * (1 + (self.epochs - 1) * expansion_size(d + 1, self.alpha))
-        learning = replace(self.learning(rate), moments=self.heuristic == "ssm")
-        kernel = PlanLearner if self.takes_plan(rows, most) else HashedLearner
-        return kernel(d, learning)
-
-    def growth(self, n_examples: int) -> Growth:
-        """Return when and how the features grow on so many examples."""
-        return Growth(
-            ends=epoch_ends(n_examples, self.epochs),
-            alpha=self.alpha,
-            heuristic=self.heuristic,
-            fallback=self.fallback,
-        )
+        kind = PlanLearner if self.takes_plan(examples.rows, most) else HashedLearner
+        return kind(examples.scale, rate, self.bits, moments=self.heuristic == "ssm")
 
     def chunks(
-        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
+        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
     ) -> Iterator[Chunk]:
-        """Run algorithm 1."""
+        """Run algorithm 1 over some examples; line 1 is a new `learner`.
+
+        ========  =======================================================
+        symbol    here
+        ========  =======================================================
+        t, τ_k    examples learned so far, the end of the present epoch
+        w_t, S_k  kept by `learner`
+        s_k       `expansion_size`
+        M_k       `parents`
+        P_k       marked in the learner's slots
+        ========  =======================================================
+
+        Yields
+        ------
+        Chunk
+            The predictions of the examples up to the end of an epoch, each made before it was
+            learned, and the expansion that followed. A further call with the same learner
+            continues it.
+
+        Notes
+        -----
+        Departs from the paper: a monomial whose weight is 0 is never chosen, because it was never
+        seen and line 6 does not say which of many such should be.
+        """
         assert isinstance(learner, GrowingLearner)
-        return adaptive_expansion(learner, rows, labels, self.growth(n_first_pass))
+        ends, t, done = epoch_ends(n_first_pass, self.epochs), int(learner.totals[EXAMPLES]), 0
+        while done < len(examples):  # line 2
+            tau = next((end for end in ends if end > t), None)
+            part = examples.at(slice(done, tau and done + tau - t))
+            predictions = learner.learn(part.rows, part.targets[target], part.weights)  # 3 and 4
+            done, t, chosen = done + len(part), t + len(part), None
+            if t == tau:  # line 5
+                s_k = expansion_size(learner.mean_nonzeros, self.alpha)
+                parents = learner.choose(s_k, self.heuristic, fallback=self.fallback)  # line 6
+                chosen = [learner.monomial(slot) for slot in parents]
+                learner.expand(parents)  # lines 7 and 8
+            yield predictions, chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,21 +178,20 @@ class Polynomial(OnlineLearner):
 
     degree: Annotated[int, Field(ge=1, le=8)] = 1
 
-    def learner(self, rows: Rows, rate: float) -> MonomialLearner:
+    def learner(self, examples: Examples, rate: float) -> MonomialLearner:
         """Return a learner that is expanded in full."""
-        d = rows.shape[1]
-        learning, indicators = self.learning(rate), indicator_columns(rows)
-        if self.takes_plan(rows, math.comb(d + self.degree, self.degree)):
-            plan = PlanLearner(d, learning)
+        scale, indicators = examples.scale, indicator_columns(examples.rows)
+        if self.takes_plan(examples.rows, math.comb(len(scale) + self.degree, self.degree)):
+            plan = PlanLearner(scale, rate)
             plan.expand_all(self.degree, indicators)
             return plan
-        return FullLearner(d, learning, self.degree, indicators)
+        return FullLearner(scale, rate, self.bits, self.degree, indicators)
 
     def chunks(
-        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
+        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
     ) -> Iterator[Chunk]:
         """Learn with the features unchanged."""
-        yield Chunk(learner.learn(rows, labels))
+        yield learner.learn(examples.rows, examples.targets[target], examples.weights), None
 
 
 def indicator_columns(rows: Rows) -> NDArray[np.bool_]:

@@ -9,30 +9,25 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize_scalar
 from sklearn.base import ClassifierMixin
-from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from leaseboard.algorithms.apple.estimator import (
-    PolynomialExpansionEstimator,
-    importances,
-    rows_of,
-)
-from leaseboard.algorithms.apple.rate_models import (
-    log_probabilities,
-    margins_of_classes,
-    slope_of,
-)
-from leaseboard.algorithms.apple.rows import Targets, targets_of
+from leaseboard.algorithms.apple.estimator import PolynomialExpansionEstimator, importances
+from leaseboard.algorithms.apple.learner import Doubles, outputs
+from leaseboard.algorithms.apple.rows import targets_of
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of
-from leaseboard.algorithms.transcendental import exp_all, log_all
+from leaseboard.algorithms.transcendental import exp, exp_all, log, log_all
 
 LOOKED_AT = 10_000
 """How many training rows are predicted to see whether they all get one class."""
+
+STEEPEST = 50.0
+"""The largest slope by which margins become log-odds, and the inverse of the least."""
 
 ClassWeight = Mapping[Any, float] | Literal["balanced"] | None
 
@@ -127,20 +122,20 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         estimator
             Itself.
         """
-        X, y = numbers_alone(X), complete_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32)
+        rows, y, weights = self._taken(X, y, sample_weight)
         check_classification_targets(y)
-        kept, weights = importances(sample_weight, X)
-        rows, y = rows_of(X)[kept], y[kept]
         self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise UsageError(f"two classes are needed, but there is one class: {self.classes_[0]}")
-        rows, codes, weights = self._weighted(rows, y, weights)
-        self.slope_ = slope_of(self._fit(rows, self._targets(codes), weights))
+        kept, weights = importances(weights * compute_sample_weight(self.class_weight, y), rows)
+        rows, codes = rows[kept], codes_of(y[kept], self.classes_)
+        many = len(self.classes_) if len(self.classes_) > 2 else 0
+        best = self._fit(rows, targets_of(codes if many else 2 * codes - 1, many), weights)
+        self.slope_ = slope_of(*best.recent)
         self._warn_of_one_class(rows, codes)
         return self
 
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
+    def decision_function(self, X: Any) -> Doubles:
         """Return the learners' answers, of which the largest wins.
 
         Parameters
@@ -155,7 +150,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         margins = self._margins(X).astype(np.float64)
         return margins[:, 0] if margins.shape[1] == 1 else margins
 
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> Doubles:
         """Return the probability of each class.
 
         Parameters
@@ -178,7 +173,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         margins = margins_of_classes(self._margins(X))
         return exp_all(log_probabilities(margins, self.slope_))
 
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+    def predict_log_proba(self, X: Any) -> Doubles:
         """Return the logarithms of `predict_proba`.
 
         Parameters
@@ -202,7 +197,7 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         -------
         ndarray, shape (n_samples,)
         """
-        codes = _codes(self._margins(X))
+        codes = margins_of_classes(self._margins(X)).argmax(axis=1)
         return np.asarray(self.classes_[codes])
 
     def monomial_weights(self, label: Any = None) -> list[tuple[str, float]]:
@@ -230,26 +225,11 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
         sign = 1 if label == classes[1] else -1
         return [(name, sign * weight) for name, weight in self._weights(self.learners_[0])]
 
-    def _weighted(
-        self, rows: Rows, y: NDArray[Any], weights: Floats | None
-    ) -> tuple[Rows, NDArray[np.intp], Floats | None]:
-        """Return the rows, their classes' codes, and their weights times those of the classes."""
-        codes = codes_of(y, self.classes_)
-        if self.class_weight is None:
-            return rows, codes, weights
-        same = self.classes_[codes]
-        each = compute_class_weight(self.class_weight, classes=self.classes_, y=same)[codes]
-        kept, weights = importances(each if weights is None else each * weights, rows)
-        return rows[kept], codes[kept], weights
-
-    def _targets(self, codes: NDArray[np.intp]) -> Targets:
-        many = len(self.classes_) if len(self.classes_) > 2 else 0
-        return targets_of(codes if many else 2 * codes - 1, many)
-
     def _warn_of_one_class(self, rows: Rows, codes: NDArray[np.intp]) -> None:
         """Warn of a fit that found nothing but the frequencies of the classes."""
         places = np.linspace(0, len(codes) - 1, min(len(codes), LOOKED_AT)).astype(int)
-        said, known = np.unique(_codes(self._margins_of(rows[places]))), np.unique(codes[places])
+        margins = margins_of_classes(outputs(self.learners_, self.row_scale_.of(rows[places])))
+        said, known = np.unique(margins.argmax(axis=1)), np.unique(codes[places])
         if len(said) == 1 < len(known):
             warnings.warn(
                 f"{self.classes_[said[0]]} is predicted for all of {len(places)} training rows,"
@@ -259,8 +239,35 @@ class PolynomialExpansionClassifier(ClassifierMixin, PolynomialExpansionEstimato
             )
 
 
-def _codes(margins: Floats) -> NDArray[np.intp]:
-    """Return the place of the class that each row's margins say."""
-    if margins.shape[1] == 1:
-        return (margins[:, 0] > 0).astype(np.intp)
-    return np.asarray(margins.argmax(axis=1))
+def margins_of_classes(margins: NDArray[np.floating]) -> Doubles:
+    """Return a column for each class; a single column is that of the second of two."""
+    wide = margins.astype(np.float64)
+    return np.column_stack([-wide[:, 0], wide[:, 0]]) if wide.shape[1] == 1 else wide
+
+
+def log_probabilities(margins: Doubles, slope: float) -> Doubles:
+    """Return log probabilities: `slope` times each margin, less the logarithm of their sum."""
+    exponents = slope * margins
+    exponents -= exponents.max(axis=1, keepdims=True)
+    return exponents - log_all(exp_all(exponents).sum(axis=1, keepdims=True))
+
+
+def slope_of(said: Floats, truths: Floats, weights: Floats) -> float:
+    """Return the slope at which recent predictions have the least log loss.
+
+    Platt 1999, Probabilistic outputs for support vector machines, without his constant: of two
+    classes a margin of 0 is a probability of 1/2, so that the likeliest class is the one
+    predicted. One more example is counted that is certain and wrong, where Platt moves the labels:
+    a model that was never wrong would be certain otherwise.
+    """
+    margins = margins_of_classes(said)
+    own = margins_of_classes(truths) > 0
+    worst = np.where(np.arange(margins.shape[1]) == 0, 1.0, -1.0)[None, :]
+
+    def log_loss(log_slope: float) -> float:
+        slope = exp(log_slope)
+        lost = -(weights * log_probabilities(margins, slope)[own]).sum()
+        return float(lost - log_probabilities(worst, slope)[0, -1])
+
+    steepest = log(STEEPEST)
+    return exp(float(minimize_scalar(log_loss, bounds=(-steepest, steepest)).x))

@@ -1,14 +1,14 @@
-"""scikit-learn estimators of apple, with names for what they found."""
+"""The scikit-learn estimators of apple: what both share, and the regressor."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import (
@@ -19,22 +19,25 @@ from sklearn.utils.validation import (
 )
 
 from leaseboard.algorithms.apple.apple import Apple
-from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, readable
-from leaseboard.algorithms.apple.rate_models import Examples, RateModel, fresh, raced
+from leaseboard.algorithms.apple.learner import (
+    GrowingLearner,
+    Heuristic,
+    outputs,
+    readable,
+)
+from leaseboard.algorithms.apple.rates import Entrant, Examples
 from leaseboard.algorithms.apple.rows import (
     CLIP,
     RowScale,
-    Targets,
     as_rows,
     check_labels,
     targets_of,
+    unique_cells,
 )
 from leaseboard.algorithms.base import configured
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
-
-RandomState = int | np.random.RandomState | None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -53,7 +56,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
     scale: bool = True
     clip: float = CLIP
     shuffle: bool = True
-    random_state: RandomState = None
+    random_state: int | np.random.RandomState | None = None
 
     def check(self) -> None:
         """Raise UsageError for a parameter out of range, as `fit` does."""
@@ -92,10 +95,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
 
     def _weights(self, learner: GrowingLearner) -> list[tuple[str, float]]:
         names = self._names(None)
-        return [
-            (readable(monomial, names) if monomial else "1", weight)
-            for monomial, weight in learner.weights()
-        ]
+        return [(readable(monomial, names), weight) for monomial, weight in learner.weights()]
 
     def _names(self, given: Sequence[str] | None) -> Sequence[str]:
         check_is_fitted(self, "learners_")
@@ -106,28 +106,36 @@ class PolynomialExpansionEstimator(BaseEstimator):
         settings = {name: getattr(self, name) for name in names}
         return configured(Apple, type(self).__name__, settings)
 
-    def _fit(self, rows: Rows, targets: Targets, weights: Floats | None) -> RateModel:
-        """Make all passes from nothing; the features grow in the first.
+    def _taken(
+        self, X: Any, y: Any, sample_weight: ArrayLike | None, **checks: bool
+    ) -> tuple[Rows, NDArray[Any], Floats]:
+        """Return the rows of a weight above 0, their labels, and their weights."""
+        X, y = numbers_alone(X), complete_labels(y)
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, **checks)
+        kept, weights = importances(sample_weight, X)
+        return unique_cells(X)[kept], y[kept], weights
 
-        Rates that were not given are raced in it.
-        """
+    def _fit(self, rows: Rows, targets: Floats, weights: Floats) -> Entrant:
+        """Make all passes from nothing; the features grow in the first, in which rates race."""
         self.check()
-        apple = self._algorithm()
-        self.row_scale_ = RowScale(rows, self.clip, self.scale)
+        apple, probability = self._algorithm(), check_random_state(self.random_state)
+        self.row_scale_ = RowScale.fitted(rows, self.clip, self.scale)
         examples = Examples(as_rows(self.row_scale_.of(rows)), targets, weights)
-        growth, probability = apple.growth(len(examples)), check_random_state(self.random_state)
         best = None
         for _ in range(self.passes):
             if self.shuffle:
                 examples = examples.at(probability.permutation(len(examples)))
-            if best is None and len(apple.tried) > 1:
-                best = raced(apple, examples)
+            if best:
+                deque(best.learn(apple, examples, len(examples)), maxlen=0)
                 continue
-            best = best or fresh(apple, examples, apple.tried[0])
-            best.learn(examples, growth)
+            race = apple.race(examples, [f"x{i}" for i in range(rows.shape[1])])
+            while not best:
+                try:
+                    next(race)
+                except StopIteration as stop:
+                    best = stop.value
         assert best is not None
-        self.learners_ = best.learners
-        self.learning_rate_ = best.rate
+        self.learners_, self.learning_rate_ = best.learners, best.rate
         return best
 
     def _margins(self, X: Any) -> Floats:
@@ -135,11 +143,7 @@ class PolynomialExpansionEstimator(BaseEstimator):
         check_is_fitted(self, "learners_")
         X = numbers_alone(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float32, reset=False)
-        return self._margins_of(rows_of(X))
-
-    def _margins_of(self, rows: Rows) -> Floats:
-        scaled = self.row_scale_.of(rows)
-        return np.column_stack([learner.predict(scaled) for learner in self.learners_])
+        return outputs(self.learners_, self.row_scale_.of(unique_cells(X)))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -233,10 +237,8 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
         estimator
             Itself.
         """
-        X, y = numbers_alone(X), complete_labels(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float32, y_numeric=True)
-        kept, weights = importances(sample_weight, X)
-        self._fit(rows_of(X)[kept], targets_of(check_labels(y)[kept]), weights)
+        rows, y, weights = self._taken(X, y, sample_weight, y_numeric=True)
+        self._fit(rows, targets_of(check_labels(y)), weights)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -265,25 +267,13 @@ class PolynomialExpansionRegressor(RegressorMixin, PolynomialExpansionEstimator)
         return self._weights(self.learners_[0])
 
 
-def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[Any] | slice, Floats | None]:
-    """Return which rows have a weight above 0, and those weights; without weights all, and None.
+def importances(given: ArrayLike | None, X: Any) -> tuple[NDArray[np.intp], Floats]:
+    """Return which rows have a weight above 0, and those weights, 1 without any.
 
     Raises UsageError for a weight below 0, ValueError where all are 0.
     """
-    if given is None:
-        return slice(None), None
     weights = _check_sample_weight(given, X, dtype=np.float32)
-    low = float(weights.min())
-    if low < 0:
+    if (low := weights.min()) < 0:
         raise UsageError(f"a weight is {low:g}: those of rows and classes must be at least 0")
     kept = np.flatnonzero(weights)
     return kept, weights[kept]
-
-
-def rows_of(X: Any) -> Rows:
-    """Return rows to learn or to predict, dense or sparse as they came."""
-    if not sparse.issparse(X):
-        return np.ascontiguousarray(X)
-    rows = sparse.csr_array(X)
-    rows.sum_duplicates()
-    return rows

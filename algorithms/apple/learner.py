@@ -1,4 +1,4 @@
-"""Linear models over monomials, for all kernels, and those whose feature set grows.
+"""Linear models over monomials: of dense rows, of sparse rows, and of full expansions.
 
 A monomial is the sorted tuple of its variables with repeats: ``(0, 0, 3)`` is :math:`x_0^2 x_3`.
 Kernels know it by a 64-bit key, the wrapping sum of one random odd number per variable. The sum
@@ -8,39 +8,49 @@ them twice. Two of m monomials share a key with a probability below m² / 2^64.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Self
+from itertools import groupby
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.expanders import Expander
-from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, HIGH, LOW, NONZEROS, UNSEEN
+from leaseboard.algorithms.apple.kernel import (
+    CLAIMED,
+    EMITTED,
+    EMPTY,
+    EXAMPLES,
+    HIGH,
+    LOW,
+    NONZEROS,
+    UNSEEN,
+    Expander,
+    FullExpander,
+    HashedExpander,
+    PlanExpander,
+    variable_keys,
+)
 from leaseboard.algorithms.environments.holdout import Floats, Rows
-from leaseboard.algorithms.errors import DivergedError
+from leaseboard.algorithms.errors import DivergedError, SkipError
 
+Heuristic = Literal["weight", "raw-weight", "ssm"]
+Monomial = tuple[int, ...]
+Doubles = NDArray[np.float64]
+Slots = NDArray[np.intp]
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Learning:
-    """Settings of a learner: how it updates its weights and how large it may grow.
+RECORD = np.dtype([("w", "f4"), ("g", "f4"), ("inverse", "f4"), ("last_row", "u4")], align=True)
+"""State of a slot: ω, γ, 1 / N, and the number of the last row that emitted it, where that counts.
+Any look-up costs one cache line."""
 
-    Attributes
-    ----------
-    learning_rate : float
-        η of VW's update.
-    bits : int
-        Monomials of degree two and more share a table of 2^bits slots.
-    moments : bool
-        Keep the sums of the SSM heuristic.
-    """
-
-    learning_rate: float = 0.5
-    bits: int = 18
-    moments: bool = False
+MONOMIAL = np.dtype(
+    [("key", "u8"), ("source", "u4"), ("variable", "u4"), ("degree", "u1")], align=True
+)
+"""Provenance of a slot: its key, the slot of the parent and the variable that multiplied it, and
+the degree. The source of a base variable is the constant, the empty monomial."""
 
 
 class MonomialLearner(ABC):
@@ -50,24 +60,38 @@ class MonomialLearner(ABC):
     degree. All columns are scaled by powers of two to at most 1 in magnitude. VW's update is
     indifferent to that, and products of any degree then stay within float32.
 
+    Parameters
+    ----------
+    scale : ndarray of float64, shape (n_variables,)
+        See `column_scales`.
+    rate : float
+        η of VW's update.
+    bits : int
+        Monomials of degree two and more share a table of 2^bits slots.
+    moments : bool
+        Keep the sums of the SSM heuristic.
+
     Attributes
     ----------
-    w, g, inverse : ndarray of float32, shape (n_slots,)
-        ω, γ and 1 / N, see `leaseboard.algorithms.apple.update`.
+    table : bool
+        Whether slots are set aside for a table.
+    records : ndarray of RECORD, shape (n_slots,)
+    moments : ndarray of float64, shape (n_slots, 2)
+        The sums of `ssm_score`.
     totals : ndarray of float64, shape (8,)
     """
 
-    w: Floats
-    g: Floats
-    inverse: Floats
-    residual_moments: NDArray[np.float64]
-    square_moments: NDArray[np.float64]
+    table: ClassVar[bool] = True
 
-    def __init__(self, n_variables: int, learning: Learning) -> None:
-        self.n_variables = n_variables
-        self.learning = learning
-        self.variable_keys = variable_keys(n_variables)
-        self.magnitude = np.zeros(n_variables)
+    def __init__(
+        self, scale: Doubles, rate: float, bits: int = 18, *, moments: bool = False
+    ) -> None:
+        self.scale, self.rate, self.bits = scale, rate, bits
+        n_slots = len(scale) + 1 + (self.table << bits)
+        self.variable_keys: NDArray[np.uint64] = variable_keys(len(scale))
+        self.records: NDArray[Any] = np.zeros(n_slots, dtype=RECORD)
+        self.records["inverse"][: len(scale) + 1] = 1 / UNSEEN
+        self.moments = np.zeros((n_slots if moments else 0, 2))
         self.totals = np.zeros(8)
 
     def learn(self, rows: Rows, labels: Floats, weights: Floats | None = None) -> Floats:
@@ -79,46 +103,22 @@ class MonomialLearner(ABC):
         weights : ndarray of float32, shape (n_examples,), optional
             Above 0: how many examples each counts for; 1 by default.
         """
-        self._rescale(np.maximum(self.magnitude, largest_magnitudes(rows)))
         out = np.empty(len(labels), dtype=np.float32)
-        weights = np.ones(len(labels), dtype=np.float32) if weights is None else weights
-        expander = self._expander(rows)
-        bad = expander.learn(np.ascontiguousarray(labels), np.ascontiguousarray(weights), out)
+        weights = np.ones_like(out) if weights is None else np.ascontiguousarray(weights)
+        bad = self._expander(rows).learn(np.ascontiguousarray(labels), weights, out)
         if bad >= 0:
             raise DivergedError(
                 f"the prediction of training example {bad} is not finite at learning rate"
-                f" {self.learning.learning_rate}: lower it"
+                f" {self.rate}: lower it"
             )
         return out
 
-    def predict(self, rows: Rows) -> Floats:
-        """Return predictions, clamped to the labels' range; learn nothing."""
-        return self._predicted(rows, *self.label_range)
-
-    def margins(self, rows: Rows) -> Floats:
-        """Return predictions that are not clamped, linear in the weights; learn nothing."""
-        return self._predicted(rows, -np.inf, np.inf)
-
-    def _predicted(self, rows: Rows, low: float, high: float) -> Floats:
+    def predict(self, rows: Rows, *, clamped: bool = True) -> Floats:
+        """Return predictions, clamped to the labels' range or linear in the weights."""
         out = np.empty(rows.shape[0], dtype=np.float32)
+        low, high = self.totals[[LOW, HIGH]] if clamped else (-np.inf, np.inf)
         self._expander(rows).predict(low, high, out)
         return out
-
-    @property
-    def label_range(self) -> tuple[float, float]:
-        """Range that predictions are clamped to."""
-        return self.totals[LOW], self.totals[HIGH]
-
-    @property
-    def magnitude(self) -> NDArray[np.float64]:
-        """The largest magnitude of each column; to be set, for the scale follows it."""
-        return self._magnitude
-
-    @magnitude.setter
-    def magnitude(self, magnitude: NDArray[np.float64]) -> None:
-        self._magnitude = magnitude.view()
-        self._magnitude.setflags(write=False)
-        self.scale = powers_of_two(magnitude)
 
     @property
     @abstractmethod
@@ -144,38 +144,23 @@ class MonomialLearner(ABC):
     def _expander(self, rows: Rows) -> Expander:
         """Return the kernel that learns and predicts these rows."""
 
-    @property
-    def _seen(self) -> Floats:
-        """1 / N, and 0 where a feature was never seen: its weight is 0."""
-        return np.where(self.inverse < 1 / UNSEEN, self.inverse, np.float32(0))
 
-    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """Set the magnitudes of columns, which never fall."""
-        self.magnitude = magnitude
-
-
-def powers_of_two(magnitude: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the power of two that brings each column's magnitude into (1/2, 1].
+def column_scales(rows: Rows) -> Doubles:
+    """Return the power of two that brings each column's largest magnitude into (1/2, 1].
 
     Examples
     --------
-    >>> powers_of_two(np.array([0.0, 1.0, 3.0, 0.25]))
+    >>> column_scales(np.array([[0.0, 1.0, -3.0, 0.25]]))
     array([1.  , 1.  , 0.25, 4.  ])
     """
+    magnitude = np.zeros(rows.shape[1])
+    if sparse.issparse(rows):
+        np.maximum.at(magnitude, rows.indices, np.abs(rows.data, dtype=np.float64))
+    else:
+        magnitude[:] = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
     mantissa, exponent = np.frexp(magnitude)
     exponent = np.where(mantissa == 0.5, exponent - 1, exponent)
     return np.where(magnitude > 0, np.ldexp(1.0, -exponent), 1.0)
-
-
-def largest_magnitudes(rows: Rows) -> NDArray[np.float64]:
-    """Return the largest absolute value of each column."""
-    if not sparse.issparse(rows):
-        extremes = np.maximum(rows.max(axis=0, initial=0), -rows.min(axis=0, initial=0))
-        return np.asarray(extremes, dtype=np.float64)
-    out = np.zeros(rows.shape[1])
-    with np.errstate(invalid="ignore"):  # what is not a number diverges later
-        np.maximum.at(out, rows.indices, np.abs(rows.data, dtype=np.float64))
-    return out
 
 
 class GrowingLearner(MonomialLearner):
@@ -183,98 +168,83 @@ class GrowingLearner(MonomialLearner):
 
     Attributes
     ----------
-    keys : ndarray of uint64, shape (n_slots,)
-        The monomial in each slot; 0 for the constant and for an empty slot.
-    source, variable : ndarray of uint32, shape (n_slots,)
-        Provenance: the slot of the parent and the variable that multiplied it. The source of a
-        base variable is the constant, the empty monomial.
-    degree : ndarray of uint8, shape (n_slots,)
+    monomials : ndarray of MONOMIAL, shape (n_slots,)
     parent : ndarray of bool, shape (n_slots,)
         Membership in P_k.
     """
 
-    keys: NDArray[np.uint64]
-    source: NDArray[np.uint32]
-    variable: NDArray[np.uint32]
-    degree: NDArray[np.uint8]
-    parent: NDArray[np.bool_]
-
-    def _base_slots(self, size: int) -> None:
-        """Make room for so many monomials; the base variables and the constant are there."""
-        d = self.n_variables
-        self.keys = np.zeros(size, dtype=np.uint64)
-        self.keys[:d] = self.variable_keys
-        self.source = np.zeros(size, dtype=np.uint32)
-        self.source[: d + 1] = d
-        self.variable = np.zeros(size, dtype=np.uint32)
-        self.variable[: d + 1] = np.arange(d + 1)
-        self.degree = np.zeros(size, dtype=np.uint8)
-        self.degree[:d] = 1
-        self.parent = np.zeros(size, dtype=np.bool_)
+    def __init__(
+        self, scale: Doubles, rate: float, bits: int = 18, *, moments: bool = False
+    ) -> None:
+        super().__init__(scale, rate, bits, moments=moments)
+        d, n_slots = len(scale), len(self.records)
+        self.monomials: NDArray[Any] = np.zeros(n_slots, dtype=MONOMIAL)
+        self.monomials["key"][:d], self.monomials["degree"][:d] = self.variable_keys, 1
+        self.monomials["source"][: d + 1] = d
+        self.monomials["variable"][: d + 1] = np.arange(d + 1)
+        self.parent = np.zeros(n_slots, dtype=np.bool_)
 
     @abstractmethod
-    def slots(self) -> NDArray[np.intp]:
+    def slots(self) -> Slots:
         """Return the slots of S_k, the constant left out, base variables first."""
 
     @abstractmethod
-    def places_of(self, other: Self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def places_of(self, other: Self) -> tuple[Slots, Slots]:
         """Return the slots of `other` and those here of the same monomials, constant included.
 
-        A monomial of `other` that this learner does not have is left out.
+        A monomial of `other` that finds no place here is left out.
         """
 
     @abstractmethod
-    def expand(self, parents: Iterable[Monomial]) -> None:
-        """Put `parents` into P_k and their children into S_k (line 7).
+    def expand(self, slots: Iterable[int]) -> None:
+        """Put the monomials of some slots into P_k and their children into S_k (line 7)."""
 
-        A parent may be the child of another one in the same call.
-        """
+    @abstractmethod
+    def slot_of(self, monomial: Monomial) -> int:
+        """Return the slot of a monomial of S_k; below 0 if it has none."""
 
-    def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> list[Monomial]:
-        """Return M_k of line 6: the `size` non-parents with the highest scores.
+    def expand_by(self, parents: Iterable[Monomial]) -> None:
+        """Expand by monomials, of which some may be children of others."""
+        for _, level in groupby(sorted(parents, key=by_degree), key=len):
+            self.expand([slot for slot in map(self.slot_of, level) if slot >= 0])
+
+    def choose(self, size: int, heuristic: Heuristic, *, fallback: bool = False) -> Slots:
+        """Choose M_k of line 6: the `size` non-parents with the highest scores.
 
         With `fallback` (section 2.4) the last place goes to a non-parent of the smallest
         degree, the first in the order of the variables, for any score.
         """
         slots = self.slots()
         slots = slots[~self.parent[slots]]
-        by_score = size - 1 if fallback else size
-        places = top(self._scores(slots, heuristic), self.keys[slots], by_score)
-        chosen = [self.monomial(slot) for slot in slots[places]] if by_score else []
-        if fallback:
-            rest = slots[~np.isin(slots, slots[places])] if by_score else slots
-            if len(rest):
-                lowest = rest[self.degree[rest] == self.degree[rest].min()]
-                chosen.append(min(self.monomial(slot) for slot in lowest))
+        score, keys = self._scores(slots, heuristic), self.monomials["key"][slots]
+        chosen = slots[top(score, keys, size - fallback)]
+        if fallback and len(rest := np.setdiff1d(slots, chosen)):
+            degree = self.monomials["degree"][rest]
+            chosen = np.append(chosen, min(rest[degree == degree.min()], key=self.monomial))
         return chosen
 
-    def monomial(self, slot: int) -> Monomial:
+    def monomial(self, slot: int | np.integer[Any]) -> Monomial:
         """Return the monomial in a slot, read off its provenance."""
         variables = []
-        while slot != self.n_variables:
-            variables.append(int(self.variable[slot]))
-            slot = int(self.source[slot])
+        while slot != len(self.scale):
+            variables.append(int(self.monomials["variable"][slot]))
+            slot = self.monomials["source"][slot]
         return tuple(sorted(variables))
 
     def parents(self) -> list[Monomial]:
         """Return P_k, by degree and then in the order of the variables: prefixes come first."""
-        slots = self.slots()
-        found = (self.monomial(slot) for slot in slots[self.parent[slots]])
-        return sorted(found, key=lambda monomial: (len(monomial), monomial))
+        return sorted(map(self.monomial, np.flatnonzero(self.parent)), key=by_degree)
 
     def weights(self) -> list[tuple[Monomial, float]]:
         """Return monomials with weights on the scale of the data, heaviest contribution first.
 
         The empty monomial is the constant.
         """
-        slots = np.append(self.slots(), self.n_variables)
-        slots = slots[self.w[slots] != 0]
-        slots = slots[np.argsort(-np.abs(self.w[slots]), kind="stable")]
-        raw = self._raw_weights(slots)
-        return [
-            (() if slot == self.n_variables else self.monomial(slot), float(weight))
-            for slot, weight in zip(slots, raw, strict=True)
-        ]
+        slots = np.append(self.slots(), len(self.scale))
+        w = self.records["w"][slots]
+        slots = slots[np.argsort(-np.abs(w), kind="stable")][: np.count_nonzero(w)]
+        raw = self._raw_weights(slots).tolist()
+        return [(self.monomial(slot), weight) for slot, weight in zip(slots, raw, strict=True)]
 
     @property
     def size(self) -> int:
@@ -284,52 +254,191 @@ class GrowingLearner(MonomialLearner):
     @property
     def max_degree(self) -> int:
         """The highest degree in S_k."""
-        return int(self.degree[self.slots()].max(initial=1))
+        return int(self.monomials["degree"].max(initial=1))
 
-    def _scores(self, slots: NDArray[np.intp], heuristic: Heuristic) -> NDArray[np.float64]:
+    def _scores(self, slots: Slots, heuristic: Heuristic) -> Doubles:
         if heuristic == "ssm":
-            return ssm_score(self.residual_moments[slots], self.square_moments[slots])
+            return ssm_score(*self.moments[slots].T)
         if heuristic == "raw-weight":
             return np.abs(self._raw_weights(slots))
-        return np.abs(self.w[slots].astype(np.float64))
+        return np.abs(self.records["w"][slots].astype(np.float64))
 
-    def _raw_weights(self, slots: NDArray[np.intp]) -> NDArray[np.float64]:
-        """Return the weights w on the scale of the data."""
-        w = self.w[slots].astype(np.float64)
-        return np.asarray(w * self._seen[slots] * self._factors(self.scale)[slots])
-
-    def _factors(self, of_variables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the product over each slot's variables of a quantity of the variables."""
-        factors = np.ones(len(self.keys))
-        factors[: self.n_variables] = of_variables
-        slots = self.slots()[self.n_variables :]
+    def _raw_weights(self, slots: Slots) -> Doubles:
+        """Return the weights w on the scale of the data; those of features never seen are 0."""
+        factors, monomials = np.ones(len(self.records)), self.monomials
+        factors[: len(self.scale)] = self.scale
         for degree in range(2, self.max_degree + 1):  # a product's source is one degree lower
-            at = slots[self.degree[slots] == degree]
-            factors[at] = factors[self.source[at]] * of_variables[self.variable[at]]
-        return factors
-
-    def _rescale(self, magnitude: NDArray[np.float64]) -> None:
-        """Set the magnitudes; N shrinks with the scale of its variables, ω and γ stay."""
-        before = self.scale
-        self.magnitude = magnitude
-        shift = self.scale / before
-        if np.all(shift == 1) or not self.totals[EXAMPLES]:
-            return
-        factors = self._factors(shift)
-        moved = np.flatnonzero(factors != 1)
-        moved = moved[self.inverse[moved] < 1 / UNSEEN]
-        self.inverse[moved] /= factors[moved].astype(np.float32)
-        if self.learning.moments:
-            self.residual_moments *= factors**2
-            self.square_moments *= factors**2
+            at = np.flatnonzero(monomials["degree"] == degree)
+            factors[at] = factors[monomials["source"][at]] * self.scale[monomials["variable"][at]]
+        state = self.records[slots]
+        seen = np.where(state["inverse"] < 1 / UNSEEN, state["inverse"], np.float32(0))
+        return np.asarray(state["w"].astype(np.float64) * seen * factors[slots])
 
 
-Heuristic = Literal["weight", "raw-weight", "ssm"]
+class PlanLearner(GrowingLearner):
+    """Learner for dense rows of few columns; exact, no two monomials ever share a slot.
+
+    S_k is a plan of products, without hashing. Parameters as of `MonomialLearner`.
+    """
+
+    table: ClassVar[bool] = False
+
+    def slots(self) -> Slots:
+        """Return all but the constant's."""
+        return np.delete(np.arange(len(self.monomials)), len(self.scale))
+
+    def expand(self, slots: Iterable[int]) -> None:
+        """Add the children that are not in S_k, those of the smallest degree first."""
+        at = np.fromiter(slots, dtype=np.intp)
+        at = at[np.argsort(self.monomials["degree"][at], kind="stable")]
+        self._append_children(at, np.ones((len(at), len(self.scale)), dtype=np.bool_))
+
+    def expand_all(self, degree: int, indicators: NDArray[np.bool_]) -> None:
+        """Put all monomials up to `degree` into S_k, but no square of an indicator."""
+        variables = np.arange(len(self.scale))
+        for below in range(1, degree):
+            slots = np.flatnonzero(self.monomials["degree"] == below)
+            last = self.monomials["variable"][slots][:, None]
+            squares = (variables == last) & ~indicators
+            self._append_children(slots, (variables > last) | squares)
+
+    def slot_of(self, monomial: Monomial) -> int:
+        """See `GrowingLearner.slot_of`."""
+        return int(self._slots_of(monomial_key(monomial, self.variable_keys)))
+
+    def places_of(self, other: Self) -> tuple[Slots, Slots]:
+        """Return all of `other`'s slots; this feature set must hold its own."""
+        return np.arange(len(other.monomials)), self._slots_of(other.monomials["key"])
+
+    def _slots_of(self, keys: Any) -> Slots:
+        order = np.argsort(self.monomials["key"])
+        return np.asarray(order[np.searchsorted(self.monomials["key"], keys, sorter=order)])
+
+    def _append_children(self, slots: Slots, allowed: NDArray[np.bool_]) -> None:
+        """Make parents of `slots`; `allowed` says for each of them which variables count."""
+        self.parent[slots] = True
+        of, variable = np.nonzero(allowed)
+        new = np.zeros(len(of), dtype=MONOMIAL)
+        new["source"], new["variable"] = slots[of], variable
+        parents = self.monomials[new["source"]]
+        new["key"] = parents["key"] + self.variable_keys[variable]
+        new["degree"] = parents["degree"] + np.uint8(1)
+        _, first = np.unique(new["key"], return_index=True)
+        new = new[np.sort(first)]
+        new = new[~np.isin(new["key"], self.monomials["key"])]
+        more = (0, len(new))
+        self.monomials = np.append(self.monomials, new)
+        self.parent = np.pad(self.parent, more)
+        self.records = np.append(self.records, np.zeros(len(new), dtype=RECORD))
+        self.records["inverse"][len(self.records) - len(new) :] = 1 / UNSEEN
+        self.moments = np.pad(self.moments, (more if len(self.moments) else (0, 0), (0, 0)))
+
+    def _expander(self, rows: Rows) -> PlanExpander:
+        return PlanExpander(self, rows.toarray() if sparse.issparse(rows) else rows)
 
 
-def ssm_score(
-    residual_moment: NDArray[np.float64], moment: NDArray[np.float64]
-) -> NDArray[np.float64]:
+class HashedLearner(GrowingLearner):
+    """Learner for sparse rows of any width; its memory is the table and the base features.
+
+    Monomials are found as the examples need them. Parameters as of `MonomialLearner`.
+
+    Attributes
+    ----------
+    tags, owners, counts
+        The table, see `leaseboard.algorithms.apple.kernel.HashedExpander`.
+    """
+
+    def __init__(
+        self, scale: Doubles, rate: float, bits: int = 18, *, moments: bool = False
+    ) -> None:
+        super().__init__(scale, rate, bits, moments=moments)
+        self.tags = np.zeros(1 << bits, dtype=np.uint8)
+        self.owners = np.zeros(1 << bits, dtype=np.uint64)
+        self.counts = np.zeros(2, dtype=np.int64)
+
+    def slots(self) -> Slots:
+        """Return the base variables, then the monomials in the order of their first example."""
+        d = len(self.scale)
+        return np.delete(np.arange(d + 1 + self.counts[CLAIMED]), d)
+
+    def expand(self, slots: Iterable[int]) -> None:
+        """Mark parents; their children claim buckets when an example first has them."""
+        self.parent[list(slots)] = True
+
+    def slot_of(self, monomial: Monomial) -> int:
+        """Return a monomial's slot, claimed if it was empty; below 0 if another owns it."""
+        if len(monomial) == 1:
+            return monomial[0]
+        key, table = monomial_key(monomial, self.variable_keys), self._table()
+        slot: int = table.find(key)
+        source = self.slot_of(monomial[:-1]) if slot == EMPTY else -1
+        return table.claim(key, source, monomial[-1]) if source >= 0 else slot
+
+    def places_of(self, other: Self) -> tuple[Slots, Slots]:
+        """See `GrowingLearner.places_of`; monomials that are new here claim buckets, by degree."""
+        d, slots = len(self.scale), other.slots()
+        slots = slots[np.argsort(other.monomials["degree"][slots], kind="stable")]
+        here = np.full(len(other.records), -1)
+        here[: d + 1] = np.arange(d + 1)
+        self._table().adopt(other._table(), slots[d:], here)
+        shared = np.flatnonzero(here >= 0)
+        return shared, here[shared]
+
+    def _table(self) -> HashedExpander:
+        return self._expander(sparse.csr_array((0, len(self.scale)), dtype=np.float32))
+
+    def _expander(self, rows: Rows) -> HashedExpander:
+        return HashedExpander(self, sparse.csr_array(rows))
+
+
+MOST_PRODUCTS = 2**25
+"""A row may have so many products; they take 48 bytes each, once."""
+
+
+class FullLearner(MonomialLearner):
+    """All monomials up to a degree, as VW's ``--interactions ::`` has them: nothing is chosen.
+
+    Every product of up to `max_degree` features of a row is emitted once and lives in the bucket
+    of its key. Products that hash to the same bucket share its weight: at these numbers no table
+    could separate them, and their names are not needed.
+
+    Parameters
+    ----------
+    scale, rate, bits
+        As of `MonomialLearner`.
+    degree : int
+    indicators : ndarray of bool, shape (n_variables,)
+        Columns of zeros and ones, which are their own squares.
+    """
+
+    max_degree: int = 1
+
+    def __init__(
+        self, scale: Doubles, rate: float, bits: int, degree: int, indicators: NDArray[np.bool_]
+    ) -> None:
+        super().__init__(scale, rate, bits)
+        self.records["inverse"] = 1 / UNSEEN
+        self.max_degree, self.indicators = degree, indicators
+
+    @property
+    def size(self) -> int:
+        """The base variables and the buckets in use, however many monomials share them."""
+        buckets = self.records["inverse"][len(self.scale) + 1 :]
+        return len(self.scale) + int(np.count_nonzero(buckets < 1 / UNSEEN))
+
+    def _expander(self, rows: Rows) -> FullExpander:
+        rows = sparse.csr_array(rows)
+        longest = int(np.diff(rows.indptr).max(initial=0))
+        products = math.comb(longest + self.max_degree, self.max_degree)
+        if products > MOST_PRODUCTS:
+            raise SkipError(
+                f"a row of {longest} features has {products:.3g} products of up to"
+                f" {self.max_degree}, more than {MOST_PRODUCTS}: lower the degree"
+            )
+        return FullExpander(self, rows, products)
+
+
+def ssm_score(residual_moment: Doubles, moment: Doubles) -> Doubles:
     """Return the estimate of :math:`E[r^2 m^2] / E[m^2]` (section 2.3); 0 where m always was 0.
 
     Parameters
@@ -343,10 +452,10 @@ def ssm_score(
     >>> ssm_score(np.array([2.0, 0.0]), np.array([4.0, 0.0]))
     array([0.5, 0. ])
     """
-    return np.divide(residual_moment, moment, out=np.zeros_like(residual_moment), where=moment > 0)
+    return np.divide(residual_moment, moment, out=np.zeros_like(moment), where=moment > 0)
 
 
-def top(scores: NDArray[np.float64], keys: NDArray[np.uint64], size: int) -> NDArray[np.intp]:
+def top(scores: Doubles, keys: NDArray[np.uint64], size: int) -> Slots:
     """Return the places of the `size` highest positive scores, best first, equal ones by key.
 
     A monomial of score 0 is never chosen: it has not been seen.
@@ -357,50 +466,24 @@ def top(scores: NDArray[np.float64], keys: NDArray[np.uint64], size: int) -> NDA
     array([2, 3])
     """
     places = np.flatnonzero(scores > 0)
-    if len(places) > size > 0:
-        least = np.partition(scores[places], len(places) - size)[len(places) - size]
+    if len(places) > size > 0:  # without a sort of all
+        least = np.partition(scores[places], -size)[-size]
         places = places[scores[places] >= least]
-    order = np.lexsort((keys[places], -scores[places]))
-    return places[order][:size]
+    return places[np.lexsort((keys[places], -scores[places]))][:size]
 
 
-Monomial = tuple[int, ...]
-
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
-_MIX2 = np.uint64(0x94D049BB133111EB)
-_S30, _S27, _S31 = np.uint64(30), np.uint64(27), np.uint64(31)
-_ONE = np.uint64(1)
-
-
-def variable_keys(n_variables: int) -> NDArray[np.uint64]:
-    """Return one odd pseudo-random key per variable: the splitmix64 sequence, last bit set."""
-    with np.errstate(over="ignore"):
-        z = (np.arange(n_variables, dtype=np.uint64) + _ONE) * _GOLDEN
-        z = (z ^ (z >> _S30)) * _MIX1
-        z = (z ^ (z >> _S27)) * _MIX2
-        return (z ^ (z >> _S31)) | _ONE
+def by_degree(monomial: Monomial) -> tuple[int, Monomial]:
+    """Return what monomials are sorted by."""
+    return len(monomial), monomial
 
 
 def monomial_key(monomial: Monomial, keys: NDArray[np.uint64]) -> np.uint64:
-    """Return the wrapping sum of the variables' keys.
-
-    Examples
-    --------
-    >>> keys = variable_keys(4)
-    >>> bool(monomial_key((1, 2), keys) == monomial_key((2, 1), keys))
-    True
-    """
+    """Return the wrapping sum of the variables' keys."""
     return np.uint64(np.sum(keys[list(monomial)], dtype=np.uint64))
 
 
-def times(monomial: Monomial, variable: int) -> Monomial:
-    """Return :math:`x_i m(x)`, the child of a parent (algorithm 1, line 7)."""
-    return tuple(sorted((*monomial, variable)))
-
-
 def readable(monomial: Monomial, names: Sequence[str]) -> str:
-    """Return the monomial as a product of named features.
+    """Return the monomial as a product of named features; the empty one is ``1``.
 
     Examples
     --------
@@ -408,4 +491,9 @@ def readable(monomial: Monomial, names: Sequence[str]) -> str:
     'age^2*fare'
     """
     powers = Counter(names[variable] for variable in monomial)
-    return "*".join(name if n == 1 else f"{name}^{n}" for name, n in powers.items())
+    return "*".join(name if n == 1 else f"{name}^{n}" for name, n in powers.items()) or "1"
+
+
+def outputs(learners: Sequence[MonomialLearner], rows: Rows) -> Floats:
+    """Return the predictions of some rows, a column for each learner."""
+    return np.column_stack([learner.predict(rows) for learner in learners])

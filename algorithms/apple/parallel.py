@@ -14,60 +14,21 @@ average hashed weights that mean different monomials.
 from __future__ import annotations
 
 import copy
-import functools
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass as plain_dataclass
+from itertools import pairwise
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.apple import Apple, adaptive_expansion
-from leaseboard.algorithms.apple.learner import (
-    GrowingLearner,
-    Monomial,
-    largest_magnitudes,
-    readable,
-)
-from leaseboard.algorithms.apple.rates import metrics_of
-from leaseboard.algorithms.apple.update import HIGH, LOW, UNSEEN
+from leaseboard.algorithms.apple.apple import Apple
+from leaseboard.algorithms.apple.kernel import HIGH, LOW, UNSEEN
+from leaseboard.algorithms.apple.learner import Doubles, GrowingLearner, readable
+from leaseboard.algorithms.apple.rates import Examples, metrics_of
 from leaseboard.algorithms.base import Run
-from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment, Rows
-
-Partition = tuple[Rows, Floats]
-
-
-@plain_dataclass(frozen=True, slots=True)
-class Learned:
-    """Answer of a node: its learner and its progressive predictions."""
-
-    learner: GrowingLearner
-    predictions: Floats
-
-
-def select(learner: GrowingLearner, partition: Partition, algorithm: Apple) -> Learned:
-    """Run step 1 at one node: algorithm 1 on its partition alone, from a copy of `learner`."""
-    node = copy.deepcopy(learner)
-    chunks = adaptive_expansion(node, *partition, algorithm.growth(len(partition[1])))
-    return Learned(node, np.concatenate([chunk.predictions for chunk in chunks]))
-
-
-def refine(learner: GrowingLearner, partition: Partition) -> Learned:
-    """Run step 3 at one node: a pass over its partition with its features unchanged."""
-    node = copy.deepcopy(learner)
-    return Learned(node, node.learn(*partition))
-
-
-def united(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> GrowingLearner:
-    """Return `empty` with all parents (step 2) and the averaged weights (step 3)."""
-    empty.magnitude = nodes[0].magnitude
-    empty.expand(union_of_parents(nodes))
-    merge(nodes, empty)
-    return empty
+from leaseboard.algorithms.environments.holdout import Floats, HoldoutEnvironment
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,54 +67,41 @@ class ParallelApple(Apple):
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
         """Run the three steps, one pass after the other."""
-        rates = self.tried
+        holdout, every, rates = self.holdout(env), self.examples(env), self.tried
         for i, rate in enumerate(rates):
             parameters = {"learning_rate": rate, "partitions": self.partitions}
             yield events.ConfigurationAdmitted(at=0, configuration=i, parameters=parameters)
             yield events.LeaseGranted(at=0, configuration=i, amount=env.budget, slot=i)
-        learner = yield from self._race(env, rates)
-        if env.scores_test:
-            env.submit(learner.predict(self.holdout(env).test.rows))
-        env.note(metrics_of([learner]) | {"parents": float(len(learner.parents()))})
-        return learner
-
-    def _race(self, env: HoldoutEnvironment, rates: Sequence[float]) -> Run:
-        """Yield all passes of all rates; the learner of the rate that did best in the last."""
-        holdout = self.holdout(env)
-        rows, labels = holdout.train.rows, holdout.train.labels
-        averages = [self.learner(rows, rate) for rate in rates]
-        for learner in averages:
-            learner.magnitude = largest_magnitudes(rows[: env.budget])
+        averages = [self.learner(every, rate) for rate in rates]
         starts = list(averages)
-        known = [np.zeros(len(labels), dtype=np.float32)] * len(rates)
+        known = np.zeros((len(rates), len(every)), dtype=np.float32)
         champion = 0
         yield events.ChampionChanged(at=0, configuration=champion, previous=None)
         while env.at < env.budget:
-            start, n = env.at, min(env.budget - env.at, len(labels))
-            parts = _partitions(rows[:n], labels[:n], self.partitions)
+            first, examples = not env.at, every.at(slice(env.budget - env.at))
+            n, labels = len(examples), examples.targets[0]
+            cuts = np.linspace(0, n, min(self.partitions, n) + 1).astype(int)
+            parts = [examples.at(slice(*ends)) for ends in pairwise(cuts)]
             losses = np.zeros(len(rates))
-            work = functools.partial(select, algorithm=self) if start == 0 else refine
             for i, rate in enumerate(rates):
-                learned = [work(starts[i], part) for part in parts]
-                predictions = np.concatenate([part.predictions for part in learned])
+                nodes = [copy.deepcopy(starts[i]) for _ in parts]
+                said = [self.refine(*pair) for pair in zip(nodes, parts, strict=True)]
                 if i == champion:
-                    yield from env.record(predictions)
-                trained = [part.learner for part in learned]
-                average = united(trained, self.learner(rows, rate))
-                starts[i] = average
-                now = average.margins(rows[:n])
-                ahead = losses_beyond(average, now, known[i][:n], labels[:n])
+                    yield from env.record(np.concatenate(said))
+                average = united(nodes, self.learner(every, rate))
+                now = average.predict(examples.rows, clamped=False)
+                ahead = losses_beyond(average, now, known[i, :n], labels)
                 losses[i] = ahead[0]
                 # More weights than rows can fit these all, whose loss then says nothing.
-                if len(parts) > 1 and average.size < n:
-                    step = STEPS[int(np.argmin(ahead))]
-                    starts[i] = beyond(average, averages[i], step)
-                averages[i], known[i] = average, now
-                if start == 0:
+                steps = len(parts) > 1 and average.size < n
+                step = STEPS[int(np.argmin(ahead))] if steps else 0.0
+                starts[i] = beyond(average, averages[i], step)
+                averages[i], known[i, :n] = average, now
+                if first:
                     yield events.ParentsMerged(
                         at=n,
                         configuration=i,
-                        found=tuple(len(learner.parents()) for learner in trained),
+                        found=tuple(int(node.parent.sum()) for node in nodes),
                         parents=tuple(readable(m, holdout.names) for m in average.parents()),
                         size=average.size,
                         degree=average.max_degree,
@@ -162,76 +110,60 @@ class ParallelApple(Apple):
             if best != champion:
                 yield events.ChampionChanged(at=env.at, configuration=best, previous=champion)
                 champion = best
-        return averages[champion]
+        learner = averages[champion]
+        if env.scores_test:
+            env.submit(learner.predict(holdout.test.rows))
+        env.note(metrics_of([learner]) | {"parents": float(learner.parent.sum())})
+        return (learner,)
 
-
-def _partitions(rows: Rows, labels: Floats, count: int) -> list[Partition]:
-    """Cut examples in order into `count` parts of almost equal size, fewer if one were empty."""
-    cuts = np.linspace(0, len(labels), max(1, min(count, len(labels))) + 1).astype(int)
-    return [(rows[start:stop], labels[start:stop]) for start, stop in itertools.pairwise(cuts)]
+    def refine(self, node: GrowingLearner, part: Examples) -> Floats:
+        """Run step 1 or 3 at one node, whose features grow in its first pass alone."""
+        chunks = self.chunks(node, part, 0, len(part))
+        return np.concatenate([predictions for predictions, _ in chunks])
 
 
 STEPS = (0.0, 0.5, 1.0, 2.0, 4.0)
 """How far beyond an average the next pass may start, in ways from the average before it."""
 
 
-def union_of_parents(nodes: Sequence[GrowingLearner]) -> list[Monomial]:
-    """Return the parents found by any node, by degree; each can be built from those before it.
+def united(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> GrowingLearner:
+    """Return `empty` with all parents (step 2) and the averaged weights (step 3).
 
-    Every node's parents hold, with a monomial, the parent that made it, and so does the union.
+    Every node's parents hold, with a monomial, the parent that made it, and so does their union.
+    Weights are averaged by the sums of squared gradients, as Agarwal et al. 2014 (A reliable
+    effective terascale linear learning system) and VW do.
     """
-    union = {monomial for node in nodes for monomial in node.parents()}
-    return sorted(union, key=lambda monomial: (len(monomial), monomial))
-
-
-def merge(nodes: Sequence[GrowingLearner], empty: GrowingLearner) -> None:
-    """Fill `empty`, whose feature set holds all of the nodes', with their average.
-
-    It is weighted by the sums of squared gradients, as Agarwal et al. 2014 (A reliable effective
-    terascale linear learning system) and VW do.
-
-    Parameters
-    ----------
-    nodes : sequence of GrowingLearner
-        All with the columns' magnitudes of `empty`.
-    empty : GrowingLearner
-        Has the union of the parents and has learned nothing.
-    """
-    size = len(empty.w)
-    w_sum, g_sum, g_squares, largest = (np.zeros(size) for _ in range(4))
+    empty.expand_by({monomial for node in nodes for monomial in node.parents()})
+    w_sum, g_sum, g_squares, largest = np.zeros((4, len(empty.records)))
     for node in nodes:
         source, target = empty.places_of(node)
-        n = 1 / node.inverse[source].astype(np.float64)
+        n = 1 / node.records["inverse"][source].astype(np.float64)
         seen = n > UNSEEN
-        source, target, n = source[seen], target[seen], n[seen]
-        w, g = node.w[source] / n, node.g[source] * n**2
-        w_sum[target] += g * w
+        state, target, n = node.records[source[seen]], target[seen], n[seen]
+        g = state["g"] * n**2
+        w_sum[target] += g * (state["w"] / n)
         g_sum[target] += g
         g_squares[target] += g**2
         largest[target] = np.maximum(largest[target], n)
-        if len(node.square_moments):
-            empty.residual_moments[target] += node.residual_moments[source]
-            empty.square_moments[target] += node.square_moments[source]
     empty.totals[:] = np.mean([node.totals for node in nodes], axis=0)
     empty.totals[LOW] = min(node.totals[LOW] for node in nodes)
     empty.totals[HIGH] = max(node.totals[HIGH] for node in nodes)
-    known = largest > 0
-    w, g = _ratio(w_sum, g_sum), _ratio(g_squares, g_sum)
-    n = largest[known]
-    empty.inverse[known] = 1 / n
-    empty.w[known], empty.g[known] = w[known] * n, g[known] / n**2
+    known = np.flatnonzero(largest)
+    n, g = largest[known], np.maximum(g_sum[known], np.finfo(float).tiny)
+    empty.records["inverse"][known] = 1 / n
+    empty.records["w"][known] = w_sum[known] / g * n
+    empty.records["g"][known] = g_squares[known] / g / n**2
+    return empty
 
 
-def losses_beyond(
-    average: GrowingLearner, now: Floats, before: Floats, labels: Floats
-) -> NDArray[np.float64]:
+def losses_beyond(average: GrowingLearner, now: Floats, before: Floats, labels: Floats) -> Doubles:
     """Return the squared losses of `average` moved on by each of `STEPS`.
 
     Margins are linear in the weights: `now` are those of the average, `before` of the one before.
     """
     here = now.astype(np.float64)
     moved = here + np.multiply.outer(STEPS, here - before)
-    errors = np.clip(moved, *average.label_range) - labels
+    errors = np.clip(moved, *average.totals[[LOW, HIGH]]) - labels
     return np.asarray((errors**2).sum(axis=1))
 
 
@@ -239,12 +171,8 @@ def beyond(average: GrowingLearner, before: GrowingLearner, step: float) -> Grow
     """Return a copy of `average` moved on by `step` times its way from `before`, weights alone."""
     moved = copy.deepcopy(average)
     source, target = moved.places_of(before)
-    units = before.inverse[source].astype(np.float64) / moved.inverse[target]
-    start = np.zeros(len(moved.w))
-    start[target] = before.w[source] * units
-    moved.w[:] += step * (moved.w - start)
+    was, now = before.records[source], moved.records
+    start = np.zeros(len(now))
+    start[target] = was["w"] * (was["inverse"].astype(np.float64) / now["inverse"][target])
+    now["w"] += step * (now["w"] - start)
     return moved
-
-
-def _ratio(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)

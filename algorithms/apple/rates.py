@@ -1,25 +1,34 @@
-"""What apple and its baselines share as Leaseboard algorithms: several learning rates at once.
+"""What apple and its baselines share: several learning rates at once, and the base variables.
 
 The paper tunes the learning rate of every algorithm by progressive validation. Here each rate is
 a configuration that learns the same examples; the one with the lowest progressive loss is the
-champion, and answers. Rates that are given are raced over all examples, as the paper does; the
+champion, and answers. Rates that are given are raced over the first pass, as the paper does; the
 default is a race of a few on the first examples, which costs a part of it.
 """
 
 import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Generator, Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias, Union
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.apple.learner import Learning, Monomial, MonomialLearner, readable
-from leaseboard.algorithms.apple.rows import Targets, targets_of, with_bigrams
-from leaseboard.algorithms.apple.update import DROPPED
+from leaseboard.algorithms.apple.kernel import DROPPED
+from leaseboard.algorithms.apple.learner import (
+    Doubles,
+    Monomial,
+    MonomialLearner,
+    column_scales,
+    outputs,
+    readable,
+)
+from leaseboard.algorithms.apple.rows import targets_of, with_bigrams
 from leaseboard.algorithms.base import Run
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import (
@@ -43,84 +52,91 @@ FINALISTS = 2
 FINAL = 40_000
 """How many examples the finalists learn; their losses of the last `PREFIX` decide."""
 
+Record = Callable[[Floats], Iterable[events.Event]]
+"""Takes predictions of the next examples, made before they were learned."""
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Expansion:
-    """Expansion of line 7: the new parents, |S_{k+1}|, and the highest degree in it."""
-
-    parents: tuple[Monomial, ...]
-    size: int
-    degree: int
+Chunk = tuple[Floats, list[Monomial] | None]
+"""Predictions of examples that were learned without a break, and the parents of the expansion at
+their end, or None."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Chunk:
-    """Examples learned without a break: their predictions, and the expansion at their end."""
+@dataclasses.dataclass(frozen=True)
+class Examples:
+    """Rows with a row of targets for each learner, and weights above 0."""
 
-    predictions: Floats
-    expansion: Expansion | None = None
+    rows: Rows
+    targets: Floats
+    weights: Floats
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def at(self, places: NDArray[np.intp] | slice) -> "Examples":
+        """Return the examples at `places`."""
+        return Examples(self.rows[places], self.targets[:, places], self.weights[places])
+
+    @cached_property
+    def scale(self) -> Doubles:
+        """The columns' scales."""
+        return column_scales(self.rows)
 
 
-@dataclasses.dataclass(slots=True, eq=False)
 class Entrant:
-    """Learning rate, with a learner for each target.
+    """Learning rate with a learner for each target.
 
     Attributes
     ----------
     configuration : int
     rate : float
     learners : tuple of MonomialLearner
-    chunks : tuple of iterator of Chunk
-        Of each learner; they break at the same examples.
-    learned : int
-        Examples so far, passes counted.
-    counted_from : int
-        The first example whose loss counts.
     loss_sum : float
-        The squared losses of its predictions in the first pass, over all targets.
+        The weighted squared losses, over all targets, of what it predicted before it learned it,
+        from example `counted_from` on.
+    recent : list of ndarray
+        Its last `PREFIX` predictions, a column for each target; their truths, and their weights.
     epoch : int
     """
 
-    configuration: int
-    rate: float
-    learners: tuple[MonomialLearner, ...]
-    chunks: tuple[Iterator[Chunk], ...]
-    counted_from: int = 0
-    learned: int = 0
-    loss_sum: float = 0.0
-    epoch: int = 0
+    def __init__(
+        self,
+        configuration: int,
+        rate: float,
+        learners: Iterable[MonomialLearner],
+        counted_from: int,
+    ) -> None:
+        self.configuration, self.rate, self.learners = configuration, rate, tuple(learners)
+        self.counted_from, self.learned = counted_from, 0
+        self.loss_sum = 0.0
+        self.recent: list[Floats] = []
+        self.epoch = 0
 
-    def advance(self, targets: Targets) -> list[Chunk]:
-        """Learn the next chunk of every target, and count its loss if it is of the first pass."""
-        step = [next(chunks) for chunks in self.chunks]
-        stop = self.learned + len(step[0].predictions)
-        if stop <= targets.shape[1]:
-            new = slice(max(self.counted_from - self.learned, 0), None)
-            known = targets[:, self.learned : stop]
-            self.loss_sum += sum(
-                float(squared_losses(chunk.predictions[new], target[new]).sum())
-                for chunk, target in zip(step, known, strict=True)
-            )
-        self.learned = stop
-        return step
+    def learn(
+        self, algorithm: "OnlineLearner", examples: Examples, n_first_pass: int
+    ) -> Iterator[tuple[Floats, list[list[Monomial]]]]:
+        """Learn examples up to the end of an epoch, again and again.
 
-    def expanded(
-        self, at: int, names: Sequence[str], step: Sequence[Chunk]
-    ) -> Iterator[events.FeaturesExpanded]:
-        """Yield an event if `step` ended in an expansion; of several targets what all found."""
-        found = [chunk.expansion for chunk in step if chunk.expansion]
-        if not found:
-            return
-        self.epoch += 1
-        parents = dict.fromkeys(parent for expansion in found for parent in expansion.parents)
-        yield events.FeaturesExpanded(
-            at=at,
-            epoch=self.epoch,
-            parents=tuple(readable(parent, names) for parent in parents),
-            size=sum(expansion.size for expansion in found),
-            degree=max(expansion.degree for expansion in found),
-            configuration=self.configuration,
-        )
+        Yields
+        ------
+        predictions : ndarray of float32, shape (n, n_targets)
+        expansions : list of list of Monomial
+            The new parents of each target; empty without an expansion.
+        """
+        every = [
+            algorithm.chunks(learner, examples, target, n_first_pass)
+            for target, learner in enumerate(self.learners)
+        ]
+        done = 0
+        for step in zip(*every, strict=True):  # all break at the same examples
+            said = np.column_stack([predictions for predictions, _ in step])
+            part = examples.at(slice(done, done + len(said)))
+            losses = part.weights * squared_losses(said, part.targets.T).sum(axis=1)
+            self.loss_sum += float(losses[max(self.counted_from - self.learned, 0) :].sum())
+            new = (said, part.targets.T, part.weights)
+            old = self.recent or [each[:0] for each in new]
+            self.recent = [np.concatenate(pair)[-PREFIX:] for pair in zip(old, new, strict=True)]
+            done += len(said)
+            self.learned += len(said)
+            yield said, [parents for _, parents in step if parents is not None]
 
 
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -174,11 +190,7 @@ class OnlineLearner(HoldoutAlgorithm):
     @property
     def tried(self) -> tuple[float, ...]:
         """Learning rates of the race."""
-        if self.rates:
-            return self.rates
-        if self.learning_rate != "auto":
-            return (self.learning_rate,)
-        return RATES
+        return self.rates or (RATES if self.learning_rate == "auto" else (self.learning_rate,))
 
     @property
     def capacity(self) -> int:
@@ -186,22 +198,24 @@ class OnlineLearner(HoldoutAlgorithm):
         return len(self.tried)
 
     @abstractmethod
+    def learner(self, examples: Examples, rate: float) -> MonomialLearner:
+        """Return a learner that has seen nothing, of the kernel that suits the rows."""
+
+    @abstractmethod
     def chunks(
-        self, learner: MonomialLearner, rows: Rows, labels: Floats, n_first_pass: int
+        self, learner: MonomialLearner, examples: Examples, target: int, n_first_pass: int
     ) -> Iterator[Chunk]:
-        """Learn some examples, whose first pass has `n_first_pass`."""
+        """Learn some examples with one of their targets, whose first pass has `n_first_pass`."""
 
     def holdout(self, env: HoldoutEnvironment) -> Holdout:
         """Return the examples with the base variables; bigrams are made once an environment."""
         return env.once(with_bigrams, env.holdout) if self.base == "bigram" else env.holdout
 
-    @abstractmethod
-    def learner(self, rows: Rows, rate: float) -> MonomialLearner:
-        """Return a learner that has seen nothing, of the kernel that suits `rows`."""
-
-    def learning(self, rate: float) -> Learning:
-        """Return the settings as a learner takes them."""
-        return Learning(learning_rate=rate, bits=self.bits)
+    def examples(self, env: HoldoutEnvironment) -> Examples:
+        """Return the examples of the first pass."""
+        holdout, n = self.holdout(env), min(env.n_train, env.budget)
+        targets = targets_of(holdout.train.labels[:n], len(holdout.classes))
+        return Examples(holdout.train.rows[:n], targets, np.ones(n, dtype=np.float32))
 
     def takes_plan(self, rows: Rows, most_monomials: int) -> bool:
         """Return whether the plan suits `rows`, whose features grow to `most_monomials`."""
@@ -212,128 +226,134 @@ class OnlineLearner(HoldoutAlgorithm):
         self.holdout(env)
 
     def run(self, env: HoldoutEnvironment, seed: int) -> Run:
-        """Race the learning rates over the passes that the environment allows.
+        """Race the learning rates in the first pass; the best one makes the others."""
+        holdout, examples = self.holdout(env), self.examples(env)
+        champion = yield from self.race(examples, holdout.names, env.record)
+        i, at = champion.configuration, env.at
+        if at < env.budget:
+            yield events.LeaseGranted(
+                at=at, configuration=i, amount=env.budget, slot=i, fresh=False
+            )
+        while env.at < env.budget:
+            again = examples.at(slice(env.budget - env.at))
+            for predictions, _ in champion.learn(self, again, len(examples)):
+                yield from env.record(as_numbers(predictions))
+        if env.scores_test:
+            env.submit(as_numbers(outputs(champion.learners, holdout.test.rows)))
+        env.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
+        return champion.learners
+
+    def race(
+        self,
+        examples: Examples,
+        names: Sequence[str] = (),
+        record: Record = lambda _: (),
+    ) -> Generator[events.Event, None, Entrant]:
+        """Race the learning rates over the first pass; return the one that lost least.
 
         Rates that are not given race on the first examples alone, with all epochs. Where these
         are not the whole first pass, the finalists start again on more of them, and then the best
         one on all, with epochs of their full length; what they say of the examples that chose them
-        is not asked, since their labels did so.
+        is not recorded, since their labels did so.
         """
-        holdout = self.holdout(env)
-        rows = holdout.train.rows
-        targets = targets_of(holdout.train.labels, len(holdout.classes))
-        budget, first_pass = env.budget, min(env.n_train, env.budget)
+        n, at = len(examples), 0
         chooses = len(self.tried) > 1 and not self.rates
-        ends = {min(first_pass, PREFIX), min(first_pass, FINAL)} if chooses else set()
-        entrants: list[Entrant] = []
-        rates, at = list(enumerate(self.tried)), 0
-        for until in sorted({*ends, budget}):
-            again = at < first_pass or not entrants
-            if again:
-                entrants.clear()  # of many classes they take gigabytes
-                n, counted_from = until if until < first_pass else budget, until - PREFIX
-                for i, rate in rates:
-                    learners = tuple(self.learner(rows, rate) for _ in targets)
-                    chunks = tuple(
-                        self._passes(learner, rows, target, n)
-                        for learner, target in zip(learners, targets, strict=True)
-                    )
-                    start = counted_from if at else 0
-                    entrants.append(Entrant(i, rate, learners, chunks, start))
-            for entrant in entrants:
-                i, parameters = entrant.configuration, {"learning_rate": entrant.rate}
+        rates = dict(enumerate(self.tried))
+        for until in sorted({min(n, PREFIX), min(n, FINAL), n}) if chooses else [n]:
+            part, counted_from = examples.at(slice(until)), until - PREFIX if at else 0
+            entrants = []
+            for i, rate in rates.items():
+                learners = [self.learner(part, rate) for _ in part.targets]
+                entrants.append(Entrant(i, rate, learners, counted_from))
                 if not at:
+                    parameters = {"learning_rate": rate}
                     yield events.ConfigurationAdmitted(
                         at=0, configuration=i, parameters=parameters
                     )
-                yield events.LeaseGranted(
-                    at=at, configuration=i, amount=until, slot=i, fresh=again
-                )
+                yield events.LeaseGranted(at=at, configuration=i, amount=until, slot=i)
             if not at:  # the first is the answer until one is better
                 yield events.ChampionChanged(at=0, configuration=0, previous=None)
-            champion = yield from _race(env, entrants, targets, holdout.names, until)
-            if until in ends:
-                n_best = FINALISTS if until == PREFIX < first_pass else 1
-                entrants = yield from _best(entrants, champion, until, n_best)
-                rates = [(each.configuration, each.rate) for each in entrants]
-            at = until
-        model = model_of(champion.learners)
-        if env.scores_test:
-            env.submit(model.predict(holdout.test.rows))
-        env.note({**metrics_of(champion.learners), "expansions": float(champion.epoch)})
-        return model
+            left = yield from self._stage(entrants, part, at, names, record)
+            champion, at = left[0], until
+            if chooses:
+                n_best = FINALISTS if until == PREFIX < n else 1
+                best = [each for each in left if each.rate <= champion.rate][:n_best]
+                rates = {each.configuration: each.rate for each in best}
+                for each in left:
+                    if each not in best:
+                        yield _eliminated(each, champion, at)
+        return champion
 
-    def _passes(
-        self, learner: MonomialLearner, rows: Rows, target: Floats, left: int
-    ) -> Iterator[Chunk]:
-        """Yield the chunks of `left` examples, pass after pass."""
-        first_pass = min(len(target), left)
-        while left > 0:
-            n = min(left, len(target))
-            yield from self.chunks(learner, rows[:n], target[:n], first_pass)
-            left -= n
+    def _stage(
+        self,
+        entrants: Sequence[Entrant],
+        examples: Examples,
+        at: int,
+        names: Sequence[str],
+        record: Record,
+    ) -> Generator[events.Event, None, list[Entrant]]:
+        """Learn `examples`, of which `at` are recorded; those that are left, by their loss.
 
-
-def _race(
-    env: HoldoutEnvironment,
-    entrants: Sequence[Entrant],
-    targets: Targets,
-    names: Sequence[str],
-    until: int,
-) -> Generator[events.Event, None, Entrant]:
-    """Learn until so many examples are recorded; the entrant that lost least in the first pass.
-
-    The predictions of the champion so far are recorded, at the start the first entrant's.
-    Raises DivergedError if no entrant is left.
-    """
-    champion = entrants[0]
-    while env.at < until:
-        learned: list[tuple[Entrant, list[Chunk]]] = []
-        failures: dict[int, str] = {}
-        for entrant in entrants:
-            try:
-                learned.append((entrant, entrant.advance(targets)))
-            except DivergedError as error:
-                failures[entrant.configuration] = str(error)
-        if not learned:
-            raise DivergedError(failures.popitem()[1])
-        entrants = [entrant for entrant, _ in learned]
-        answer, step = next((e for e in learned if e[0] is champion), learned[0])
-        new = answer.learned - env.at
-        if new > 0:  # a number for each example, or of many classes one for each class
-            said = [chunk.predictions for chunk in step]
-            predictions = said[0] if len(said) == 1 else np.column_stack(said)
-            yield from env.record(predictions[-new:])
-        for entrant, its_step in learned:
-            yield from entrant.expanded(env.at, names, its_step)
-        best = min(entrants, key=lambda entrant: entrant.loss_sum)
-        if best is not champion:
-            was, champion = champion.configuration, best
-            yield events.ChampionChanged(at=env.at, configuration=best.configuration, previous=was)
-        for i, reason in failures.items():
-            yield events.ConfigurationFailed(at=env.at, configuration=i, reason=reason)
-    return champion
+        The predictions of the champion so far are recorded, at the start the first entrant's.
+        Raises DivergedError if no entrant is left.
+        """
+        champion = entrants[0]
+        learning = {e: e.learn(self, examples, len(examples)) for e in entrants}
+        while champion.learned < len(examples):
+            steps, failures = {}, {}
+            for entrant, chunks in learning.items():
+                try:
+                    steps[entrant] = next(chunks)
+                except DivergedError as error:
+                    failures[entrant] = str(error)
+            if not steps:
+                raise DivergedError(failures.popitem()[1])
+            learning = {entrant: learning[entrant] for entrant in steps}
+            answer = champion if champion in steps else next(iter(steps))
+            if answer.learned > at:
+                yield from record(as_numbers(steps[answer][0][at - answer.learned :]))
+                at = answer.learned
+            for entrant, (_, expansions) in steps.items():
+                if expansions:
+                    yield _expanded(entrant, expansions, at, names)
+            best = min(steps, key=lambda entrant: entrant.loss_sum)
+            if best is not champion:
+                was, champion = champion.configuration, best
+                yield events.ChampionChanged(at=at, configuration=best.configuration, previous=was)
+            for entrant, reason in failures.items():
+                yield events.ConfigurationFailed(
+                    at=at, configuration=entrant.configuration, reason=reason
+                )
+        return sorted(learning, key=lambda entrant: entrant.loss_sum)
 
 
-def _best(
-    entrants: Sequence[Entrant], champion: Entrant, at: int, n: int
-) -> Generator[events.Eliminated, None, list[Entrant]]:
-    """Return the champion and the best of smaller rates, `n` in all; eliminate the others.
+def as_numbers(columns: Floats) -> Floats:
+    """Return a number for each example, or of many targets one for each."""
+    return columns[:, 0] if columns.shape[1] == 1 else columns
 
-    Those that had failed are not among them.
-    """
-    alive = [entrant for entrant in entrants if entrant.learned == champion.learned]
-    alive.sort(key=lambda entrant: entrant.loss_sum)
-    best = [entrant for entrant in alive if entrant.rate <= champion.rate][:n]
-    for entrant in alive:
-        if entrant in best:
-            continue
-        start = entrant.counted_from
-        own, least = (each.loss_sum / max(at - start, 1) for each in (entrant, champion))
-        of = f"examples {start} to {at}" if start else f"the first {at} examples"
-        reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
-        yield events.Eliminated(at=at, configuration=entrant.configuration, reason=reason)
-    return best
+
+def _expanded(
+    entrant: Entrant, expansions: Sequence[Sequence[Monomial]], at: int, names: Sequence[str]
+) -> events.FeaturesExpanded:
+    """Return the event of an expansion; of several targets what all found."""
+    entrant.epoch += 1
+    parents = dict.fromkeys(parent for each in expansions for parent in each)
+    return events.FeaturesExpanded(
+        at=at,
+        epoch=entrant.epoch,
+        parents=tuple(readable(parent, names) for parent in parents),
+        size=sum(learner.size for learner in entrant.learners),
+        degree=max(learner.max_degree for learner in entrant.learners),
+        configuration=entrant.configuration,
+    )
+
+
+def _eliminated(entrant: Entrant, champion: Entrant, at: int) -> events.Eliminated:
+    start = entrant.counted_from
+    own, least = (each.loss_sum / max(at - start, 1) for each in (entrant, champion))
+    of = f"examples {start} to {at}" if start else f"the first {at} examples"
+    reason = f"its loss of {of} is {own:.4g}, the least {least:.4g}"
+    return events.Eliminated(at=at, configuration=entrant.configuration, reason=reason)
 
 
 def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
@@ -345,24 +365,3 @@ def metrics_of(learners: Sequence[MonomialLearner]) -> dict[str, float]:
         "degree": float(max(learner.max_degree for learner in learners)),
         "collisions": float(sum(learner.totals[DROPPED] for learner in learners)),
     }
-
-
-class ClassLearners:
-    """Learners of all classes as one model, in the order of the classes."""
-
-    def __init__(self, learners: Sequence[MonomialLearner]) -> None:
-        self.learners = tuple(learners)
-        if not self.learners:
-            raise ValueError("no learners: there is one for each class")
-
-    def predict(self, rows: Rows) -> Floats:
-        """Return each class's number, shape (n_examples, n_classes); the largest wins."""
-        return np.column_stack([learner.predict(rows) for learner in self.learners])
-
-
-Model: TypeAlias = Union["MonomialLearner", ClassLearners]
-
-
-def model_of(learners: Sequence[MonomialLearner]) -> Model:
-    """Return one learner is itself the model."""
-    return learners[0] if len(learners) == 1 else ClassLearners(learners)

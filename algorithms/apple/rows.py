@@ -15,10 +15,11 @@ and every class would learn the others' as well. Sharing would save only the pro
 feature, one multiplication of the dozen that its update takes.
 """
 
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +35,8 @@ LARGEST_LABEL = 1e15
 """The squared gradient of a larger label leaves float32."""
 
 
-def as_rows(matrix: Any, density: float = DENSE_ENOUGH) -> Rows:
-    """Return `matrix` in the form that the kernels read, dense where it is fuller than `density`.
-
-    Parameters
-    ----------
-    matrix : array or sparse matrix, shape (n_examples, n_variables)
-    density : float
+def as_rows(matrix: Any) -> Rows:
+    """Return an array or sparse matrix in the form that the kernels read, see `DENSE_ENOUGH`.
 
     Raises
     ------
@@ -48,19 +44,28 @@ def as_rows(matrix: Any, density: float = DENSE_ENOUGH) -> Rows:
         If a value is missing or infinite, as float32 has it.
     """
     with np.errstate(over="ignore"):
-        if sparse.issparse(matrix):
-            rows = sparse.csr_array(matrix, dtype=np.float32)
-            rows.sum_duplicates()
-            values = rows.data
-        else:
-            rows = np.ascontiguousarray(matrix, dtype=np.float32)
-            values = rows
-    _check_finite(values, rows)
-    n_cells = max(1, rows.shape[0] * rows.shape[1])
-    full = np.count_nonzero(values) / n_cells > density
+        rows = unique_cells(matrix).astype(np.float32, copy=False)
+    values = rows.data if sparse.issparse(rows) else rows
+    if not np.isfinite(values).all():
+        cells = sparse.coo_array(rows)
+        bad = np.flatnonzero(~np.isfinite(cells.data))[0]
+        raise DataError(
+            f"feature {cells.col[bad]} of row {cells.row[bad]} is {cells.data[bad]} in float32:"
+            " features must be finite; impute missing values and rescale huge ones"
+        )
+    full = np.count_nonzero(values) > DENSE_ENOUGH * math.prod(rows.shape)
     if sparse.issparse(rows):
         return rows.toarray() if full else rows
     return rows if full else sparse.csr_array(rows)
+
+
+def unique_cells(matrix: Any) -> Rows:
+    """Return an array in C order, or sparse rows in which no cell comes twice."""
+    if not sparse.issparse(matrix):
+        return np.ascontiguousarray(matrix)
+    rows = sparse.csr_array(matrix)
+    rows.sum_duplicates()
+    return rows
 
 
 def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
@@ -78,21 +83,6 @@ def check_labels(labels: NDArray[Any]) -> NDArray[np.float32]:
             f" labels must be finite and at most {LARGEST_LABEL:g} in magnitude; rescale them"
         )
     return np.asarray(labels, dtype=np.float32)
-
-
-def _check_finite(values: NDArray[np.float32], rows: Rows) -> None:
-    bad = np.flatnonzero(~np.isfinite(values))
-    if not len(bad):
-        return
-    if sparse.issparse(rows):
-        row = int(np.searchsorted(rows.indptr, bad[0], side="right")) - 1
-        column = int(rows.indices[bad[0]])
-    else:
-        row, column = divmod(int(bad[0]), rows.shape[1])
-    raise DataError(
-        f"feature {column} of row {row} is {values.ravel()[bad[0]]} in float32:"
-        " features must be finite; impute missing values and rescale huge ones"
-    )
 
 
 CLIP = 0.05
@@ -132,20 +122,18 @@ class ColumnScale:
         scale : bool
             Whether to standardise, or a column of mostly zeros to divide by its magnitude.
         """
-        if not clip and not scale:
-            return cls()
         values = values.astype(np.float64)
         if np.count_nonzero(values) <= DENSE_ENOUGH * len(values):
             largest = float(np.abs(values).max(initial=0.0))
-            return cls(spread=largest) if scale and largest > 0 else cls()
+            return cls(spread=largest or 1.0) if scale else cls()
         if ((values == 0) | (values == 1)).all():
             return cls()
-        low, high = np.percentile(values, [clip, 100 - clip]) if clip else (-np.inf, np.inf)
-        if not scale:
-            return cls(float(low), float(high))
+        low, high = (
+            np.percentile(values, [clip, 100 - clip]).tolist() if clip else (-np.inf, np.inf)
+        )
         values = np.clip(values, low, high)
         mean, spread = float(values.mean()), float(values.std())
-        return cls(float(low), float(high), mean, spread if spread > 0 else 1.0)
+        return cls(low, high, mean, spread or 1.0) if scale else cls(low, high)
 
     def of(self, values: Values) -> NDArray[np.float64]:
         """Return the values, treated so."""
@@ -153,16 +141,19 @@ class ColumnScale:
         return np.asarray((clipped - self.shift) / self.spread)
 
 
+@dataclass(frozen=True)
 class RowScale:
     """Scales of all columns of rows; sparse rows keep their zeros, and are not clipped."""
 
-    def __init__(self, rows: Rows, clip: float, scale: bool) -> None:
-        if sparse.issparse(rows):
-            largest = abs(rows).max(axis=0).toarray().ravel() if rows.shape[0] else ()
-            spreads = [float(most) if scale and most > 0 else 1.0 for most in largest]
-            self.columns = [ColumnScale(spread=spread) for spread in spreads]
-        else:
-            self.columns = [ColumnScale.fitted(column, clip, scale) for column in rows.T]
+    columns: tuple[ColumnScale, ...]
+
+    @classmethod
+    def fitted(cls, rows: Rows, clip: float, scale: bool) -> Self:
+        """Return the scales of training rows, see `ColumnScale.fitted`."""
+        if not sparse.issparse(rows):
+            return cls(tuple(ColumnScale.fitted(column, clip, scale) for column in rows.T))
+        largest = abs(rows).max(axis=0).toarray().ravel().tolist()
+        return cls(tuple(ColumnScale(spread=(scale and most) or 1.0) for most in largest))
 
     def of(self, rows: Rows) -> Rows:
         """Return the rows, treated so, as float32."""
@@ -175,12 +166,10 @@ class RowScale:
         return out
 
 
-Targets: TypeAlias = Floats
-"""What is learned, a row for each learner, shape (n_targets, n_examples)."""
+def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Floats:
+    """Return what is learned, a row for each learner, shape (n_targets, n_examples).
 
-
-def targets_of(labels: NDArray[Any], n_classes: int = 0) -> Targets:
-    """Return the labels; of three and more classes 1 for each class's own, -1 for others.
+    The labels themselves; of three and more classes 1 for each class's own, -1 for others.
 
     Examples
     --------

@@ -1,11 +1,7 @@
-"""apple and its baselines as a model: an encoder, and what predictions of the learners depend on.
+"""apple and its baselines as a model: an encoder, the scale of its features, and learners."""
 
-What a file says of slots and variables is checked before a kernel sees it, see
-`leaseboard.algorithms.apple.saved`. The estimators of apple learn on, which takes more state.
-"""
-
-import dataclasses
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -14,13 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
+from leaseboard.algorithms.apple.classifier import (
+    PolynomialExpansionClassifier,
+    log_probabilities,
+    margins_of_classes,
+)
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
-from leaseboard.algorithms.apple.learner import MonomialLearner
-from leaseboard.algorithms.apple.rate_models import log_probabilities, margins_of_classes
-from leaseboard.algorithms.apple.rates import ClassLearners
-from leaseboard.algorithms.apple.rows import ColumnScale
-from leaseboard.algorithms.apple.saved import learner_of, state_of
+from leaseboard.algorithms.apple.learner import MonomialLearner, outputs
+from leaseboard.algorithms.apple.rows import RowScale
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.fetch.dataset import Dataset
@@ -49,7 +46,7 @@ class AppleModel(TableModel):
         Fitted.
     learners : sequence of MonomialLearner
         One; of three and more classes one for each.
-    scales : sequence of ColumnScale, optional
+    row_scale : RowScale, optional
         What becomes of each feature before it is multiplied; none where the encoder sees to it.
     classes : sequence of str
         Empty for a regression.
@@ -76,14 +73,14 @@ class AppleModel(TableModel):
         columns: Sequence[Column],
         encoder: Any,
         learners: Sequence[MonomialLearner],
-        scales: Sequence[ColumnScale] = (),
+        row_scale: RowScale | None = None,
         classes: Sequence[str] = (),
         slope: float = 1.0,
         offset: float = 0.0,
         factor: float = 1.0,
     ) -> None:
         super().__init__(columns)
-        self.encoder, self.learners, self.scales = encoder, tuple(learners), tuple(scales)
+        self.encoder, self.learners, self.row_scale = encoder, tuple(learners), row_scale
         self.classes = tuple(classes)
         self.slope, self.offset, self.factor = slope, offset, factor
         self._lock = threading.Lock()  # predicting leaves marks in a hashed table
@@ -106,13 +103,12 @@ class AppleModel(TableModel):
         if task == "classification":
             made.fit(features, np.asarray(target, dtype=str))
             classes = made.classes_.tolist()
-            scales = made.row_scale_.columns
-            return cls((), fitted, made.learners_, scales, classes, made.slope_)
+            return cls((), fitted, made.learners_, made.row_scale_, classes, made.slope_)
         numbers = np.asarray(target, dtype=np.float64)
         mean, spread = float(numbers.mean()), float(numbers.std()) or 1.0
         made.fit(features, (numbers - mean) / spread)
-        scales = made.row_scale_.columns
-        return cls((), fitted, made.learners_, scales, offset=mean, factor=spread)
+        scale = made.row_scale_
+        return cls((), fitted, made.learners_, scale, offset=mean, factor=spread)
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """See `TableModel.predict`."""
@@ -131,21 +127,19 @@ class AppleModel(TableModel):
     def outputs(self, frame: pd.DataFrame) -> NDArray[np.float32]:
         """Return the learners' own predictions, shape (n_rows, n_learners)."""
         found = self.encoder.transform(typed(frame, self.columns) if self.columns else frame)
-        if self.scales:
-            rows = np.empty(found.shape, dtype=np.float32)
-            for place, scale in enumerate(self.scales):
-                rows[:, place] = scale.of(found[:, place])
+        if self.row_scale:
+            rows = self.row_scale.of(found)
         else:
             rows = sparse.csr_array(found, dtype=np.float32)
         with self._lock:
-            return np.column_stack([each.predict(rows) for each in self.learners])
+            return outputs(self.learners, rows)
 
     def state(self) -> dict[str, Any]:
         """See `TableModel.state`."""
         return {
             "encoder": dump_trusted(self.encoder),
-            "learners": [state_of(each) for each in self.learners],
-            "scales": [dataclasses.astuple(each) for each in self.scales],
+            # Most of a table is empty.
+            "learned": zlib.compress(dump_trusted((self.learners, self.row_scale)), 1),
             "classes": self.classes,
             "slope": self.slope,
             "offset": self.offset,
@@ -156,12 +150,9 @@ class AppleModel(TableModel):
     def restored(cls, file: ModelFile) -> Self:
         """See `TableModel.restored`."""
         state = dict(file.state)
-        learners = [learner_of(each) for each in state.pop("learners")]
-        scales = [ColumnScale(*each) for each in state.pop("scales")]
-        if scales and any(each.n_variables != len(scales) for each in learners):
-            raise ValueError("learners of other columns than the encoder's")
         encoder = load_trusted(state.pop("encoder"))
-        return cls(file.columns, encoder, learners, scales, **state)
+        learners, row_scale = load_trusted(zlib.decompress(state.pop("learned")))
+        return cls(file.columns, encoder, learners, row_scale, **state)
 
 
 def fitted(
@@ -171,7 +162,7 @@ def fitted(
 
     Raises UsageError if the run left no learner of ours, or learned from text.
     """
-    if not isinstance(learner, MonomialLearner | ClassLearners):
+    if not isinstance(learner, tuple) or not isinstance(learner[0], MonomialLearner):
         raise UsageError(
             "the run left no model: only apple, linear, quadratic, cubic and their like can be"
             " registered"
@@ -183,9 +174,8 @@ def fitted(
     except ValueError as error:
         raise UsageError(f"{dataset.reference}: {error}") from error
     low, high = target_range(dataset, options, seed) if options.scale_target else (0.0, 1.0)
-    learners = learner.learners if isinstance(learner, ClassLearners) else (learner,)
     model = AppleModel(
-        columns, encoder(dataset, options, seed), learners,
+        columns, encoder(dataset, options, seed), learner,
         classes=_classes(dataset, options), offset=low, factor=high - low,
     )  # fmt: skip
     return model, result.score if options.score_on == "test" else None

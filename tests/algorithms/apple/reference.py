@@ -11,15 +11,15 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from leaseboard.algorithms.apple.learner import Heuristic, Monomial, times
-from leaseboard.algorithms.apple.update import EMITTED, EXAMPLES, NONZEROS
+from leaseboard.algorithms.apple.kernel import EMITTED, EXAMPLES, NONZEROS
+from leaseboard.algorithms.apple.learner import GrowingLearner, Heuristic, Monomial
 from leaseboard.algorithms.environments.holdout import Floats, Rows
 
 CONSTANT: Monomial = ()
 
 
-class ReferenceLearner:
-    """S_k and P_k as sets; takes the place of a `MonomialLearner` in `adaptive_expansion`.
+class ReferenceLearner(GrowingLearner):
+    """S_k and P_k as sets; takes the place of a learner in `Apple.chunks`: a slot is a monomial.
 
     Attributes
     ----------
@@ -78,11 +78,17 @@ class ReferenceLearner:
             chosen.append(min(set(rest) - set(chosen), key=lambda m: (len(m), m)))
         return chosen
 
+    def monomial(self, slot: Monomial) -> Monomial:
+        """Return the monomial itself."""
+        return slot
+
     def expand(self, parents: Iterable[Monomial]) -> None:
         """Expand as line 7 does."""
         for m in parents:
             self.P.add(m)
-            self.S |= {times(m, i) for i in range(self.n_variables)}
+            self.S |= {tuple(sorted((*m, i))) for i in range(self.n_variables)}
+
+    slots = slot_of = places_of = _expander = None
 
     @property
     def size(self) -> int:

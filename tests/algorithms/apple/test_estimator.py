@@ -12,8 +12,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from leaseboard.algorithms.apple.classifier import PolynomialExpansionClassifier
 from leaseboard.algorithms.apple.estimator import PolynomialExpansionRegressor
+from leaseboard.algorithms.apple.kernel import EXAMPLES
 from leaseboard.algorithms.apple.rates import RATES
-from leaseboard.algorithms.apple.update import EXAMPLES
 from leaseboard.algorithms.errors import UsageError
 
 
@@ -134,7 +134,7 @@ def test_the_rate_is_chosen_on_the_first_examples(monkeypatch):
         monkeypatch.setattr("leaseboard.algorithms.apple.rates.PREFIX", prefix)
         model = PolynomialExpansionRegressor(random_state=0).fit(X, y)
         assert model.learning_rate_ in RATES
-        assert model.learners_[0].learning.learning_rate == model.learning_rate_
+        assert model.learners_[0].rate == model.learning_rate_
         assert model.learners_[0].totals[EXAMPLES] == 5 * len(y)
         assert model.score(X, y) > 0.95
     assert PolynomialExpansionRegressor(learning_rate=0.3).fit(X, y).learning_rate_ == 0.3

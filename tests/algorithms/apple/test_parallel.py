@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 
 import numpy as np
 import pytest
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
-from leaseboard.algorithms.apple.hashed import HashedLearner
-from leaseboard.algorithms.apple.learner import Learning
+from leaseboard.algorithms.apple.learner import HashedLearner, PlanLearner, column_scales
 from leaseboard.algorithms.apple.parallel import (
     STEPS,
     ParallelApple,
     beyond,
     losses_beyond,
-    merge,
-    refine,
-    union_of_parents,
     united,
 )
-from leaseboard.algorithms.apple.plan import PlanLearner
 from leaseboard.algorithms.base import play
 from leaseboard.algorithms.environments.arrays import squared_losses
 from leaseboard.algorithms.environments.holdout import Holdout, HoldoutEnvironment, Part
@@ -84,33 +80,31 @@ def test_one_partition_is_apple_with_frozen_parents():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_averages_by_hand(kernel):
-    nodes = [KERNELS[kernel](2, Learning(bits=8)) for _ in range(2)]
+    nodes = [KERNELS[kernel](np.ones(2), 0.5, 8) for _ in range(2)]
     for node, (w, g, n, low) in zip(nodes, [(2.0, 3.0, 1.0, -1.0), (5.0, 1.0, 4.0, -2.0)],
                                     strict=True):  # fmt: skip
-        node.w[0], node.g[0], node.inverse[0] = w * n, g / n**2, 1 / n
+        node.records[0] = w * n, g / n**2, 1 / n, 0
         node.totals[:] = [4, 2, low, 1, 10, 20, 30, 0]
-    nodes[1].w[1], nodes[1].g[1], nodes[1].inverse[1] = 8.0, 1.0, 1.0
-    merged = KERNELS[kernel](2, Learning(bits=8))
-    merge(nodes, merged)
+    nodes[1].records[1] = 8.0, 1.0, 1.0, 0
+    merged = united(nodes, KERNELS[kernel](np.ones(2), 0.5, 8))
+    w, g, inverse, _ = merged.records[0]
 
-    assert 1 / merged.inverse[0] == 4.0
-    assert merged.w[0] * merged.inverse[0] == pytest.approx(11 / 4)
-    assert merged.g[0] / merged.inverse[0] ** 2 == pytest.approx(10 / 4)
-    assert merged.w[1] == pytest.approx(8.0)
+    assert inverse == 0.25
+    assert w * inverse == pytest.approx(11 / 4)
+    assert g / inverse**2 == pytest.approx(10 / 4)
+    assert merged.records["w"][1] == pytest.approx(8.0)
     assert merged.totals[2] == -2.0
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
-    left, right, merged = (KERNELS[kernel](3, Learning(bits=12)) for _ in range(3))
+    left, right, empty = (KERNELS[kernel](np.ones(3), 0.5, 12) for _ in range(3))
     x = np.random.default_rng(0).normal(size=(50, 3)).astype(np.float32)
     for node, parents in ((left, [(0,), (0, 1)]), (right, [(2,)])):
-        node.expand(parents)
+        node.expand_by(parents)
         node.learn(x, x[:, 0])
-    merged.magnitude = left.magnitude
 
-    merged.expand(union_of_parents([left, right]))
-    merge([left, right], merged)
+    merged = united([left, right], empty)
 
     found = {merged.monomial(slot) for slot in merged.slots()}
     assert found == {(0,), (1,), (2,), (0, 0), (0, 1), (0, 2), (0, 0, 1), (0, 1, 1), (0, 1, 2),
@@ -122,21 +116,22 @@ def test_the_union_builds_monomials_that_one_node_alone_found(kernel):
 def test_beyond_an_average_predictions_go_on_as_they_went(kernel):
     x = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     y = x[:, 0] + x[:, 1] * x[:, 2]
-    nodes = [KERNELS[kernel](3, Learning(bits=12)) for _ in range(2)]
-    for node, parent, half in zip(nodes, [(0,), (1,)], [slice(30), slice(30, 60)], strict=True):
+    *nodes, first, second = (KERNELS[kernel](column_scales(x), 0.5, 12) for _ in range(4))
+    for node, parent, half in zip(nodes, [0, 1], [slice(30), slice(30, 60)], strict=True):
         node.expand([parent])
-        node.magnitude = np.abs(x).max(axis=0)
         node.learn(x[half], y[half])
-    before = united(nodes, KERNELS[kernel](3, nodes[0].learning))
-    again = [refine(before, (x[half], y[half])).learner for half in (slice(20), slice(20, 60))]
-    average = united(again, KERNELS[kernel](3, before.learning))
+    before = united(nodes, first)
+    again = [copy.deepcopy(before) for _ in range(2)]
+    for node, half in zip(again, [slice(20), slice(20, 60)], strict=True):
+        node.learn(x[half], y[half])
+    average = united(again, second)
 
     moved = [beyond(average, before, step) for step in STEPS]
 
-    now, way = average.margins(x), average.margins(x) - before.margins(x)
-    for step, learner in zip(STEPS, moved, strict=True):
-        np.testing.assert_allclose(learner.margins(x), now + step * way, rtol=1e-3, atol=1e-4)
-    losses = losses_beyond(average, now, before.margins(x), y)
+    was, now, *gone = (m.predict(x, clamped=False) for m in (before, average, *moved))
+    for step, margins in zip(STEPS, gone, strict=True):
+        np.testing.assert_allclose(margins, now + step * (now - was), rtol=1e-3, atol=1e-4)
+    losses = losses_beyond(average, now, was, y)
     np.testing.assert_allclose(losses, [loss(learner, x, y) for learner in moved], rtol=1e-3)
 
 
@@ -152,7 +147,7 @@ def test_the_rate_whose_average_loses_least_answers():
 
 
 def finished(algorithm, env):
-    log, learner = ended(play("apple-parallel", algorithm, env, 0))
+    log, (learner,) = ended(play("apple-parallel", algorithm, env, 0))
     return log[-1].score, learner
 
 

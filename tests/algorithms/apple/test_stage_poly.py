@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from leaseboard.algorithms.apple.apple import Apple, Polynomial
+from leaseboard.algorithms.apple.rates import Examples
 from leaseboard.algorithms.apple.stage_poly import StagePoly, lines
 from leaseboard.algorithms.audit import Auditor
 from leaseboard.algorithms.base import play
@@ -45,7 +46,8 @@ def test_linear_predictions_are_vws(kernel, rate):
     tested = [vw.predict(line) for line in lines(env.holdout.test)]
     vw.finish()
     form = np.asarray if kernel == "plan" else sparse.csr_array
-    learner = Polynomial().learner(form(train.rows), rate)
+    examples = Examples(form(train.rows), train.labels[None], np.ones_like(train.labels))
+    learner = Polynomial().learner(examples, rate)
 
     np.testing.assert_allclose(learner.learn(train.rows, train.labels), expected, atol=2e-4)
     np.testing.assert_allclose(learner.predict(env.holdout.test.rows), tested, atol=2e-4)

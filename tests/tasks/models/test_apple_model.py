@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from leaseboard.algorithms import plain
+from leaseboard.algorithms.apple.learner import outputs
 from leaseboard.algorithms.environments.holdout import split
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
@@ -67,7 +67,7 @@ def test_predictions_are_the_runs_own(race, algorithm, settings, data):
     result, learner, fitted = race(algorithm, data, settings=settings)
     model = again(fitted)
     test, raw = held_out(fitted, {})
-    ours = learner.predict(test.rows)
+    (ours,) = (each.predict(test.rows) for each in learner)
 
     assert isinstance(model, AppleModel)
     assert fitted.test == result.score
@@ -89,7 +89,7 @@ def test_columns_become_the_features_of_the_run(race, mixed, one_hot, bits):
     _, learner, fitted = race("apple", mixed, environment=environment, settings=settings)
     model = again(fitted)
     test, raw = held_out(fitted, environment)
-    ours = learner.predict(test.rows)
+    (ours,) = (each.predict(test.rows) for each in learner)
 
     assert [column.name for column in model.columns] == ["x", "n", "colour", "flag"]
     assert model.classes == ("a", "b or c")
@@ -106,7 +106,7 @@ def test_many_classes_are_served_by_name(race, algorithm):
     names = np.array(["class_0", "class_1", "class_2"])
 
     assert model.classes == tuple(names)
-    said = learner.predict(test.rows).argmax(axis=1)
+    said = outputs(learner, test.rows).argmax(axis=1)
     assert model.predict(raw).tolist() == names[said].tolist()
     assert np.mean(said != test.labels) == pytest.approx(result.score)
 
@@ -124,7 +124,7 @@ def test_a_scaled_target_comes_back_in_its_own_unit(race):
         rtol=1e-6,
     )
     np.testing.assert_allclose(
-        model.predict(raw), low + learner.predict(test.rows) * (high - low), rtol=1e-6
+        model.predict(raw), low + learner[0].predict(test.rows) * (high - low), rtol=1e-6
     )
 
 
@@ -153,12 +153,3 @@ def test_a_damaged_file_is_one_clear_line(race):
     content = fitted.model.dump()
     with pytest.raises(UsageError, match=r"^it is not a model of the format [^\n]*$"):
         load(content[: len(content) // 2], "it")
-
-
-@pytest.mark.parametrize("bits", [18, 6], ids=["plan", "hashed"])
-def test_slots_that_do_not_exist_never_reach_a_kernel(race, bits):
-    _, _, fitted = race("apple", FRIED, settings={"bits": bits, "alpha": 0.5})
-    kind, state = plain.load(fitted.model.dump(), "it")
-    state["learners"][0]["source"][-1] = 10**6
-    with pytest.raises(UsageError, match="is not a model of the format"):
-        load(plain.dump(kind, state), "it")
