@@ -5,6 +5,11 @@ from typing import assert_never
 from leaseboard.algorithms import events
 from leaseboard.algorithms.errors import AuditError
 
+_OF_LIVING = (events.LeaseGranted, events.Eliminated, events.ConfigurationFailed,
+              events.ChampionChanged, events.TrialFinished, events.ProbeFinished,
+              events.Decision)  # fmt: skip
+"""Events that no configuration has after it left consideration; a trial is its arm's."""
+
 
 class Auditor:
     """A sink that raises `AuditError` at the first event which no honest scheduler can yield.
@@ -34,14 +39,21 @@ class Auditor:
     def __call__(self, event: events.Event) -> None:  # noqa: C901, PLR0912  (a case for every kind)
         """Check one event; the events must come in order."""
         self._check_order(event)
+        number = getattr(event, "configuration", None)
+        if number is not None and not isinstance(event, events.ConfigurationAdmitted):
+            self._require_known(number)
+        if isinstance(event, _OF_LIVING):
+            one = event.arm if isinstance(event, events.TrialFinished) else event.configuration
+            self._require_known(one)
+            kind = type(event).__name__
+            self._require(one not in self.dead, f"configuration {one} has a {kind} after it left")
         match event:
             case events.Started():
                 self.started = event
             case events.ConfigurationAdmitted():
                 self._require(
-                    event.configuration == len(self.parameters),
-                    f"configuration {event.configuration} admitted,"
-                    f" expected {len(self.parameters)}",
+                    number == len(self.parameters),
+                    f"configuration {number} admitted, expected {len(self.parameters)}",
                 )
                 if event.parent is not None:
                     self._require_known(event.parent)
@@ -49,49 +61,35 @@ class Auditor:
             case events.LeaseGranted():
                 self._check_lease(event)
             case events.BoundsUpdated():
-                self._require_known(event.configuration)
                 self._require(
                     event.lower <= event.upper,
-                    f"configuration {event.configuration} has lower bound {event.lower}"
-                    f" above upper bound {event.upper}",
+                    f"configuration {number} has lower bound {event.lower} above upper bound"
+                    f" {event.upper}",
                 )
             case events.ConfigurationScored():
-                self._require_known(event.configuration)
                 self._require(
                     0 < event.units <= event.at,
-                    f"configuration {event.configuration} scored on {event.units} units"
-                    f" of {event.at}",
+                    f"configuration {number} scored on {event.units} units of {event.at}",
                 )
             case events.Paused():
                 self._require(
                     event.configuration in self.live,
-                    f"configuration {event.configuration} paused but it is not live",
+                    f"configuration {number} paused but it is not live",
                 )
                 del self.live[event.configuration]
             case events.Eliminated() | events.ConfigurationFailed():
-                self._require_alive(event.configuration, "left twice")
-                self._require(
-                    event.configuration != self.champion,
-                    f"the champion {event.configuration} left consideration",
-                )
+                self._require(number != self.champion, f"the champion {number} left consideration")
                 self.dead.add(event.configuration)
                 self.live.pop(event.configuration, None)
             case events.ChampionChanged():
-                self._require_alive(event.configuration, "became champion")
                 self._require(
                     event.previous == self.champion,
                     f"champion {self.champion} replaced as if it were {event.previous}",
                 )
-                self.champion = event.configuration
+                self.champion = number
             case events.TrialFinished():
-                self._require_alive(event.arm, "was pulled")
-                self._require_known(event.configuration)
                 self.seeds[event.configuration] = event.seed
-            case events.ProbeFinished():
-                self._require_alive(event.configuration, "was probed")
-            case events.Decision():
-                self._require_alive(event.configuration, f"has a {type(event).__name__}")
-            case events.Measured():
+            case events.ProbeFinished() | events.Decision() | events.Measured():
                 pass  # a score may be any number, and its time is checked above
             case events.Finished():
                 self.finished = event
@@ -116,7 +114,6 @@ class Auditor:
         self.at = event.at
 
     def _check_lease(self, event: events.LeaseGranted) -> None:
-        self._require_alive(event.configuration, "was given a lease")
         self._require(event.amount > 0, f"a lease of {event.amount} is not positive")
         if not event.fresh:
             self._require(
@@ -140,13 +137,6 @@ class Auditor:
         self._require(
             0 <= configuration < len(self.parameters),
             f"configuration {configuration} was never admitted",
-        )
-
-    def _require_alive(self, configuration: int, what: str) -> None:
-        self._require_known(configuration)
-        self._require(
-            configuration not in self.dead,
-            f"configuration {configuration} {what} after it had left consideration",
         )
 
     def _require(self, holds: bool, violation: str) -> None:

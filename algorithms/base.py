@@ -34,10 +34,6 @@ class Score:
     direction: str
     metrics: Mapping[str, float] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.direction not in ("min", "max"):
-            raise ValueError(f"direction {self.direction!r} must be 'min' or 'max'")
-
 
 BUDGET_SPENT = "budget spent"
 ALGORITHM_STOPPED = "algorithm stopped"
@@ -277,7 +273,14 @@ def play(name: str, algorithm: Algorithm, env: Environment, seed: int, seen: Any
         loss=algorithm.loss(seen),
     )
     run = algorithm.run(seen, seed)
-    model = yield from _completed(run, env)
+    model = None
+    try:
+        while True:
+            yield env.completed(next(run))
+    except StopIteration as stop:
+        model = stop.value
+    finally:
+        run.close()
     score = env.score()
     yield Finished(
         at=env.at,
@@ -295,14 +298,3 @@ def _reason(algorithm: Algorithm, env: Environment) -> str:
         return BUDGET_SPENT
     stops = algorithm.may_stop or not env.to_be_spent
     return ALGORITHM_STOPPED if stops else ENDED_EARLY
-
-
-def _completed(run: Run, env: Environment) -> Run:
-    """Yield the events of `run`, completed by what only the environment knows."""
-    try:
-        while True:
-            yield env.completed(next(run))
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        run.close()

@@ -19,7 +19,7 @@ OUTCOMES = ("champion", "live", "paused", "pending", "eliminated", "failed")
 """What a configuration can be when the log ends, the best first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Lease:
     """One lease: granted at `at`, over at `end` (extended, paused, gone, or the log ended)."""
 
@@ -27,7 +27,7 @@ class Lease:
     amount: float
     slot: int | None
     fresh: bool
-    end: float
+    end: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,6 @@ class Configuration:
         The recorded cost of its own trials or probes.
     decisions : list of Decision
         What its algorithm decided about it in addition to leases and champions.
-    held : LeaseGranted, optional
-        The lease that it holds.
     earlier : float
         Of its units those of earlier fresh starts.
     """
@@ -96,30 +94,23 @@ class Configuration:
     leases: list[Lease] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     decisions: list[events.Decision] = field(default_factory=list)
-    held: events.LeaseGranted | None = None
     earlier: float = 0.0
 
     def end_lease(self, at: float) -> None:
         """End the lease that it holds, if any."""
-        if self.held is not None:
-            lease, self.held = self.held, None
-            self.leases.append(Lease(lease.at, lease.amount, lease.slot, lease.fresh, at))
+        for lease in self.leases[-1:]:
+            lease.end = min(lease.end, at)
 
     def lease(self, event: events.LeaseGranted) -> None:
         """Mark it as live, afresh or still."""
         self.end_lease(event.at)
         if event.fresh:
             self.earlier = self.units
-        self.held = event
+        self.leases.append(Lease(event.at, event.amount, event.slot, event.fresh))
         self.outcome, self.reason = "live", ""
 
-    def use(self, units: float) -> float:
-        """Record that it has used so many units since it was fresh."""
-        self.units = self.earlier + units
-        return units
-
     def observe(self, at: float, units: float, value: float, *bounds: float) -> None:
-        """Record a loss or reward."""
+        """Record a loss or reward, after so many units since it was fresh."""
         self.observations.append(Observation(at, units, value, *bounds))
 
     def evaluated(self) -> None:
@@ -195,8 +186,8 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                 one = found[event.configuration]
                 one.score = one.score if loss else event.value
                 one.evaluated()
-                units = one.use(event.units)
-                one.observe(at, units, event.value, event.lower, event.upper)
+                one.units = one.earlier + event.units
+                one.observe(at, event.units, event.value, event.lower, event.upper)
             case events.ConfigurationScored():
                 one = found[event.configuration]
                 one.units = one.earlier = event.units  # over all fresh starts
@@ -205,8 +196,9 @@ def configurations(  # noqa: C901, PLR0912, PLR0915  (a case for every kind)
                 if not loss:
                     one.observe(at, event.units, event.value)
             case events.Paused():
-                found[event.configuration].leave(at, "paused", event.reason)
-                found[event.configuration].use(event.units)
+                one = found[event.configuration]
+                one.leave(at, "paused", event.reason)
+                one.units = one.earlier + event.units
             case events.Eliminated():
                 found[event.configuration].leave(at, "eliminated", event.reason)
             case events.ConfigurationFailed():

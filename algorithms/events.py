@@ -7,15 +7,11 @@ exception: they are *recorded* values, replayed exactly by the trial and probe s
 """
 
 import dataclasses
-from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, get_args
 
 Parameters = Mapping[str, Any]
-
-Name: TypeAlias = Callable[[int], str]
-"""What a reader calls the configuration of that number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,26 +20,17 @@ class _Happened:
 
     at: float
 
-    def words(self, name: Name) -> tuple[str, str] | None:
-        """Return the decision and its object, as a job's page lists them; None if it does not."""
-        return None  # the page's pictures and tables show it
-
 
 class Decision(_Happened):
     """Decision of an algorithm of one kind about a configuration, which lives on.
 
     Such an event says all that readers need. A new kind inherits this and joins the union `Event`:
-    then it is audited, logged, listed on the page of its job, and kept by MLflow.
+    then it is audited, logged, and kept by MLflow.
     """
 
     __slots__ = ()
 
     configuration: int
-
-    @abstractmethod  # for the type checker alone: the machinery of `abc` slows every `match`
-    def words(self, name: Name) -> tuple[str, str]:
-        """See `_Happened.words`."""
-        raise NotImplementedError
 
     def measures(self) -> Mapping[str, float]:
         """Return metrics of the run of its configuration, at `at`."""
@@ -133,9 +120,6 @@ class Paused(_Happened):
     units: float
     reason: str = ""
 
-    def words(self, name: Name) -> tuple[str, str]:
-        return "paused", name(self.configuration) + (f": {self.reason}" if self.reason else "")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Eliminated(_Happened):
@@ -143,9 +127,6 @@ class Eliminated(_Happened):
 
     configuration: int
     reason: str
-
-    def words(self, name: Name) -> tuple[str, str]:
-        return "eliminated", f"{name(self.configuration)}: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,9 +136,6 @@ class ConfigurationFailed(_Happened):
     configuration: int
     reason: str
 
-    def words(self, name: Name) -> tuple[str, str]:
-        return "failed", f"{name(self.configuration)}: {self.reason[:120]}"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChampionChanged(_Happened):
@@ -165,10 +143,6 @@ class ChampionChanged(_Happened):
 
     configuration: int
     previous: int | None
-
-    def words(self, name: Name) -> tuple[str, str]:
-        was = "" if self.previous is None else f" (was {self.previous})"
-        return "champion", f"{name(self.configuration)}{was}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,9 +189,6 @@ class FeaturesExpanded(Decision):
     degree: int
     configuration: int = 0
 
-    def words(self, name: Name) -> tuple[str, str]:
-        return "expanded", f"to {self.size} features; parents {_listed(self.parents)}"
-
     def measures(self) -> Mapping[str, float]:
         return _expansion(self.size, self.degree, self.parents)
 
@@ -235,14 +206,6 @@ class ParentsMerged(Decision):
     degree: int
     configuration: int = 0
 
-    def words(self, name: Name) -> tuple[str, str]:
-        found = _listed(str(number) for number in self.found)
-        return "merged", (
-            f"{name(self.configuration)}: {len(self.found)} nodes found {found} parents;"
-            f" {self.size} features of degree {self.degree} at most from their union,"
-            f" {_listed(self.parents)}"
-        )
-
     def measures(self) -> Mapping[str, float]:
         return _expansion(self.size, self.degree, self.parents)
 
@@ -258,10 +221,6 @@ class ClassChampionChanged(Decision):
     label: str
     previous: int | None = None
 
-    def words(self, name: Name) -> tuple[str, str]:
-        was = "" if self.previous is None else f" (was {self.previous})"
-        return "champion of a class", f"{self.label}: {name(self.configuration)}{was}"
-
     def notes(self) -> Mapping[str, Any]:
         return {"champion_of": self.label}
 
@@ -272,10 +231,6 @@ class ColumnsGrouped(Decision):
 
     groups: Mapping[str, Sequence[str]]
     configuration: int = 0
-
-    def words(self, name: Name) -> tuple[str, str]:
-        listed = (f"{group} = {_listed(columns, 20)}" for group, columns in self.groups.items())
-        return "grouped", "; ".join(listed)
 
     def notes(self) -> Mapping[str, Any]:
         return {"columns": self.groups}
@@ -293,12 +248,6 @@ class MonotonicityViolated(Decision):
     rise: float
     worth: float
 
-    def words(self, name: Name) -> tuple[str, str]:
-        return "not fit", (
-            f"{name(self.configuration)}: accuracy on the sample rose by {self.rise:.4f} in its"
-            f" last doubling to {self.rows} rows, worth {self.worth:.4f} if it goes on"
-        )
-
     def measures(self) -> Mapping[str, float]:
         return {"fitness.rise": self.rise, "fitness.worth": self.worth}
 
@@ -310,10 +259,6 @@ class ExploitivenessViolated(Decision):
     configuration: int
     rows: int
     fall: float
-
-    def words(self, name: Name) -> tuple[str, str]:
-        fell = f"accuracy fell by {self.fall:.4f} at {self.rows} rows"
-        return "worse with more rows", f"{name(self.configuration)}: {fell}"
 
     def measures(self) -> Mapping[str, float]:
         return {"exploitiveness.fall": self.fall}
@@ -366,13 +311,6 @@ KINDS: Mapping[str, type[Event]] = {cls.__name__: cls for cls in get_args(Event)
 Kind = TypeVar("Kind", bound=Event)
 
 
-def kind(name: str) -> type[Event]:
-    """Return the event class called `name`."""
-    if name not in KINDS:
-        raise ValueError(f"unknown event {name!r}: a log holds only {', '.join(sorted(KINDS))}")
-    return KINDS[name]
-
-
 def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
     """Return the events of one kind, in order.
 
@@ -387,9 +325,3 @@ def of(events: Iterable[Event], kind: type[Kind]) -> list[Kind]:
 
 def _expansion(size: int, degree: int, parents: Sequence[str]) -> Mapping[str, float]:
     return {"features": size, "features.degree": degree, "features.parents": len(parents)}
-
-
-def _listed(words: Iterable[str], most: int = 10) -> str:
-    every = list(words)
-    more = f" and {len(every) - most} more" if len(every) > most else ""
-    return ", ".join(every[:most]) + more

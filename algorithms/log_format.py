@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from leaseboard.algorithms.errors import naming
-from leaseboard.algorithms.events import Event, kind
+from leaseboard.algorithms.events import KINDS, Event
 
 
 def to_json(event: Event) -> str:
@@ -28,13 +28,13 @@ def to_json(event: Event) -> str:
 def from_json(line: str) -> Event:
     """Return the event that `to_json` wrote; ValueError names what is wrong with the line."""
     payload = json.loads(line)
-    if not isinstance(payload, dict) or "event" not in payload:
-        raise ValueError(f"not an event: {line[:80]!r} has no 'event' field")
-    cls = kind(payload.pop("event"))
+    name = str(payload.pop("event", None) if isinstance(payload, dict) else None)
+    if name not in KINDS:
+        raise ValueError(f"not an event: {line[:80]!r} has none of {', '.join(sorted(KINDS))}")
     try:
-        return cls(**{name: _back(value) for name, value in payload.items()})
+        return KINDS[name](**{name: _back(value) for name, value in payload.items()})
     except TypeError as error:
-        raise ValueError(f"not a {cls.__name__}: {error}") from error
+        raise ValueError(f"not a {name}: {error}") from error
 
 
 def write_log(path: Path, events: Iterable[Event]) -> None:
@@ -82,27 +82,23 @@ class LogWriter:
         self.close()
 
 
-_SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-
-
 def _plain(value: Any) -> Any:
     """Return `value` in JSON's own types: numpy scalars become Python's, tuples become lists."""
     if hasattr(value, "item") and not isinstance(value, (str, bytes)):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):
-        return {"$float": "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"}
+        return {"$float": str(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple, set, frozenset)):
-        items = sorted(value) if isinstance(value, (set, frozenset)) else value
-        return [_plain(item) for item in items]
-    return value
+    if isinstance(value, (set, frozenset)):
+        value = sorted(value)
+    return [_plain(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def _back(value: Any) -> Any:
     """Return the inverse of `_plain`; lists become tuples, as events hold."""
     if isinstance(value, dict):
         if set(value) == {"$float"}:
-            return _SPECIAL[value["$float"]]
+            return float(value["$float"])
         return {key: _back(item) for key, item in value.items()}
     return tuple(map(_back, value)) if isinstance(value, list) else value

@@ -212,16 +212,11 @@ def of_test(
     >>> {name: round(value, 3) for name, value in found.items()}
     {'accuracy': 0.667, 'balanced_accuracy': 0.75, 'f1': 0.667, 'roc_auc': 1.0, 'log_loss': 0.415}
     """
+    if task == "regression":
+        return of_numbers(predictions, truth)
     import numpy as np
     from sklearn import metrics  # takes a second to load
 
-    if task == "regression":
-        found = {
-            "r2": metrics.r2_score(truth, predictions) if len(truth) > 1 else math.nan,
-            "rmse": metrics.root_mean_squared_error(truth, predictions),
-            "mae": metrics.mean_absolute_error(truth, predictions),
-        }
-        return _defined(found)
     average = "macro" if n_classes > 2 else "binary"
     with warnings.catch_warnings():  # of a class that is predicted and has no test row
         warnings.simplefilter("ignore", UserWarning)

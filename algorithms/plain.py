@@ -25,7 +25,7 @@ from leaseboard.algorithms.errors import UsageError, short
 
 Arrays = dict[str, np.ndarray[Any, Any]]
 
-FORMAT, VERSION = "leaseboard-model", 4
+FORMAT, VERSION = "leaseboard-model", 5
 """The format of all models' files; the version is raised with each change of what they hold."""
 
 REBUILD = "learn or register it again, or use the version of Leaseboard that wrote it"
@@ -41,6 +41,8 @@ _TEXT = "values"
 _NUMBERS = "biuf"
 """Kinds of numpy's dtypes: booleans, integers, floats."""
 
+
+_CONTAINERS: dict[str, Any] = {f"${kind.__name__}": kind for kind in (list, tuple, set, frozenset)}
 
 _SAME = frozenset({type(None), bool, int, float, str})
 """Types of values that JSON has, too."""
@@ -58,7 +60,9 @@ def dump(kind: str, value: Any) -> bytes:
     content = {"format": FORMAT, "version": VERSION, "kind": kind}
     text = json.dumps(content | {"value": _tagged(value, arrays)})
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **{_TEXT: _bytes(text.encode())}, **arrays)
+    np.savez(
+        file, allow_pickle=False, **{_TEXT: np.frombuffer(text.encode(), dtype=np.uint8)}, **arrays
+    )
     return file.getvalue()
 
 
@@ -84,7 +88,6 @@ def load(content: bytes, name: str, rebuild: str = REBUILD) -> tuple[str, Any]:
         If it has another format or version, or is damaged.
     """
     try:
-        check_size(content)
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             found = json.loads(stored[_TEXT].tobytes())
             arrays = {member: stored[member] for member in stored if member != _TEXT}
@@ -93,17 +96,10 @@ def load(content: bytes, name: str, rebuild: str = REBUILD) -> tuple[str, Any]:
                 return str(found["kind"]), _untagged(found["value"], arrays)
     except UNFIT as error:
         raise damaged(name, rebuild) from error
-    raise other_format(name, format_, rebuild)
-
-
-def check_size(content: bytes) -> None:
-    """Raise ValueError for a zip file whose members are longer than itself: ours are not packed.
-
-    A packed member, or many entries for one member, are gigabytes in a few kilobytes.
-    """
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        if sum(each.file_size for each in archive.infolist()) > len(content):
-            raise ValueError("its members are longer than the file")
+    raise UsageError(
+        f"{name} has the format {format_}, and this version of Leaseboard reads {FORMAT}"
+        f" {VERSION}: {rebuild}"
+    )
 
 
 def damaged(name: str, rebuild: str = REBUILD) -> UsageError:
@@ -113,19 +109,11 @@ def damaged(name: str, rebuild: str = REBUILD) -> UsageError:
     )
 
 
-def other_format(name: str, format_: str, rebuild: str = REBUILD) -> UsageError:
-    """Return the error of a model of another version of Leaseboard."""
-    return UsageError(
-        f"{name} has the format {format_}, and this version of Leaseboard reads {FORMAT}"
-        f" {VERSION}: {rebuild}"
-    )
-
-
 class Saved:
     """Object whose state is the attributes that `kept` names, and those of its parts.
 
-    An attribute is a plain value, an array, a named tuple of arrays, another such object, or a
-    list of them. An extension type is one if it has `kept`, and `fill` if more is to be done.
+    An attribute is a plain value, an array, another such object, or a list of them. An extension
+    type is one if it has `kept`, and `fill` if more is to be done.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()
@@ -153,8 +141,6 @@ def _attribute(part: object, name: str) -> Any:
 def _value_of(value: Any) -> Any:
     if hasattr(value, "kept"):
         return value.state() if hasattr(value, "state") else values_of(value, value.kept)
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return values_of(value, value._fields)
     if isinstance(value, list) and value and hasattr(value[0], "kept"):
         return [_value_of(item) for item in value]
     return value
@@ -172,8 +158,6 @@ def fill(part: object, state: Mapping[str, Any], names: Sequence[str]) -> None:
         old, new = _attribute(part, name), state[name]
         if hasattr(old, "kept"):
             _fill_part(old, new)
-        elif isinstance(old, tuple) and hasattr(old, "_fields"):
-            fill(old, new, old._fields)
         elif isinstance(old, list) and old and hasattr(old[0], "kept"):
             for item, its in zip(old, new, strict=True):
                 _fill_part(item, its)
@@ -204,7 +188,7 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
         return value
     if isinstance(value, (np.str_, np.bytes_)):  # equal to Python's, also as a key
         return _tagged(value.item(), arrays)
-    if type(value) in (list, tuple, set, frozenset):
+    if type(value) in _CONTAINERS.values():
         # most are of such values, for which no call is made
         items = [item if type(item) in _SAME else _tagged(item, arrays) for item in value]
         return items if type(value) is list else {f"${type(value).__name__}": items}
@@ -212,14 +196,12 @@ def _tagged(value: Any, arrays: Arrays) -> Any:
         if all(type(key) is str and not key.startswith("$") for key in value):
             return {key: _tagged(item, arrays) for key, item in value.items()}
         return {"$dict": [[_tagged(k, arrays), _tagged(v, arrays)] for k, v in value.items()]}
-    if _is_number(value):
-        return {"$scalar": [value.dtype.str, value.item()]}
     name = f"a{len(arrays)}"
     if type(value) is bytes:
-        arrays[name] = _bytes(value)
+        arrays[name] = np.frombuffer(value, dtype=np.uint8)
         return {"$bytes": name}
-    if type(value) is np.ndarray and value.dtype.kind in _NUMBERS:
-        arrays[name] = value
+    if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in _NUMBERS:
+        arrays[name] = np.asarray(value)
         return {"$array": name}
     raise UsageError(
         f"{str(value)[:60]!r} is a {type(value).__name__}, which is not saved: keep numbers,"
@@ -237,24 +219,8 @@ def _untagged(value: Any, arrays: Arrays) -> Any:
         return {key: _untagged(item, arrays) for key, item in value.items()}
     content = value[tag]
     if tag == "$array":
-        return arrays[content]
+        return arrays[content][()]  # of no dimension it is a scalar
     if tag == "$bytes":
         return arrays[content].tobytes()
-    if tag == "$scalar":
-        dtype = np.dtype(content[0])
-        if dtype.kind not in _NUMBERS:
-            raise ValueError(f"scalar of {dtype}")
-        return dtype.type(content[1])
     items = _untagged(content, arrays)
-    kinds = {"$tuple": tuple, "$set": set, "$frozenset": frozenset, "$dict": dict}
-    return kinds[tag](items)
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether JSON has a number for the numpy scalar, as it has not for a long double."""
-    scalar = isinstance(value, np.generic) and value.dtype.kind in _NUMBERS
-    return scalar and not isinstance(value, np.longdouble)
-
-
-def _bytes(content: bytes) -> np.ndarray[Any, Any]:
-    return np.frombuffer(content, dtype=np.uint8)
+    return dict(items) if tag == "$dict" else _CONTAINERS[tag](items)

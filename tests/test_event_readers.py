@@ -101,7 +101,7 @@ RESULT = dataclasses.replace(
 
 def audit(event):
     watching = Auditor()
-    for each in (EVERY[0], event):
+    for each in (*EVERY[:2], event):
         watching(each)
 
 
@@ -134,12 +134,6 @@ def test_the_union_holds_every_kind_and_the_log_above_too():
     assert set(events.KINDS.values()) == defined
     assert {type(event) for event in EVERY} == defined
     assert set(OTHERWISE) == defined
-
-
-def test_every_kind_says_all_that_its_base_asks_for():
-    for cls in events.KINDS.values():
-        for name in {name for base in cls.__mro__ for name in vars(base)}:
-            assert not getattr(getattr(cls, name), "__isabstractmethod__", False), (cls, name)
 
 
 def test_one_event_of_every_kind_passes_every_reader():

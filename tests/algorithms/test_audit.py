@@ -86,7 +86,7 @@ def test_an_honest_log_passes():
         ([START, *admit(0, 1, 2), lease(0), lease(1), lease(2)], "capacity is 2"),
         (
             [START, *admit(0), Eliminated(at=0, configuration=0, reason=""), lease(0)],
-            "was given a lease after",
+            "has a LeaseGranted after it left",
         ),
         (
             [START, *admit(0), ChampionChanged(at=0, configuration=0, previous=None),
@@ -111,13 +111,13 @@ def test_an_honest_log_passes():
             [START, *admit(0, 1), Eliminated(at=0, configuration=0, reason=""),
              TrialFinished(at=1, configuration=1, arm=0, reward=1, test=None,
                            cpu_seconds=0, wall_seconds=0)],
-            "was pulled after",
+            "has a TrialFinished after",
         ),
         (
             [START, *admit(0), Eliminated(at=0, configuration=0, reason=""),
              ProbeFinished(at=1, configuration=0, rows=1, train_accuracy=1, test_accuracy=1,
                            test_rows=1, cpu_seconds=0, wall_seconds=0)],
-            "was probed after",
+            "has a ProbeFinished after",
         ),
         (
             [START, *admit(0), ConfigurationScored(at=3, configuration=0, value=1, units=4)],

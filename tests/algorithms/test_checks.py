@@ -93,7 +93,7 @@ class StubbornPolicy(Policy):
 
 
 def test_a_policy_that_pulls_a_retired_arm_is_caught():
-    with pytest.raises(AuditError, match="configuration 1 was given a lease after it had left"):
+    with pytest.raises(AuditError, match="configuration 1 has a LeaseGranted after it left"):
         check_not_a_number(Stubborn(retire_after=3))
 
 

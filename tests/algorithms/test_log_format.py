@@ -34,9 +34,8 @@ def test_any_parameters_survive_the_round_trip(parameters):
     assert log_format.from_json(log_format.to_json(event)) == event
 
 
-def test_every_kind_is_known_by_name_and_frozen():
-    for name, cls in events.KINDS.items():
-        assert events.kind(name) is cls
+def test_every_kind_is_frozen():
+    for cls in events.KINDS.values():
         assert cls.__dataclass_params__.frozen
 
 
@@ -77,8 +76,8 @@ def test_a_log_is_the_same_bytes_for_the_same_events(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("[]", "no 'event' field"),
-        ('{"event": "Lunch", "at": 0}', "unknown event 'Lunch'"),
+        ("[]", "not an event"),
+        ('{"event": "Lunch", "at": 0}', "not an event"),
         ('{"event": "Measured", "at": 0}', "not a Measured"),
     ],
 )

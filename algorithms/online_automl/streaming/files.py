@@ -14,7 +14,7 @@ from typing import Any
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.events import Event, kind
+from leaseboard.algorithms.events import KINDS, Event
 
 Row = list[Any]
 
@@ -83,5 +83,5 @@ def row_of(event: Event) -> Row:
 def event_of(row: Row) -> Event:
     """Return the event of which `row_of` made the row; ValueError or TypeError for any other."""
     name, *values = row
-    fields = (field.name for field in dataclasses.fields(kind(name)))
-    return kind(name)(**dict(zip(fields, values, strict=True)))
+    fields = (field.name for field in dataclasses.fields(KINDS[name]))
+    return KINDS[name](**dict(zip(fields, values, strict=True)))

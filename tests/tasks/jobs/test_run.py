@@ -103,7 +103,7 @@ def test_an_algorithm_that_breaks_a_rule_fails_its_job_and_keeps_the_log(tmp_pat
         "yield LeaseGranted(at=0, configuration=0, amount=5)",
     )
 
-    with pytest.raises(AuditError, match="was given a lease after"):
+    with pytest.raises(AuditError, match="has a LeaseGranted after"):
         run_job(job, tmp_path)
     assert len(list(read_log(tmp_path / "events.jsonl.gz"))) == 3
 

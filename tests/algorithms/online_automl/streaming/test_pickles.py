@@ -60,6 +60,6 @@ def test_one_of_another_version_is_refused(monkeypatch):
     monkeypatch.undo()
 
     with pytest.raises(
-        UsageError, match=r"pickled by another version \(leaseboard-model 0, not 4\)"
+        UsageError, match=r"pickled by another version \(leaseboard-model 0, not 5\)"
     ):
         pickle.load(io.BytesIO(content))
