@@ -7,6 +7,7 @@ model.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from leaseboard.algorithms.array_types import Floats
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.arrays import likeliest, uniform
 from leaseboard.algorithms.environments.arrival import Arrival
 from leaseboard.algorithms.environments.stream import StreamEnvironment, widened
@@ -25,11 +26,10 @@ from leaseboard.algorithms.online.learner import Learner
 from leaseboard.algorithms.online.schema import Schema
 from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.reference.predictor import (
-    Certain,
     Predictor,
     ReferencePrediction,
-    Shares,
     linear_model,
+    one_hot,
 )
 from leaseboard.algorithms.reference.ridge import OnlineRidge
 from leaseboard.algorithms.reference.season_steps import LONGEST, learn_seasonal, period_after
@@ -56,7 +56,7 @@ class RunningMean(ReferencePrediction):
 
     def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
         """See `ReferencePrediction.predictor`."""
-        return _RunningMean() if n_classes is None else Shares()
+        return _RunningMean(classes=n_classes is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class LastLabel(ReferencePrediction):
 
     def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
         """See `ReferencePrediction.predictor`."""
-        return _LastLabel() if n_classes is None else Certain(_LastLabel())
+        return _LastLabel(classes=n_classes is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,83 +114,111 @@ class SeasonalLast(ReferencePrediction):
 
     def predictor(self, n_features: int, task: str, n_classes: int | None = None) -> Predictor:
         """See `ReferencePrediction.predictor`."""
-        if n_classes is None:
-            return _SeasonalLast(self.period)
-        return Certain(_SeasonalLast(self.period, classes=True))
+        return _SeasonalLast(self.period, classes=n_classes is not None)
 
 
 class _RunningMean(Predictor):
-    def __init__(self) -> None:
-        self.seen, self.total = 0, 0.0
+    """Mean of the labels so far, or the share of each class among them."""
 
-    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
+    def __init__(self, *, classes: bool) -> None:
+        self.classes, self.seen, self.total = classes, 0, np.zeros(0 if classes else 1)
+
+    def fill(self, state: Mapping[str, Any]) -> None:
+        """See `Predictor.fill`."""
+        self.total = np.zeros(len(state["total"]))
+        super().fill(state)
+
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """See `Predictor.learn_many`."""
-        totals = self.total + np.concatenate(([0.0], np.cumsum(labels, dtype=np.float64)))
-        counts = self.seen + np.arange(len(labels))
-        self.seen, self.total = self.seen + len(labels), float(totals[-1])
-        return np.asarray(totals[:-1] / np.maximum(counts, 1), dtype=np.float32)
+        values: Floats | Doubles = labels[:, None]
+        if self.classes:
+            values = one_hot(labels, max(len(self.total), 1 + int(labels.max())))
+        total = np.pad(self.total, (0, values.shape[1] - len(self.total)))
+        totals = np.vstack((total, values)).cumsum(axis=0)
+        counts = np.maximum(self.seen + np.arange(len(labels)), 1)
+        self.seen, self.total = self.seen + len(labels), totals[-1]
+        return self._shown(totals[:-1] / counts[:, None])
 
-    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
         """See `Predictor.predict_waiting`."""
-        return np.full(len(examples), self.total / max(self.seen, 1), dtype=np.float32)
+        return self._shown(np.tile(self.total / max(self.seen, 1), (len(examples), 1)))
+
+    def _shown(self, means: Doubles) -> Floats | Doubles:
+        return means if self.classes else means[:, 0].astype(np.float32)
 
     def model(self, schema: Schema) -> Learner | None:
         """See `Predictor.model`."""
-        mean = self.total / max(self.seen, 1)
+        mean = float(self.total[0]) / max(self.seen, 1)
         return linear_model(schema, mean, np.zeros(schema.n_features), mean, mean)
 
 
-class _LastLabel(Predictor):
-    def __init__(self) -> None:
-        self.last = np.float32(0)
+class _EarlierLabel(Predictor):
+    """One of the labels that came; among classes it has probability 1."""
 
-    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
+    def __init__(self, *, classes: bool) -> None:
+        self.classes, self.n_classes, self.seen = classes, 0, 0
+
+    def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """See `Predictor.learn_many`."""
-        predictions = np.concatenate(([self.last], labels[:-1]))
-        self.last = labels[-1]
-        return predictions
+        first, found = self.seen == 0, self._learn(uniform(labels))
+        self.seen += len(labels)
+        if not self.classes:
+            return found
+        found[:first] = -1
+        self.n_classes = max(self.n_classes, 1 + int(labels.max()))
+        return one_hot(found, self.n_classes)
 
-    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
+    def predict_waiting(self, examples: Floats, pending: int) -> Floats | Doubles:
         """See `Predictor.predict_waiting`."""
-        return np.full(len(examples), self.last)
+        found = self._predict(pending + np.arange(len(examples))).astype(np.float32)
+        return one_hot(found, self.n_classes) if self.classes else found
+
+    @abstractmethod
+    def _learn(self, labels: Floats) -> Floats:
+        """Return the prediction of each label, 0 of the very first, and learn it."""
+
+    @abstractmethod
+    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
+        """Return the predictions of examples so many places behind the next label."""
 
 
-class _SeasonalLast(Predictor):
-    """Predictor of the last label of the same season; see `season_steps` for its state."""
+class _LastLabel(_EarlierLabel):
+    def __init__(self, *, classes: bool) -> None:
+        super().__init__(classes=classes)
+        self.last = 0.0
 
-    def __init__(self, period: int | None, *, classes: bool = False) -> None:
+    def _learn(self, labels: Floats) -> Floats:
+        found = np.concatenate(([self.last], labels[:-1])).astype(np.float32)
+        self.last = float(labels[-1])
+        return found
+
+    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
+        return np.full(len(ages), self.last)
+
+
+class _SeasonalLast(_EarlierLabel):
+    """Last label of the same season; see `season_steps` for its state."""
+
+    def __init__(self, period: int | None, *, classes: bool) -> None:
+        super().__init__(classes=classes)
         longest = LONGEST if period is None else period
-        self.given, self.classes = period, classes
-        self.past = np.zeros(2 * longest)
-        self.losses = np.zeros(longest + 1)
-        self.seen = 0
-        self.period = 1
+        self.given, self.period = period, 1
+        self.past, self.losses = np.zeros(2 * longest), np.zeros(longest + 1)
 
-    def learn_many(self, examples: Floats, labels: Floats) -> Floats:
-        """See `Predictor.learn_many`."""
+    def _learn(self, labels: Floats) -> Floats:
         predictions = np.empty(len(labels), dtype=np.float32)
-        self.seen, self.period = learn_seasonal(
-            uniform(labels), self.given or 0, self.classes, self.past, self.losses, self.seen,
-            predictions,
-        )  # fmt: skip
+        self.period = learn_seasonal(
+            labels, self.given or 0, self.classes, self.past, self.losses, self.seen, predictions
+        )
         return predictions
 
-    def predict_waiting(self, examples: Floats, pending: int) -> Floats:
-        """See `Predictor.predict_waiting`: the last season whose label is known."""
+    def _predict(self, ages: NDArray[np.intp]) -> Doubles:
         period: int = self.given or period_after(self.losses, self.seen, self.period)
         if self.seen < period:
             period = 1
-        longest = len(self.losses) - 1
-        ages = pending + np.arange(len(examples))
         # An example in the place of one `period` after the last that is known goes by that one.
-        places = -self.seen % longest + period - 1 - ages % period
-        return self.past[places].astype(np.float32)
-
-    def fill(self, state: Mapping[str, Any]) -> None:
-        """See `Predictor.fill`; no period reaches the kernel that is longer than its arrays."""
-        super().fill(state)
-        if self.seen < 0 or not 1 <= self.period < len(self.losses):
-            raise ValueError(f"period {self.period} after {self.seen} labels")
+        latest = -self.seen % (len(self.losses) - 1)
+        return self.past[latest + period - 1 - ages % period]
 
     def notes(self) -> dict[str, float]:
         """Return the period that the last prediction used."""
@@ -244,17 +272,12 @@ class Baselines(Saved):
         Those that came, in their order.
     each : list of Predictor
         In the order of `NAIVE_BASELINES`.
-    rows : int
-        Learned so far.
-    begun : dict of str to int
-        The rows before one that began again, because it is another kind of so many features.
     """
 
-    kept = ("classes", "rows", "begun", "each")
+    kept = ("task", "classes", "each")
 
     def __init__(self, task: str) -> None:
         self.task, self.classes = task, list[str]()
-        self.rows, self.begun = 0, dict[str, int]()
         self.features = ColumnFeatures()
         self.each = self._new(0)
 
@@ -273,7 +296,7 @@ class Baselines(Saved):
     ) -> dict[str, float]:
         """Predict and learn the rows of a table in order; return the loss of each on them.
 
-        The name of one that has not learned all rows says from which row on.
+        One that is of another kind for so many features begins again.
 
         Parameters
         ----------
@@ -297,40 +320,32 @@ class Baselines(Saved):
             zip(NAIVE_BASELINES, self._new(rows.shape[1]), strict=True)
         ):
             if _kind(new) is not _kind(self.each[place]):
-                self.each[place], self.begun[name] = new, self.rows
+                self.each[place] = new
             one = self.each[place]
             one.grow(rows.shape[1])
             said = np.zeros((len(rows), max(1, len(self.classes))))
             for some, found in arrival.play(one, rows, labels.astype(np.float32), values):
                 said[some] = widened(found.reshape(len(found), -1), said.shape[1])
-            since = self.begun.get(name)
             shown = baseline_name(name, one.notes())
-            shown += f" from row {since + 1} on" if since else ""
             if are_classes:
                 found = np.maximum(likeliest(said), 0 if declared else -1)
                 losses[shown] = float((found != labels).mean())
             elif (loss := loss_of(of_numbers(said[:, 0], labels))) is not None:
                 losses[shown] = loss
-        self.rows += len(labels)
         return losses
 
     def state(self) -> dict[str, Any]:
         """See `Saved.state`."""
-        return super().state() | {"task": self.task, "features": self.features.state()}
+        return super().state() | {"features": self.features.state()}
 
     @classmethod
     def restored(cls, state: Mapping[str, Any]) -> Baselines:
-        """Return baselines that go on from `state`; ValueError if none have it."""
-        try:
-            made = cls(state["task"])
-            made.classes, made.features = (
-                state["classes"],
-                ColumnFeatures.restored(state["features"]),
-            )
-            made.each = made._new(made.features.n_features)
-            made.fill(state)
-        except LookupError as error:
-            raise ValueError(f"no state of baselines: {error}") from error
+        """Return baselines that go on from `state`."""
+        made = cls(state["task"])
+        made.classes = state["classes"]
+        made.features = ColumnFeatures.restored(state["features"])
+        made.each = made._new(made.features.n_features)
+        made.fill(state)
         return made
 
 

@@ -31,6 +31,9 @@ class Predictor(Saved, ABC):
     def learn_many(self, examples: Floats, labels: Floats) -> Floats | Doubles:
         """Learn a block in order; return its progressive predictions, shape (n_examples,).
 
+        Of any number of classes, which are 0, 1, 2, ... in the order in which they come, return
+        probabilities, shape (n_examples, n_classes), of those that came until its end.
+
         Parameters
         ----------
         examples : ndarray of float32, shape (n_examples, n_features)
@@ -83,8 +86,8 @@ class ReferencePrediction(StreamAlgorithm):
         n_features : int
         task : "regression" or "classification"
         n_classes : int, optional
-            One for any number of classes, which predicts probabilities, see `ClassPredictor`. How
-            many will come matters for the memory that they take. Without it there are two at most.
+            One for any number of classes, which predicts probabilities. How many will come matters
+            for the memory that they take. Without it there are two at most.
         """
 
     def run(self, env: StreamEnvironment, seed: int) -> Run:
@@ -100,96 +103,18 @@ class ReferencePrediction(StreamAlgorithm):
         return predictor.model(stream_schema(stream))
 
 
-class ClassPredictor(Predictor):
-    """Predictor of probabilities; classes are 0, 1, 2, ... in the order in which they come.
-
-    Attributes
-    ----------
-    n_classes : int
-        How many came.
-    """
-
-    def __init__(self) -> None:
-        self.n_classes = 0
-
-    @abstractmethod
-    def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
-        """See `Predictor.learn_many`; return probabilities, shape (n_examples, n_classes)."""
-
-    def _meet(self, labels: Floats) -> int:
-        """Count the classes, those of a block included; return how many there are."""
-        self.n_classes = max(self.n_classes, 1 + int(labels.max()))
-        return self.n_classes
-
-
-def certain(numbers: Floats, n_classes: int) -> Doubles:
+def one_hot(numbers: Floats, n_classes: int) -> Doubles:
     """Return probability 1 for the class of each number; 0 for all classes where it is -1.
 
     Examples
     --------
-    >>> certain(np.float32([1, -1]), 2).tolist()
+    >>> one_hot(np.float32([1, -1]), 2).tolist()
     [[0.0, 1.0], [0.0, 0.0]]
     """
     return np.asarray(numbers[:, None] == np.arange(n_classes), dtype=np.float64)
 
 
-class Shares(ClassPredictor):
-    """Share of each class among the labels so far."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.counts = np.zeros(0)
-
-    def fill(self, state: Mapping[str, Any]) -> None:
-        """See `Predictor.fill`."""
-        self.counts = np.zeros(state["n_classes"])
-        super().fill(state)
-
-    def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
-        """See `ClassPredictor.learn_many`."""
-        n_classes = self._meet(labels)
-        first = np.pad(self.counts, (0, n_classes - len(self.counts)))
-        counts = np.vstack((first, certain(labels, n_classes))).cumsum(axis=0)
-        self.counts = counts[-1]
-        return np.asarray(counts[:-1] / np.maximum(counts[:-1].sum(axis=1, keepdims=True), 1))
-
-    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
-        """See `Predictor.predict_waiting`."""
-        return np.tile(self.counts / max(self.counts.sum(), 1.0), (len(examples), 1))
-
-
-class Certain(ClassPredictor):
-    """One class, as a predictor of labels names it.
-
-    Parameters
-    ----------
-    predictor : Predictor
-        Its predictions are labels that came, but for the first.
-    """
-
-    def __init__(self, predictor: Predictor) -> None:
-        super().__init__()
-        self.predictor = predictor
-
-    def notes(self) -> dict[str, float]:
-        """See `Predictor.notes`."""
-        return self.predictor.notes()
-
-    def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
-        """See `ClassPredictor.learn_many`."""
-        first = not self.n_classes
-        found = np.asarray(self.predictor.learn_many(examples, labels), dtype=np.float32)
-        if first:
-            found[0] = -1
-        return certain(found, self._meet(labels))
-
-    def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
-        """See `Predictor.predict_waiting`."""
-        found = self.predictor.predict_waiting(examples, pending)
-        return certain(found.astype(np.float32), self.n_classes)
-
-
-class OneAgainstTheRest(ClassPredictor):
+class OneAgainstTheRest(Predictor):
     """Predictor of two classes for each class against the rest; their probabilities, scaled to 1.
 
     One that comes late goes on from what has learned that everything is the rest, which is what
@@ -202,7 +127,6 @@ class OneAgainstTheRest(ClassPredictor):
     """
 
     def __init__(self, rest: Predictor) -> None:
-        super().__init__()
         self.rest = rest
         self.each: list[Predictor] = []
 
@@ -213,7 +137,7 @@ class OneAgainstTheRest(ClassPredictor):
 
     def fill(self, state: Mapping[str, Any]) -> None:
         """See `Predictor.fill`."""
-        self.each = [copy.deepcopy(self.rest) for _ in range(state["n_classes"])]
+        self.each = [copy.deepcopy(self.rest) for _ in state["each"]]
         super().fill(state)
 
     def notes(self) -> dict[str, float]:
@@ -221,20 +145,15 @@ class OneAgainstTheRest(ClassPredictor):
         return self.rest.notes()
 
     def learn_many(self, examples: Floats, labels: Floats) -> Doubles:
-        """See `ClassPredictor.learn_many`."""
-        margins = np.full((len(labels), self._meet(labels)), -np.inf)
-        for k in range(self.n_classes):
-            late = k == len(self.each)
-            start = int(np.argmax(labels == k)) if late else 0
-            if late:
+        """See `Predictor.learn_many`; return probabilities, shape (n_examples, n_classes)."""
+        margins = np.full((len(labels), max(len(self.each), 1 + int(labels.max()))), -np.inf)
+        for k in range(margins.shape[1]):
+            begin = 0
+            if k == len(self.each):
                 self.each.append(copy.deepcopy(self.rest))
-                own = np.full(start, -1, dtype=np.float32)
-                if start:
-                    self.each[k].learn_many(examples[:start], own)
-            against = np.where(labels[start:] == k, 1, -1).astype(np.float32)
-            margins[start:, k] = self.each[k].learn_many(examples[start:], against)
-            if late:
-                margins[start, k] = -np.inf
+                begin = 1 + int(np.argmax(labels == k))
+            against = np.where(labels == k, 1, -1).astype(np.float32)
+            margins[begin:, k] = self.each[k].learn_many(examples, against)[begin:]
         self.rest.learn_many(examples, np.full(len(labels), -1, dtype=np.float32))
         return _shares(margins)
 

@@ -18,7 +18,8 @@ cdef inline void remember(
 
 
 cdef void compare(
-    double label, const double *past, double *losses, Py_ssize_t longest, Py_ssize_t seen
+    double label, bint classes, const double *past, double *losses, Py_ssize_t longest,
+    Py_ssize_t seen,
 ) noexcept nogil
 cdef Py_ssize_t next_period(
     const double *losses, Py_ssize_t longest, Py_ssize_t seen, Py_ssize_t period

@@ -38,9 +38,8 @@ def learn_seasonal(
 
     Returns
     -------
-    seen : int
-    period : int
-        That of the last prediction.
+    int
+        The period of the last prediction.
     """
     cdef Py_ssize_t longest = losses.shape[0] - 1, period = 1
     with nogil:
@@ -53,13 +52,10 @@ def learn_seasonal(
             # What each period would have lost by this label.
             label = <double>labels[t]
             if not given:
-                if classes:
-                    _count_others(label, &past[0], &losses[0], longest, seen)
-                else:
-                    compare(label, &past[0], &losses[0], longest, seen)
+                compare(label, classes, &past[0], &losses[0], longest, seen)
             remember(label, &past[0], longest, seen)
             seen += 1
-    return seen, period
+    return period
 
 
 def period_after(const double[::1] losses, Py_ssize_t seen, Py_ssize_t period):
@@ -76,22 +72,19 @@ def period_after(const double[::1] losses, Py_ssize_t seen, Py_ssize_t period):
 
 
 cdef void compare(
-    double label, const double *past, double *losses, Py_ssize_t longest, Py_ssize_t seen
+    double label, bint classes, const double *past, double *losses, Py_ssize_t longest,
+    Py_ssize_t seen,
 ) noexcept nogil:
-    """Add to `losses` what the label so many examples before would have lost as a prediction."""
+    """Add to `losses` what the label so many examples before would have lost as a prediction.
+
+    A class loses 1 by each other one.
+    """
     recent = past + latest(seen, longest)
     for k in range(min(seen, longest)):
         difference = label - recent[k]
+        if classes and difference != 0.0:
+            difference = 1.0
         losses[1 + k] += difference * difference
-
-
-cdef void _count_others(
-    double label, const double *past, double *losses, Py_ssize_t longest, Py_ssize_t seen
-) noexcept nogil:
-    """Add as `compare` does, for numbers of classes: 1 for each that is another."""
-    recent = past + latest(seen, longest)
-    for k in range(min(seen, longest)):
-        losses[1 + k] += 1.0 if recent[k] != label else 0.0
 
 
 cdef Py_ssize_t _least_period(

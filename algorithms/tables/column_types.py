@@ -17,6 +17,7 @@ from leaseboard.algorithms.tables.values import (
     number_of,
     seconds_of,
     standard_value,
+    unmasked,
 )
 
 READ_LATER = ("string", "empty", "date", "datetime", "datetime64")
@@ -62,9 +63,15 @@ def numbers_alone(X: Any) -> Any:
     TypeError
         If it holds texts or dates, of which scikit-learn's checks make numbers.
     DataError
-        See `standard_type`.
+        See `standard_type`; for a sparse matrix whose indices do not fit.
     """
-    named = isinstance(X, pd.DataFrame)
+    named, X = isinstance(X, pd.DataFrame), unmasked(X)
+    if hasattr(X, "check_format"):
+        try:
+            X.check_format()
+        except ValueError as error:
+            raise DataError(f"X is a damaged sparse matrix ({error}): make it again") from error
+        return X
     if named:
         X = standard_types(X)
     elif getattr(X, "dtype", None) is not None and X.dtype.kind == "m":
@@ -185,6 +192,7 @@ def _refused(column: pd.Series, place: int, what: str) -> DataError:
 
 def complete_labels(y: Any) -> Any:
     """Return `y`; DataError if a label is missing, as None, NaN, NaT and pd.NA are."""
+    y = unmasked(y)
     if y is not None and np.any(pd.isna(list(y) if isinstance(y, (list, tuple)) else y)):
         raise DataError("y has missing values (NaN): drop the rows")
     return y

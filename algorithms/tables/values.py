@@ -117,8 +117,8 @@ NO_NUMBERS = (np.timedelta64, np.complexfloating, np.datetime64, np.ndarray)
 
 BOOLEANS = (bool, np.bool_)
 
-PANDAS_GAPS = ("NAType", "NaTType")
-"""Its types of NA and NaT; pandas itself is not needed, and heavy."""
+GAPS = ("NAType", "NaTType", "MaskedConstant")
+"""Types of pandas' NA and NaT, which is not needed and heavy, and of NumPy's masked values."""
 
 
 ValueKind = Literal["number", "integer", "flag", "date", "text", "category"]
@@ -313,9 +313,24 @@ def copied(value: Any) -> Any:
 
 def is_missing(value: Any) -> bool:
     """Return whether a value marks a gap; NaN is a number."""
-    if value is None or type(value).__name__ in PANDAS_GAPS:
+    if value is None or type(value).__name__ in GAPS:
         return True
     return isinstance(value, np.datetime64 | np.timedelta64) and bool(np.isnat(value))
+
+
+def unmasked(values: Any) -> Any:
+    """Return `values`, of which a masked array has None or NaN where it is masked.
+
+    Examples
+    --------
+    >>> unmasked(np.ma.array([1, 2], mask=[True, False])).tolist()
+    [nan, 2.0]
+    """
+    if not isinstance(values, np.ma.MaskedArray) or not np.ma.is_masked(values):
+        return values
+    if values.dtype.kind in "fiub":
+        return np.ma.filled(values.astype(np.promote_types(values.dtype, np.float32)), np.nan)
+    return np.ma.filled(values.astype(object), None)
 
 
 def is_gap(value: Any) -> bool:

@@ -336,7 +336,7 @@ cdef class SimpleModels(Buffers):
                 place[N_PAST + j] = example[j]
             place[N_PAST + d], place[N_PAST + d + 1] = <float>label, <float>importance
         # Remember the label, and learn the scales of labels and features.
-        compare(label, self.past, self.losses, LONGEST, seen)
+        compare(label, False, self.past, self.losses, LONGEST, seen)
         remember(label, self.past, LONGEST, seen)
         admit(block.labels[t], scale, importance, explained)
         add_moments(example, self.moments, d, scale[COUNT])

@@ -236,7 +236,7 @@ def test_baselines_that_were_saved_learn_on_as_classes_come(width):
         assert set(reported) == {*NAIVE_BASELINES} - {"online-ridge"} | {ridge}
 
 
-def test_ridge_that_begins_again_says_from_which_row_on(tmp_path):
+def test_ridge_begins_again_on_selected_features_beyond_its_most():
     rng = np.random.default_rng(0)
     baselines = Baselines("regression")
     reported = [
@@ -246,8 +246,7 @@ def test_ridge_that_begins_again_says_from_which_row_on(tmp_path):
     reported.append(baselines.learn(rows_of(rng, 50, 1025), rng.normal(size=50)))
 
     assert "online-ridge" in reported[0]
-    assert all("online-ridge on selected features from row 51 on" in each for each in reported[1:])
-    assert all("running-mean" in each for each in reported)
+    assert all("online-ridge on selected features" in each for each in reported[1:])
 
 
 NOTHING = np.zeros((9, 1), np.float32)

@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
-from leaseboard.algorithms.errors import UsageError
+from leaseboard.algorithms.errors import DataError, UsageError
+from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.features import FeatureMap
 from leaseboard.algorithms.tables.inputs import (
     importance_of,
@@ -38,6 +40,25 @@ def test_what_numpy_would_make_numbers_of_is_refused():
     for given in NO_BLOCKS.values():
         with pytest.raises(UsageError, match=r"a block must hold numbers, .*: make a DataFrame"):
             numeric_block(given)
+
+
+def test_what_is_masked_is_missing():
+    masked = np.ma.array([[1, 2], [3, 4]], mask=[[False, True], [False, False]])
+
+    assert np.array_equal(numeric_block(masked)[1], [[1, np.nan], [3, 4]], equal_nan=True)
+    assert np.array_equal(numbers_alone(masked), [[1, np.nan], [3, 4]], equal_nan=True)
+    assert FeatureMap().values({"x": masked[0, 1]}) == {}
+    with pytest.raises(ValueError, match="must be finite"):
+        labels_of(masked[0])
+    with pytest.raises(DataError, match="y has missing values"):
+        complete_labels(masked[0])
+
+
+def test_a_damaged_sparse_matrix_is_refused():
+    damaged = sparse.csr_array(np.eye(3))
+    damaged.indices = damaged.indices + 7
+    with pytest.raises(DataError, match="X is a damaged sparse matrix"):
+        numbers_alone(damaged)
 
 
 def test_a_block_of_objects_that_are_numbers():
