@@ -1,7 +1,7 @@
 """Default for streams: many live models, and a loss never far above that of naive baselines."""
 
 import math
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -13,15 +13,12 @@ from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import HIGHEST, LEVELS
 from leaseboard.algorithms.online.kernel_models import KernelModels
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.oracle import (
-    FrontierOracle,
-)
+from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
+from leaseboard.algorithms.online_automl.oracle import FrontierOracle
 from leaseboard.algorithms.online_automl.racing import Racing
 from leaseboard.algorithms.online_automl.safe.ensemble import Ensemble
 from leaseboard.algorithms.online_automl.safe.representations import represent
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.waited import Waited
-from leaseboard.algorithms.online_automl.stream_race import ClassesRace, NumbersRace, StreamRace
 
 MODELS = {"regression": 50, "classification": 100}
 """Live models by default. Where two classes meet there is more to find."""
@@ -199,11 +196,9 @@ class OnlineAutoML(Racing):
             max_terms=max_terms,
         )
 
-    def learner(self, race: Any, env: StreamEnvironment) -> StreamRace:
-        """See `Racing.learner`."""
-        if not isinstance(race, SafeRace) or race.ensemble.classes:
-            return ClassesRace(race, env.stream, env.budget)
-        return NumbersRace(race, env.stream, env.budget, Waited(self.levels))
+    def late(self, task: str) -> LateNumbers | LateClasses:
+        """See `Racing.late`."""
+        return LateNumbers(self.levels) if task == "regression" else LateClasses()
 
     def loss(self, env: StreamEnvironment) -> str:
         """Return what the models learn by, and are weighed and tested by."""

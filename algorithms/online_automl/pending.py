@@ -1,5 +1,7 @@
 """Predictions now, labels later: by an id, in any order, some never, in bounded memory."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
@@ -7,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from leaseboard.algorithms import plain
-from leaseboard.algorithms.array_types import Doubles
+from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.errors import UsageError, short
+from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.safe.later import Waiting
 from leaseboard.algorithms.tables.features import Example
 from leaseboard.algorithms.tables.values import copied
@@ -110,6 +113,8 @@ class LaterLabels(ABC):
     """Model of a stream whose labels come after other predictions were made."""
 
     _pending: Pending
+    _late: LateNumbers | LateClasses | None
+    _race: Any
 
     def _predict_pending(self, id: Hashable, x: Example, store_x: bool) -> Any:
         """Predict an example, and remember it until its label comes; see `predict_one`."""
@@ -147,10 +152,16 @@ class LaterLabels(ABC):
 
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
         """Return a prediction whose label will be learned by an id, and of what it was made."""
-        return self.predict_one(x), np.empty(0)
+        late, waiting = self._late, self._pending.of
+        if late is not None and late.weighs(self._race, waiting[-1]):
+            return late.ask(self._race, self._row(x), waiting)
+        kept = np.empty(0) if late is None else late.nothing(self._race)
+        return self._predict(x, later=waiting[-1] > 0), kept
 
     def _release(self, parts: Doubles) -> None:
         """Let a prediction go whose label never comes, by its parts."""
+        if self._late is not None:
+            self._late.forget(parts)
 
     def learn_label(
         self, id: Hashable, y: Any, w: float = 1.0, *, x: Example | None = None
@@ -186,10 +197,10 @@ class LaterLabels(ABC):
             )
         self.learn_one(example, y, w)
         self._pending.pop(id)
-        self._answered(y, w, prediction, delay, parts)
-
-    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
-        """Learn what a prediction lost whose label was learned; see `Pending.get`."""
+        if self._late is not None and w > 0:
+            self._late.answer(self._race, self._number_of(y), prediction, parts, delay)
+        else:
+            self._release(parts)
 
     def forget_pending(self, ids: Iterable[Hashable] | None = None) -> None:
         """Forget examples that wait: their labels can no longer be learned by id.
@@ -216,12 +227,20 @@ class LaterLabels(ABC):
         return self._pending.dropped
 
     @abstractmethod
-    def predict_one(self, x: Example, *, id: Hashable | None = None, store_x: bool = True) -> Any:
-        """Predict the label of one example; with an `id`, remember it until `learn_label`."""
-
-    @abstractmethod
     def learn_one(self, x: Example, y: Any, w: float = 1.0) -> None:
         """Learn one example."""
+
+    @abstractmethod
+    def _predict(self, x: Example, *, later: bool = False) -> Any:
+        """Return what the race predicts of an example; see `Race.predict`."""
+
+    @abstractmethod
+    def _row(self, x: Example) -> Floats:
+        """Return an example as a row of the known features."""
+
+    def _number_of(self, y: Any) -> float:
+        """Return the number that a label is to a race."""
+        return float(y)
 
 
 def _unfit(id: object) -> UsageError:

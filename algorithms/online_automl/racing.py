@@ -27,6 +27,7 @@ from leaseboard.algorithms.events import (
     LeaseGranted,
 )
 from leaseboard.algorithms.online.schema import Schema, stream_schema
+from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.one_vs_rest import NUMBERED, STRIDE, OneVsRest
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.stream_race import StreamRace
@@ -58,9 +59,13 @@ class Racing(StreamAlgorithm):
             Length of the stream where it is known.
         """
 
-    def learner(self, race: Any, env: StreamEnvironment) -> StreamRace:
-        """Return a race, which has seen nothing, as what plays the stream."""
-        return StreamRace(race, env.stream, env.budget)
+    def late(self, task: str) -> LateNumbers | LateClasses | None:
+        """Return what predicts while labels are pending, which has seen nothing, if it is known.
+
+        Without it a race predicts what it would next.
+        """
+        del task
+        return None
 
     def live_at_most(self, env: StreamEnvironment) -> int | None:
         """Return `capacity`, for each race that may come."""
@@ -77,7 +82,7 @@ class Racing(StreamAlgorithm):
         if stream.classes:
             return (yield from race_classes(self, schema, env, seed))
         race = self.race(schema, seed, stream.task, budget)
-        learner = self.learner(race, env)
+        learner = StreamRace(race, stream, budget, self.late(stream.task))
         yield from play(env, learner, learner.decided)
         env.note(learner.notes())
         yield from race.conclude()
@@ -104,7 +109,8 @@ def race_classes(racing: Racing, schema: Schema, env: StreamEnvironment, seed: i
     whole = OneVsRest(
         lambda schema: racing.race(schema, seed, stream.task), schema, len(stream.classes)
     )
-    numbering, learner = _Numbering(whole, stream.classes), racing.learner(whole, env)
+    learner = StreamRace(whole, stream, budget, racing.late(stream.task))
+    numbering = _Numbering(whole, stream.classes)
     yield from play(env, learner, lambda: numbering.renamed(learner.decided()))
     env.note(learner.notes())
     number, parameters = len(numbering.numbers), whole.champions(stream.classes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -12,15 +11,9 @@ from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import Stream
 from leaseboard.algorithms.events import Event
 from leaseboard.algorithms.online.schema import stream_schema
-from leaseboard.algorithms.online_automl.late_classes import LateClasses
+from leaseboard.algorithms.online_automl.late_labels import LateClasses, LateNumbers
 from leaseboard.algorithms.online_automl.one_vs_rest import BLOCK, OneVsRest
 from leaseboard.algorithms.online_automl.pending import Pending
-from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
-from leaseboard.algorithms.online_automl.safe.later import BASELINES, N_BASELINES, N_PARTS, caller
-from leaseboard.algorithms.online_automl.safe.log_odds import logit
-from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.scale import SHOWN, deviation_of
-from leaseboard.algorithms.online_automl.safe.waited import OWN, Waited
 
 ROW_BY_ROW = (
     "share_of_bound", "nats_over_best", "coverage", "coverage_in_worst_window", "interval_width",
@@ -32,7 +25,8 @@ ROW_BY_ROW = (
 class StreamRace:
     """Race as a `leaseboard.algorithms.environments.arrival.StreamLearner`.
 
-    While labels are pending, it predicts without past labels where it can.
+    Its predictions are those of `leaseboard.algorithms.online_automl.streaming`, in blocks or by
+    ``predict_one(x, id=id)`` and `learn_label`.
 
     Parameters
     ----------
@@ -41,6 +35,9 @@ class StreamRace:
     stream : Stream
     end : int
         Examples that will come; after the last label nothing is decided.
+    late : LateNumbers or LateClasses, optional
+        What predicts while labels are pending; without it the race does, without past labels
+        where it can.
 
     Attributes
     ----------
@@ -48,24 +45,25 @@ class StreamRace:
         How many models learned an example of the last block, in the mean.
     """
 
-    def __init__(self, race: Any, stream: Stream, end: int) -> None:
+    def __init__(
+        self, race: Any, stream: Stream, end: int, late: LateNumbers | LateClasses | None = None
+    ) -> None:
         self.race, self.end, self.live, self._stream = race, end, 0.0, stream
         self._events: list[Event] = [*race.open()]
         self._stretches = stream.stretches(end)
         self._rows, self._features = next(self._stretches)
         self._row = np.zeros(0, dtype=np.float32)
         self._calls: tuple[Callable[[], Any], Callable[[float, float], bool]]
-        self._pending, self._waits = 0, False
+        self.late, self.said = late, Pending(max(1, end))
 
     def predict_waiting(self, examples: Floats, pending: int) -> Doubles:
         """See `StreamLearner`; what is new with an example has no part in its prediction."""
-        self._waits = True
+        del pending
         self._bind()
         found = []
-        for ahead, example in enumerate(examples):
+        for example in examples:
             self._row[:] = example[: len(self._row)]
-            found.append(self._predict(pending + ahead))
-        self._pending += len(examples)
+            found.append(self._predict())
         return np.array(found, dtype=np.float64)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Any:
@@ -77,15 +75,13 @@ class StreamRace:
             The predictions of what was learned, if they were not asked for before.
         """
         race, first = self.race, None
-        for example, label in zip(examples, labels.tolist(), strict=True) if self._pending else ():
-            self._grow()
-            self._bind()
-            self._row[:] = example[: len(self._row)]
-            due = self._calls[1](label, 1.0)
-            self._decide(due)
-            self._answered(label)
-        if self._pending:
-            self._pending -= len(labels)
+        if self.said.waiting:
+            for example, label in zip(examples, labels.tolist(), strict=True):
+                self._grow()
+                self._bind()
+                self._row[:] = example[: len(self._row)]
+                self._decide(self._calls[1](label, 1.0))
+                self._answer(label)
             self.live = sum(len(each.live) for each in getattr(race, "races", [race]))
             return labels[:0]
         if race.at == self._rows.stop:
@@ -119,9 +115,11 @@ class StreamRace:
 
     def notes(self) -> dict[str, float]:
         """Return metrics of the race, as `Race.notes`, that hold where labels come later."""
-        found = self.race.notes()
-        left_out = ROW_BY_ROW if self._waits else ()
-        return {name: value for name, value in found.items() if name not in left_out}
+        found: dict[str, float] = self.race.notes()
+        if not self.said.made:
+            return found
+        own = {} if self.late is None else self.late.notes(self.race)
+        return {name: found[name] for name in found if name not in ROW_BY_ROW} | own
 
     def _decide(self, due: bool) -> None:
         """Take the decisions that are due, of many classes note those that were taken."""
@@ -143,100 +141,22 @@ class StreamRace:
             self._row = np.zeros(self.race.schema.n_features, dtype=np.float32)
             self._calls = self.race.single_calls(self._row)
 
-    def _predict(self, pending: int) -> Any:
-        return self.race.predict(self._row, later=True) if pending else self._calls[0]()
-
-    def _answered(self, label: float) -> None:
-        """Learn what the prediction lost whose label is learned."""
-
-
-class ClassesRace(StreamRace):
-    """Race of classes that weighs predictions by the errors of those whose labels were pending.
-
-    Its classes are those of `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLClassifier`
-    by ``predict_one(x, id=id)`` and `learn_label`.
-    """
-
-    def __init__(self, race: Any, stream: Stream, end: int) -> None:
-        super().__init__(race, stream, end)
-        self.late, self.said = LateClasses(), deque[Doubles]()
-
-    def _predict(self, pending: int) -> Any:
-        n_classes = getattr(self.race, "n_classes", 2) if self.race.at else 0
-        if not pending or n_classes < 2:
-            self.said.append(self.late.nothing(n_classes))
-            return super()._predict(pending)
-        shares, kept = self.late.predict(self.race, self._row, pending)
-        self.said.append(kept)
-        of_two = isinstance(self.race, SafeRace)  # whose predictions are log odds
-        return logit(shares[1] - shares[0]) if of_two else shares
-
-    def _answered(self, label: float) -> None:
-        of_two = isinstance(self.race, SafeRace)
-        self.late.answer(self.said.popleft(), label > 0.0 if of_two else label)
-
-
-class NumbersRace(StreamRace):
-    """Race of numbers that weighs predictions by how those did whose labels were pending.
-
-    Its numbers are those of `leaseboard.algorithms.online_automl.streaming.OnlineAutoMLRegressor`
-    by ``predict_one(x, id=id)`` and `learn_label`.
-
-    Parameters
-    ----------
-    race, stream, end
-        See `StreamRace`.
-    waited : Waited
-        It has seen nothing.
-    """
-
-    def __init__(self, race: SafeRace, stream: Stream, end: int, waited: Waited) -> None:
-        super().__init__(race, stream, end)
-        self.waited, self.said = waited, Pending(max(1, end))
-        self.best, self.lost, self.allowed, self.share = np.zeros(N_BASELINES), 0.0, 0.0, 0.0
-
-    def _bind(self) -> None:
-        known = self._row
-        super()._bind()
-        if self._row is not known:
-            self._parts = caller(self.race, self._row)
-
-    def _predict(self, pending: int) -> float:
-        entity, said = self.race.head.entity(self._row), self.said
-        if self.race.at:
-            parts = self._parts(pending, said.of[entity])
-            prediction, kept = self.waited.predict(parts)
-            kept[-1] = entity
+    def _predict(self) -> Any:
+        race, late, waiting = self.race, self.late, self.said.of
+        kept = np.empty(0) if late is None else late.nothing(race)
+        if late is not None and late.weighs(race, waiting[-1]):
+            prediction, kept = late.ask(race, self._row, waiting)
+        elif waiting[-1]:
+            prediction = race.predict(self._row, later=True)
         else:
-            prediction, kept = 0.0, self.waited.nothing()
-        said.add(said.made, None, prediction, kept)
+            prediction = self._calls[0]()
+        self.said.add(self.said.made, None, prediction, kept)
         return prediction
 
-    def _answered(self, label: float) -> None:
-        key = self.race.at - 1
+    def _answer(self, label: float) -> None:
+        """Learn what the first prediction that waits lost, whose label was learned."""
+        key = next(iter(self.said.waiting))
         _, prediction, delay, kept = self.said.get(key)
         self.said.pop(key)
-        shown = float(self.race.ensemble.expansion.scale[SHOWN])
-        copy = int(kept[N_PARTS + OWN - 1])
-        if copy < 0:
-            return
-        state = self.waited.copies[copy]
-        self.allowed -= float(state[ALLOWED])
-        self.waited.update(label, shown, prediction, kept, delay)
-        self.allowed += float(state[ALLOWED])
-        self.lost += (float(np.float32(prediction)) - label) ** 2
-        self.best += (kept[[*BASELINES]] - label) ** 2
-        if self.lost:
-            self.share = max(self.share, self.lost / (float(self.best.min()) + self.allowed))
-
-    def notes(self) -> dict[str, float]:
-        """See `StreamRace.notes`.
-
-        ``share_of_bound`` is the largest share that was lost, at any time, of what the theorem of
-        `Waited` allows: what the best baseline lost, and the constants of all copies.
-        """
-        if not self._waits:
-            return super().notes()
-        width = deviation_of(self.race.ensemble.expansion.scale)
-        own = self.waited.intervals.notes(width)
-        return super().notes() | own | {"share_of_bound": self.share}
+        if self.late is not None:
+            self.late.answer(self.race, label, prediction, kept, delay)

@@ -1,7 +1,7 @@
 """Base of the classes for streams: growth, state, inspection."""
 
 import pickle
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,9 +19,7 @@ from leaseboard.algorithms.online_automl.last_rows import NUMBERS, REMEMBERED, L
 from leaseboard.algorithms.online_automl.pending import LaterLabels, Pending
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.racing import Racing
-from leaseboard.algorithms.online_automl.safe.later import Parts
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.waited import Forecasts, Waited
 from leaseboard.algorithms.online_automl.streaming import files, permutation
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, is_frame
 from leaseboard.algorithms.online_automl.streaming.single_example import SingleExample
@@ -77,9 +75,7 @@ class OnlineModel(LaterLabels):
         self._race: Race | None = None
         self._last: LastRows | None = None  # of a regressor; races of classes have their own
         self._pending = Pending(max_pending)
-        self._waited: Waited | None = None  # of a regressor, as the next two
-        self._forecasts = Forecasts()
-        self._caller: tuple[Floats, Schema, Callable[[float, float], Parts]] | None = None
+        self._late = self._racing.late(self._task)
         self.about: dict[str, Any] = {}
         self._single: SingleExample | None = None
 
@@ -113,7 +109,10 @@ class OnlineModel(LaterLabels):
                 rest[key] = text
         return rest
 
-    def _predict(self, x: Example) -> float:
+    def _predict(self, x: Example, *, later: bool = False) -> Any:
+        if later:
+            row = self._row(x)
+            return 0.0 if self._race is None else self._race.predict(row, later=True)
         if self._single is not None and (found := self._single.predict(x)) is not None:
             return found
         self._row(x)
@@ -348,6 +347,7 @@ class OnlineModel(LaterLabels):
             "about": self.about,
             "max_pending": self.max_pending,
             "pending": self._pending.state(),
+            "late": None if self._late is None else self._late.state(),
             "features": self._features.state(),
             "entities": [*self._entities],
             "history": list(map(files.row_of, self._events)),
@@ -368,6 +368,8 @@ class OnlineModel(LaterLabels):
                 self._last.fill(state["last"])
         self.about = dict(state["about"])
         self._pending.fill(state["pending"])
+        if self._late is not None:
+            self._late.fill(state["late"])
 
     # Files
 

@@ -12,9 +12,7 @@ from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.late_classes import LateClasses
 from leaseboard.algorithms.online_automl.one_vs_rest import OneVsRest
-from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import (
@@ -150,7 +148,6 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
     ) -> None:
         super().__init__(namespaces, seed, algorithm, max_pending, **settings)
         self.classes: list[Hashable] = []
-        self._late = LateClasses()
         self.waited: dict[Hashable, float] = {}  # shares of what was last predicted with an id
 
     @property
@@ -237,23 +234,12 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         return dict(zip(self.classes, probabilities.tolist(), strict=True))
 
     def _preview(self, x: Example) -> tuple[Any, Doubles]:
-        race, is_own, votes = self._race, isinstance(self._racing, OnlineAutoML), np.empty(0)
-        if is_own:
-            votes = self._late.nothing(len(self.classes))
-        if not self.n_pending:
-            shares = self.predict_proba_one(x)
-        elif not is_own or race is None or race.n_classes < 2:
-            shares = self.forecast_proba_one(x)
-        else:
-            said, votes = self._late.predict(race, self._row(x), self.n_pending)
-            shares = self._named(said)
-        self.waited = shares
+        said, votes = super()._preview(x)
+        self.waited = shares = self._named(said)
         return max(shares, key=shares.__getitem__, default=None), votes
 
-    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
-        """See `LaterLabels._answered`; the errors of what waited weigh what waits next."""
-        if len(parts) and w > 0:
-            self._late.answer(parts, self.classes.index(_class_of(y)))
+    def _number_of(self, y: Any) -> float:
+        return self.classes.index(_class_of(y))
 
     def forecast_proba_one(self, x: Example) -> dict[Hashable, float]:
         """Do `predict_proba_one` where the last labels are not known; see `forecast_proba_many`.
@@ -266,8 +252,7 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
         -------
         dict of class to float
         """
-        race = self._race
-        return self._named(0.5 if race is None else race.predict(self._row(x), later=True))
+        return self._named(self._predict(x, later=True))
 
     def learn_one(self, x: Example, y: Hashable, w: float = 1.0) -> None:
         """Learn one example.
@@ -417,12 +402,11 @@ class OnlineAutoMLClassifier(OnlineModel, MiniBatchClassifier):
 
     def state(self) -> dict[str, Any]:
         """See `OnlineModel.state`."""
-        return super().state() | {"classes": self.classes, "waited": self._late.state()}
+        return super().state() | {"classes": self.classes}
 
     def _fill(self, state: dict[str, Any]) -> None:
         super()._fill(state)
         self.classes = state["classes"]
-        self._late.fill(state["waited"])
 
     def _with(self, labels: list[Hashable]) -> list[Hashable]:
         """Return the classes, with those among `labels` that are new."""

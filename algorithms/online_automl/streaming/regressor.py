@@ -1,19 +1,16 @@
 """Online AutoML for numbers that come as a stream."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.errors import UsageError
 from leaseboard.algorithms.online.conformal import Intervals
-from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
-from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting, caller
+from leaseboard.algorithms.online_automl.late_labels import LateNumbers
+from leaseboard.algorithms.online_automl.safe.later import NOTHING, Parts, Waiting
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.scale import SHOWN
-from leaseboard.algorithms.online_automl.safe.waited import Waited
 from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.online_automl.streaming.blocks import examples_of, in_kind
 from leaseboard.algorithms.online_automl.streaming.river_base import MiniBatchRegressor
@@ -278,7 +275,7 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         iterator of (float, float, float)
         """
         for parts, prediction in self._forecast(examples):
-            half = 0.0 if level is None else self._forecasts.half(level, parts.spread)
+            half = 0.0 if level is None else self._late_numbers().ahead.half(level, parts.spread)
             yield prediction, prediction - half, prediction + half
 
     def measure_forecast(
@@ -302,10 +299,11 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         """
         found, labels = list(self._forecast(examples_of(X))), labels_of(y)
         if isinstance(self._race, SafeRace):
+            ahead = self._late_numbers().ahead
             for (parts, prediction), label in zip(found, labels.tolist(), strict=True):
-                self._forecasts.learn(parts.said, label)
+                ahead.learn(parts.said, label)
                 if intervals:
-                    self._forecasts.measure(prediction, label, parts.spread)
+                    ahead.measure(prediction, label, parts.spread)
         return np.array([prediction for _, prediction in found])
 
     def _forecast(self, examples: Iterable[Example]) -> Iterator[tuple[Parts, float]]:
@@ -314,25 +312,17 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             if not isinstance(self._race, SafeRace):
                 yield NOTHING, float(self._predict(x))
                 continue
-            predict, entity = self._parts_of(self._row(x))
-            parts = predict(*before.add(entity), in_order=False)
-            yield parts, self._forecasts.mean(parts.said, parts.lost)
-
-    def _parts_of(self, row: Floats) -> tuple[Callable[..., Parts], int]:
-        """Return what gives the parts of a prediction of the example in `row`, and its entity."""
-        race = self._race
-        assert isinstance(race, SafeRace)
-        made = self._caller
-        if made is None or made[0] is not row or made[1] is not race.schema:
-            made = self._caller = row, race.schema, caller(race, row)
-        return made[2], race.head.entity(row)
+            row = self._row(x)
+            predict = self._late_numbers().parts_of(self._race, row)
+            parts = predict(*before.add(self._race.head.entity(row)), in_order=False)
+            yield parts, self._late_numbers().ahead.mean(parts.said, parts.lost)
 
     # Intervals
 
     @property
     def levels(self) -> tuple[float, ...]:
         """Levels of the intervals that are kept; none by an algorithm without intervals."""
-        return self._new_intervals().levels if isinstance(self._racing, OnlineAutoML) else ()
+        return () if self._late is None else self._late_numbers().intervals.levels
 
     def predict_interval_one(self, x: Example, level: float = 0.9) -> tuple[float, float]:
         """Return the interval that holds the label of one example with probability `level`.
@@ -368,17 +358,14 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
         >>> 1.4 < low < 2 < high < 2.6
         True
         """
-        return self._intervals().around(self._predict(x), level)
-
-    def _intervals(self) -> Intervals:
-        race = self._race
+        race, intervals = self._race, Intervals(self._late_numbers().intervals.levels)
         if isinstance(race, SafeRace) and race.ensemble.intervals is not None:
-            return race.ensemble.intervals
-        return self._new_intervals()
+            intervals = race.ensemble.intervals
+        return intervals.around(self._predict(x), level)
 
-    def _new_intervals(self) -> Intervals:
-        if isinstance(self._racing, OnlineAutoML):
-            return Intervals(self._racing.levels)
+    def _late_numbers(self) -> LateNumbers:
+        if isinstance(self._late, LateNumbers):
+            return self._late
         raise UsageError(f"{self.algorithm!r} keeps no prediction intervals: take 'online-automl'")
 
     # Labels that come later
@@ -410,48 +397,4 @@ class OnlineAutoMLRegressor(OnlineModel, MiniBatchRegressor):
             If the id does not wait, the level is not kept, or the algorithm has no intervals.
         """
         _, prediction, _, parts = self._pending.get(id)
-        return self._around(prediction, parts, level)
-
-    def _answered(self, y: Any, w: float, prediction: Any, delay: int, parts: Doubles) -> None:
-        if isinstance(self._race, SafeRace) and w > 0:
-            shown = float(self._race.ensemble.expansion.scale[SHOWN])
-            self._with_waited().update(float(y), shown, prediction, parts, delay)
-        else:
-            self._release(parts)
-
-    def _around(self, prediction: Any, parts: Doubles, level: float) -> tuple[float, float]:
-        if not len(parts):
-            return self._new_intervals().around(prediction, level)
-        return self._with_waited().around(prediction, level, parts)
-
-    def _preview(self, x: Example) -> tuple[Any, Doubles]:
-        if not isinstance(self._racing, OnlineAutoML):
-            return super()._preview(x)
-        if not isinstance(self._race, SafeRace):
-            return 0.0, self._with_waited().nothing()
-        predict, entity = self._parts_of(self._row(x))
-        parts = predict(self._pending.of[-1], self._pending.of[entity])
-        prediction, kept = self._with_waited().predict(parts)
-        kept[-1] = entity
-        return prediction, kept
-
-    def _release(self, parts: Doubles) -> None:
-        if len(parts):
-            self._with_waited().forget(parts)
-
-    def _with_waited(self) -> Waited:
-        if self._waited is None:
-            assert isinstance(self._racing, OnlineAutoML)
-            self._waited = Waited(self._racing.levels)
-        return self._waited
-
-    def state(self) -> dict[str, Any]:
-        """See `OnlineModel.state`."""
-        waited = None if self._waited is None else self._waited.state()
-        return super().state() | {"waited": waited, "forecasts": self._forecasts.state()}
-
-    def _fill(self, state: dict[str, Any]) -> None:
-        super()._fill(state)
-        self._forecasts.fill(state["forecasts"])
-        if state["waited"] is not None:
-            self._with_waited().fill(state["waited"])
+        return self._late_numbers().around(prediction, level, parts)

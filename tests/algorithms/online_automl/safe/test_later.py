@@ -13,6 +13,7 @@ from leaseboard.algorithms.environments.stream import (
     StreamEnvironment,
 )
 from leaseboard.algorithms.online.schema import stream_schema
+from leaseboard.algorithms.online_automl.late_labels import LateNumbers
 from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML
 from leaseboard.algorithms.online_automl.safe.aggregate import ALLOWED
 from leaseboard.algorithms.online_automl.safe.later import (
@@ -31,7 +32,7 @@ from leaseboard.algorithms.online_automl.safe.waited import (
     Forecasts,
     Waited,
 )
-from leaseboard.algorithms.online_automl.stream_race import NumbersRace
+from leaseboard.algorithms.online_automl.stream_race import StreamRace
 from leaseboard.algorithms.online_automl.streaming import OnlineAutoMLRegressor
 from tests.algorithms.played import ended
 
@@ -81,11 +82,11 @@ def test_the_baselines_of_the_protocol_are_its_own(labels):
         x, y, (Namespace("all", 0, 2),), ("x", "day"), "regression", moments=days, origins=origins
     )
     arrival, found = Arrival.parse(labels), []
-    race = NumbersRace(
-        OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, Waited(())
+    race = StreamRace(
+        OnlineAutoML(b=2).race(stream_schema(stream), 0, "regression"), stream, n, LateNumbers(())
     )
-    predict = race.waited.predict
-    race.waited.predict = lambda parts: found.append(parts.said) or predict(parts)
+    predict = race.late.predict
+    race.late.predict = lambda parts: found.append(parts.said) or predict(parts)
     for _ in arrival.play(race, x, y, days):
         pass
     parts = {"running-mean": MEAN_PART, "online-ridge": RIDGE_PART, "last-label": LABEL,

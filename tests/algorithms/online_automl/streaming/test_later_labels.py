@@ -16,7 +16,7 @@ from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLRegressor,
 )
 
-OF_PENDING = {"pending", "max_pending", "waited"}
+OF_PENDING = {"pending", "max_pending", "late"}
 SMALL = {"b": 4}
 
 
