@@ -36,7 +36,6 @@ KINDS = {
     "OnlineAutoMLClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
     "ChaChaRegressor": "leaseboard.tasks.models.stream_model:StreamModel",
     "ChaChaClassifier": "leaseboard.tasks.models.stream_model:StreamModel",
-    "ended-stream": "leaseboard.tasks.models.ended_stream:EndedStreamModel",
     "pipeline": "leaseboard.tasks.models.pipeline:PipelineModel",
     "apple": "leaseboard.tasks.models.apple_model:AppleModel",
     "naive": "leaseboard.tasks.models.naive:NaiveModel",

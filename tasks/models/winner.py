@@ -141,8 +141,8 @@ def fit(
     """Return the model of an ``ok`` result.
 
     - `result`: what `job` came to.
-    - `learner`: what the run on a stream or hold-out left; without it the run is repeated, which
-      gives the same.
+    - `learner`: what the run on a hold-out left; without it the run is repeated, which gives the
+      same.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def fit(
             f"{job.data} has changed since {result.name} ran on it: run it again, then register"
         )
     kind = KINDS[result.environment]
-    if kind.chooses == "model" and learner is None:
+    if kind.served_by == "apple_model" and learner is None:
         with tempfile.TemporaryDirectory() as scratch:
             again, learner = run_job(job, Path(scratch), mirrors=mirrors)
         now, then = again.score, result.score

@@ -8,7 +8,6 @@ import pytest
 
 from leaseboard.algorithms.environments import holdout as divided
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
-from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.trials import plans
 from leaseboard.tasks.jobs.environments.holdout import Options, as_holdout
@@ -18,7 +17,6 @@ from leaseboard.tasks.models.columns import typed
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.winner import fit
 from leaseboard.tasks.preprocess.splits import split
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream, order_of
 
 N_ROWS = 300
 SPACE = """\
@@ -247,40 +245,6 @@ def test_a_holdouts_winner(race, mixed, tmp_path, algorithm, target, environment
         low, high = model.offset, model.offset + model.factor
         score = np.mean((predicted - truth.iloc[test]) ** 2) / (high - low) ** 2
     assert fitted.test == result.score == pytest.approx(score, rel=1e-5)
-
-
-STREAMS = [
-    ("number", {}),
-    ("number", {"log_target": True, "decimals": 2, "namespaces": 3}),
-    ("flag", {"decimals": None, "max_rows": 200}),
-    ("flag", {"shuffle": True, "missing": "zero"}),
-]
-
-
-@pytest.mark.parametrize(("target", "environment"), STREAMS, ids=str)
-def test_a_streams_winner(race, mixed, tmp_path, target, environment):
-    """A stream has no test rows: the champion must say of every row what it says in the run."""
-    environment = {"missing": "zero", **environment}
-    _, learner, fitted = race("vanilla", mixed(target), environment=environment)
-    model = again(fitted.model)
-
-    options = StreamOptions(**environment)
-    stream, order = as_stream(fitted.dataset, options, 0), order_of(fitted.dataset, options, 0)
-    raw = sent(fitted.dataset.features.iloc[order].reset_index(drop=True))
-    rows = typed(raw, model.columns)
-    ours = learner.predict_many(stream.features).astype(np.float64)
-
-    np.testing.assert_array_equal(model.encoder.transform(rows), stream.features)
-    np.testing.assert_array_equal(model.outputs(rows), ours)
-    if target == "flag":
-        assert model.predict(raw).tolist() == np.where(ours > 0, "yes", "no").tolist()
-    else:
-        numbers = fitted.dataset.target.to_numpy()
-        shift = abs(numbers.min()) + 1
-        logged = environment.get("log_target") is True
-        np.testing.assert_array_equal(
-            model.predict(raw), exp_all(ours) - shift if logged else ours
-        )
 
 
 SELECTIONS = [

@@ -1,0 +1,90 @@
+"""A race that won on a stream is registered as the model that `learn` makes, and goes on."""
+
+import dataclasses
+import itertools
+
+import mlflow.pyfunc
+import numpy as np
+import pandas as pd
+import pytest
+
+from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.tasks.jobs.job import Job
+from leaseboard.tasks.jobs.run import run_job
+from leaseboard.tasks.models import logged
+from leaseboard.tasks.models.model import load
+from leaseboard.tasks.models.stream_model import StreamModel
+from leaseboard.tasks.models.winner import fit
+
+FRIED, WAVES = "synthetic:fried?rows=400&seed=0", "synthetic:waveform?rows=300&seed=0"
+CANCER = "sklearn:breast_cancer"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "data", "fields"),
+    [
+        ("online-automl", FRIED, {"settings": {"b": 4}}),
+        ("online-automl", WAVES, {"settings": {"b": 3}, "environment": {"labels": "after=24"}}),
+        ("vanilla", FRIED, {"environment": {"max_rows": 300, "shuffle": True}}),
+        ("chacha-literal", CANCER, {"budget": 200}),
+    ],
+)
+def test_it_predicts_what_learn_would_and_goes_on(race, algorithm, data, fields, tmp_path):
+    _, _, fitted = race(algorithm, data, seed=3, **fields)
+    features, target = fitted.dataset.features, fitted.dataset.target
+    frame, environment = features.assign(y=target), fields.get("environment", {})
+    rows = frame if "budget" not in fields else frame[:200]
+    if environment.get("shuffle"):
+        rows = rows.iloc[np.random.default_rng(0).permutation(300)]  # only its size is looked at
+    learned = StreamModel.new(
+        "y", fitted.dataset.task, algorithm, fields.get("settings"), 3,
+        environment.get("labels", "immediate"),
+    )  # fmt: skip
+    learned.learn_table(rows.reset_index(drop=True))
+    model = load(fitted.model.dump(), "it")
+
+    assert model.model.examples == learned.model.examples
+    if not environment.get("shuffle"):
+        np.testing.assert_array_equal(model.predict(features), learned.predict(features))
+    logged._write(tmp_path / "model", model, features, "m-1")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    np.testing.assert_array_equal(served.predict(features), model.predict(features))
+    model.learn_table(frame.rename(columns={"y": model.target}))
+    assert model.model.examples == len(rows) + len(frame)
+
+
+def test_a_model_of_a_stream_with_free_text_is_served(race, tmp_path):
+    random = np.random.default_rng(0)
+    words = np.array(["".join(pair) for pair in itertools.product("bdfgk", "aeiou")])
+    texts = [" ".join(random.choice(words, 90)) for _ in range(60)]
+    labels = [text.count("ba") / 9 for text in texts]
+    pd.DataFrame({"text": texts, "y": labels}).to_csv(tmp_path / "notes.csv", index=False)
+    _, _, fitted = race("vanilla", f"file:{tmp_path / 'notes.csv'}")
+    logged._write(tmp_path / "model", fitted.model, fitted.dataset.features, "m-1")
+    served = mlflow.pyfunc.load_model(str(tmp_path / "model"))
+    sent = pd.DataFrame({"text": ["ba ba ba", "du", None]})
+
+    assert np.array_equal(served.predict(sent), fitted.model.predict(sent))
+    assert served.predict(sent)[0] > served.predict(sent)[1]
+
+
+def test_what_cannot_go_on_is_refused(race, tmp_path):
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from leaseboard.algorithms.online_automl.online_automl import OnlineAutoML\n"
+        "class Mine(OnlineAutoML):\n    pass\n"
+    )
+    with pytest.raises(UsageError, match=r"algorithm '.*mine.py:Mine' is not a race"):
+        race(f"{path}:Mine", FRIED, settings={"b": 2})
+    with pytest.raises(UsageError, match="algorithm 'online-ridge' is not a race"):
+        race("online-ridge", FRIED)
+    with pytest.raises(UsageError, match="vanilla ran with log_target=True, which a model that"):
+        race("vanilla", FRIED, environment={"log_target": True})
+
+
+def test_another_loss_than_is_on_record_is_refused(tmp_path):
+    job = Job("vanilla", FRIED, 0, 0, name="vanilla")
+    result, _ = run_job(job, tmp_path)
+    other = dataclasses.replace(result, metrics={"rmse": result.metrics["rmse"] * 1.001})
+    with pytest.raises(LeaseboardError, match="code or libraries have changed"):
+        fit(job, other)
