@@ -37,9 +37,7 @@ def read_only(array: Array) -> Array:
 
 
 def uniform(array: Array) -> Array:
-    """Return the same numbers in C order and read-only.
-
-    A kernel is compiled, in seconds, for every kind of array that it is given.
+    """Return the same numbers in C order and read-only, as kernels take them.
 
     Parameters
     ----------

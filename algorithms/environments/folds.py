@@ -7,10 +7,9 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from leaseboard.algorithms.base import Algorithm, Cost, Score
+from leaseboard.algorithms.base import Algorithm, Score
 from leaseboard.algorithms.environments.selecting import Probe, SelectionEnvironment
-from leaseboard.algorithms.errors import LeaseboardError
-from leaseboard.algorithms.events import Event, LeaseGranted, Parameters
+from leaseboard.algorithms.events import Event, Parameters
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,18 +71,13 @@ class FoldsEnvironment(SelectionEnvironment):
     """
 
     kind: ClassVar[str] = "folds"
-    to_be_spent: ClassVar[bool] = False
-    unit: str = "fits"
     paid: ClassVar[frozenset[str]] = frozenset(("test",))
     actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
 
     def __init__(self, probes: Folds, seed: int = 0, budget: float | None = None) -> None:
-        super().__init__(probes.configurations)
-        self._probes = probes
-        self.folds = probes.folds
-        self.seed = seed
-        most = len(self.configurations) * self.folds
-        self.budget = float(most if budget is None else budget)
+        most = len(probes.configurations) * probes.folds
+        super().__init__(probes.configurations, seed, "fits", most if budget is None else budget)
+        self._probes, self.folds = probes, probes.folds
 
     def prefetch(self, configurations: Sequence[int], fold: int) -> None:
         """Announce the configurations that will be tested on a fold in any case."""
@@ -95,40 +89,17 @@ class FoldsEnvironment(SelectionEnvironment):
 
         None when the budget does not buy it.
         """
-        if self.at + 1 > self.budget:
-            return None
-        probe = self._probes.measure(configuration, fold)
-        yield LeaseGranted(at=self.at, configuration=configuration, amount=1)
-        self.at += 1
-        cost = Cost(probe.cpu(train=False), probe.wall(train=False))
-        self._cost = self._cost.plus(cost.cpu_seconds, cost.wall_seconds)
-        learned, where = probe.train_accuracy, f"in fold {fold}"
-        yield self._finished(configuration, probe.rows, probe, learned, cost, where)
-        return probe
+
+        def measure() -> FoldProbe:
+            return self._probes.measure(configuration, fold)
+
+        return (yield from self._paid_for(configuration, 1, measure, f"in fold {fold}"))
 
     def score(self) -> Score:
         """Return the accuracy of the champion; see the notes."""
         champion = self._crowned()
         tested = [self._probes.measure(champion, fold) for fold in range(self.folds)]
-        whole = self._probes.held_out(champion)
-        for probe in [*tested, *([whole] if whole else [])]:
-            if probe.status != "ok":
-                raise LeaseboardError(
-                    f"the chosen configuration {champion} cannot be trained on {probe.rows}"
-                    f" rows: {probe.status}, {probe.reason}"
-                )
-        rows = sum(probe.test_rows for probe in tested)
-        cross_validated = sum(probe.test_correct for probe in tested) / rows
-        metrics = {
-            "selection_cpu_seconds": self._cost.cpu_seconds,
-            "selection_wall_seconds": self._cost.wall_seconds,
-            "configurations": float(len(self.configurations)),
-            "cv_accuracy": cross_validated,
-        } | self._notes
-        if whole is None:
-            return Score(cross_validated, "cv_accuracy", "max", metrics)
-        metrics["training_cpu_seconds"] = whole.cpu(train=False)
-        return Score(whole.test_accuracy, "test_accuracy", "max", metrics)
+        return self._scored({}, self._probes.held_out(champion), *tested)
 
 
 class FoldsAlgorithm(Algorithm[FoldsEnvironment]):

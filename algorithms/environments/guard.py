@@ -153,16 +153,29 @@ def first_difference(same: int, one: Played, other: Played) -> str:
     same : int
         How many answers were alike: labels, trials or probes.
     """
-    runs = (one, other)
-    if one.env.paid:
-        found = _parted("action", *(_actions(run, _until_paid(run, same)) for run in runs))
-        found = found or _parted("event", *(_events(_answered(run, same)) for run in runs))
-        return found and f"{found} although the first {same} answers are the same"
-    found = _parted("prediction of example", *(_predictions(run)[: same + 1] for run in runs))
-    found = found or _parted("event", *(_events(_before(run, same)) for run in runs))
-    if isinstance(one.env, HoldoutEnvironment) and same >= one.env.n_train:
-        found = found or _parted("action", *(_actions(run) for run in runs))
-    return found and f"{found} although nothing changes before the label of example {same}"
+    mine, theirs = _known(one, same), _known(other, same)
+    found = next(filter(None, (_parted(what, mine[what], theirs[what]) for what in mine)), "")
+    answers = f"the first {same} answers are the same"
+    why = answers if one.env.paid else f"nothing changes before the label of example {same}"
+    return found and f"{found} although {why}"
+
+
+def _known(run: Played, same: int) -> dict[str, list[Shown]]:
+    """Return what a run did until so many answers were alike, by kind."""
+    env, actions, log = run.env, run.guard.actions, run.log
+    if env.paid:
+        paid = [i for i, (name, *_) in enumerate(actions) if name in env.paid]
+        if same < len(paid):
+            actions = actions[: paid[same] + 1]
+        answers = [i for i, e in enumerate(log) if isinstance(e, TrialFinished | ProbeFinished)]
+        upto = answers[same - 1] + 1 if 0 < same <= len(answers) else 1
+        events = log[:-1] if same > len(answers) else log[:upto]
+        return {"action": _actions(actions), "event": _events(events)}
+    events = [each for each in log if each.at <= same and not isinstance(each, Finished)]
+    found = {"prediction of example": _predictions(run)[: same + 1], "event": _events(events)}
+    if isinstance(env, HoldoutEnvironment) and same >= env.n_train:
+        found["action"] = _actions(actions)
+    return found
 
 
 def _parted(what: str, mine: Sequence[Shown], theirs: Sequence[Shown]) -> str:
@@ -184,34 +197,15 @@ def _predictions(run: Played) -> list[Shown]:
     return found
 
 
-def _actions(run: Played, count: int | None = None) -> list[Shown]:
-    """Return the first actions: arrays are compared by their bytes, and shown by their length."""
+def _actions(actions: Sequence[Action]) -> list[Shown]:
+    """Return actions: arrays are compared by their bytes, and shown by their length."""
     found = []
-    for name, given, named in run.guard.actions[:count]:
+    for name, given, named in actions:
         values = [*given, *named.values()]
         plain = [v.tobytes() if isinstance(v, np.ndarray) else v for v in values]
         said = (f"{len(v)} values" if isinstance(v, np.ndarray) else repr(v) for v in values)
         found.append(((name, list(named), plain), f"{name}({', '.join(said)})"))
     return found
-
-
-def _until_paid(run: Played, same: int) -> int | None:
-    """Return how many actions there were until `same` answers were paid for, and the next."""
-    paid = [i for i, (name, *_) in enumerate(run.guard.actions) if name in run.env.paid]
-    return paid[same] + 1 if same < len(paid) else None
-
-
-def _before(run: Played, same: int) -> list[Event]:
-    return [event for event in run.log if event.at <= same and not isinstance(event, Finished)]
-
-
-def _answered(run: Played, same: int) -> list[Event]:
-    """Return the events until `same` answers were reported."""
-    answers = (TrialFinished, ProbeFinished)
-    places = [i for i, event in enumerate(run.log) if isinstance(event, answers)]
-    if same > len(places):
-        return run.log[:-1]
-    return run.log[: places[same - 1] + 1 if same else 1]
 
 
 def _events(log: Sequence[Event]) -> list[Shown]:

@@ -9,10 +9,10 @@ from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
-from leaseboard.algorithms.base import Algorithm, Cost, Score
+from leaseboard.algorithms.base import Algorithm, Score
 from leaseboard.algorithms.environments.selecting import Probe, SelectionEnvironment
-from leaseboard.algorithms.errors import LeaseboardError, SkipError
-from leaseboard.algorithms.events import Event, LeaseGranted, Parameters
+from leaseboard.algorithms.errors import SkipError
+from leaseboard.algorithms.events import Event, Parameters
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,6 @@ class SamplesEnvironment(SelectionEnvironment):
     """
 
     kind: ClassVar[str] = "samples"
-    to_be_spent: ClassVar[bool] = False
     paid: ClassVar[frozenset[str]] = frozenset(("probe", "probe_fold", "confirm"))
     actions: ClassVar[frozenset[str]] = paid | SelectionEnvironment.actions
 
@@ -159,18 +158,14 @@ class SamplesEnvironment(SelectionEnvironment):
         initial_rows: int = 1000,
         deciders: Deciders | None = None,
     ) -> None:
-        super().__init__(probes.configurations)
         if unit not in ("rows", "seconds"):
             raise ValueError(f"unit {unit!r} must be 'rows' or 'seconds'")
-        self._probes = probes
         self.train_rows, self.test_rows = probes.train_rows, probes.test_rows
+        most = 5.0 * len(probes.configurations) * self.train_rows if unit == "rows" else math.inf
+        super().__init__(probes.configurations, seed, unit, most if budget is None else budget)
         self.initial_rows = min(initial_rows, self.train_rows)
-        self.seed = seed
-        self.unit = unit
-        most = 5.0 * len(self.configurations) * self.train_rows if unit == "rows" else math.inf
-        self.budget = most if budget is None else float(budget)
-        self._sizes: list[tuple[int, int]] = []
-        self._deciders = deciders
+        self._probes, self._deciders = probes, deciders
+        self._sizes: list[int] = []
 
     def tested_on(self, rows: int, tested: int = 2) -> int:
         """Return |S_te| of a probe on `rows` training rows, `tested` for each of them."""
@@ -209,7 +204,7 @@ class SamplesEnvironment(SelectionEnvironment):
         def measure() -> Probe:
             return self._probes.measure(configuration, rows, test_rows)
 
-        return (yield from self._paid_for(configuration, rows, measure, train, seconds))
+        return (yield from self._sample(configuration, rows, measure, train, seconds))
 
     def probe_fold(
         self, configuration: int, rows: int, fold: int, folds: int
@@ -236,7 +231,7 @@ class SamplesEnvironment(SelectionEnvironment):
             return self._probes.measure_fold(configuration, rows, fold, folds)
 
         trained = rows - len(range(fold, rows, folds))
-        return (yield from self._paid_for(configuration, trained, measure, False))
+        return (yield from self._sample(configuration, trained, measure))
 
     def decider(self, which: OutsideDecider, seed: int) -> AbstractContextManager[DecidingSession]:
         """Return a search of another library, which the context closes.
@@ -247,30 +242,20 @@ class SamplesEnvironment(SelectionEnvironment):
             raise SkipError(f"{which.system} runs on jobs alone: take `leaseboard race`")
         return closing(self._deciders(which, seed))
 
-    def _paid_for(
+    def _sample(
         self,
         configuration: int,
         rows: int,
         measure: Callable[[], Probe],
-        train: bool,
+        train: bool = False,
         seconds: float = math.inf,
     ) -> Generator[Event, None, Probe | None]:
-        """Lease, measure, charge and report a probe that trains on `rows` rows."""
-        if self.unit == "rows" and self.at + rows > self.budget:
-            return None
-        start = self.at
-        yield LeaseGranted(at=start, configuration=configuration, amount=rows)
-        probe = measure()
-        cpu, wall = probe.cpu(train=train), probe.wall(train=train)
-        left = min(seconds, self.budget - start) if self.unit == "seconds" else seconds
-        if cpu > left:
-            self._charge(rows, left, wall * left / cpu)
-            return None
-        self._charge(rows, cpu, wall)
-        self._sizes.append((configuration, rows))
-        learned = probe.train_accuracy if train else math.nan
-        where = f"at {rows} rows"
-        yield self._finished(configuration, rows, probe, learned, Cost(cpu, wall), where)
+        """Pay for a probe that trains on `rows` rows, and count it if it ended."""
+        probe = yield from self._paid_for(
+            configuration, rows, measure, f"at {rows} rows", train=train, seconds=seconds
+        )
+        if probe is not None:
+            self._sizes.append(rows)
         return probe
 
     def confirm(self, configuration: int, least: float) -> bool:
@@ -284,33 +269,11 @@ class SamplesEnvironment(SelectionEnvironment):
 
     def score(self) -> Score:
         """Return the test accuracy of the champion trained in full, which is not charged."""
-        champion = self._crowned()
-        full = self._probes.measure(champion, self.train_rows, self.test_rows)
-        if full.status != "ok":
-            raise LeaseboardError(
-                f"the chosen configuration {champion} cannot be trained on all"
-                f" {self.train_rows} rows: {full.status}, {full.reason}"
-            )
-        return Score(
-            full.test_accuracy,
-            "test_accuracy",
-            "max",
-            {
-                "selection_cpu_seconds": self._cost.cpu_seconds,
-                "selection_wall_seconds": self._cost.wall_seconds,
-                "training_cpu_seconds": full.cpu(train=False),
-                "configurations": float(len(self.configurations)),
-                "probes": float(len(self._sizes)),
-                "largest_rows": float(max((rows for _, rows in self._sizes), default=0)),
-            }
-            | self._notes,
+        full = self._probes.measure(self._crowned(), self.train_rows, self.test_rows)
+        largest = max(self._sizes, default=0)
+        return self._scored(
+            {"probes": float(len(self._sizes)), "largest_rows": float(largest)}, full
         )
-
-    def _charge(self, rows: int, cpu: float, wall: float) -> None:
-        self._cost = self._cost.plus(cpu, wall)
-        spent = self.at + (rows if self.unit == "rows" else cpu)
-        # A cut probe spends exactly what was left; rounding must not spend more.
-        self.at = min(spent, self.budget)
 
 
 class SamplesAlgorithm(Algorithm[SamplesEnvironment]):

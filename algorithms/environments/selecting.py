@@ -1,12 +1,12 @@
 """Base of environments on which one of given configurations is chosen."""
 
 import math
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from leaseboard.algorithms import events
-from leaseboard.algorithms.base import Cost, Environment
+from leaseboard.algorithms.base import Cost, Environment, Score
 from leaseboard.algorithms.errors import LeaseboardError
 
 Steps = Generator[events.Event, None, Any]
@@ -71,6 +71,9 @@ class Probe:
         return self.fit_wall + self.test_wall + (self.train_wall if train else 0.0)
 
 
+ProbeT = TypeVar("ProbeT", bound=Probe)
+
+
 class SelectionEnvironment(Environment):
     """Environment of given configurations, one of which is the answer of a run.
 
@@ -82,11 +85,15 @@ class SelectionEnvironment(Environment):
         The answer.
     """
 
+    to_be_spent: ClassVar[bool] = False
     actions: ClassVar[frozenset[str]] = frozenset(("crown", "fail", "note"))
 
-    def __init__(self, configurations: Sequence[events.Parameters]) -> None:
+    def __init__(
+        self, configurations: Sequence[events.Parameters], seed: int, unit: str, budget: float
+    ) -> None:
         super().__init__()
         self.configurations = tuple(dict(each) for each in configurations)
+        self.seed, self.unit, self.budget = seed, unit, float(budget)
         self.champion: int | None = None
         self.at = 0.0
         self._cost = Cost()
@@ -139,33 +146,93 @@ class SelectionEnvironment(Environment):
                 at=self.at, configuration=configuration, reason=reason
             )
 
-    def _finished(
+    def _paid_for(
         self,
         configuration: int,
-        rows: int,
-        probe: Probe,
-        train_accuracy: float,
-        cost: Cost,
+        amount: int,
+        measure: Callable[[], ProbeT],
         where: str,
-    ) -> events.ProbeFinished:
-        """Return the event of a probe that trained on `rows` rows and was charged `cost`."""
+        *,
+        train: bool = False,
+        seconds: float = math.inf,
+    ) -> Generator[events.Event, None, ProbeT | None]:
+        """Lease, measure, charge and report a probe.
+
+        None when the budget, or `seconds` of CPU time, ended before it did: then the time that was
+        left is spent, and nothing is learned.
+
+        Parameters
+        ----------
+        configuration : int
+        amount : int
+            Of the lease, and of the budget unless that is in seconds.
+        measure : callable
+        where : str
+            For the reason of a failure.
+        train : bool
+            Whether the accuracy on the training rows is wanted, and paid for.
+        seconds : float
+        """
+        by_seconds, start = self.unit == "seconds", self.at
+        if not by_seconds and start + amount > self.budget:
+            return None
+        yield events.LeaseGranted(at=start, configuration=configuration, amount=amount)
+        probe = measure()
+        cpu, wall = probe.cpu(train=train), probe.wall(train=train)
+        left = min(seconds, self.budget - start) if by_seconds else seconds
+        ended = cpu <= left
+        if not ended:
+            cpu, wall = left, wall * left / cpu
+        self._cost = self._cost.plus(cpu, wall)
+        # A cut probe spends exactly what was left; rounding must not spend more.
+        self.at = min(start + (cpu if by_seconds else amount), self.budget)
+        if not ended:
+            return None
         if probe.status != "ok":
             self._last_failure = f"configuration {configuration} {where}: {probe.reason}"
-        return events.ProbeFinished(
+        yield events.ProbeFinished(
             at=self.at,
             configuration=configuration,
-            rows=rows,
-            train_accuracy=train_accuracy,
+            rows=probe.rows,
+            train_accuracy=probe.train_accuracy if train else math.nan,
             test_accuracy=probe.test_accuracy,
             test_rows=probe.test_rows,
-            cpu_seconds=cost.cpu_seconds,
-            wall_seconds=cost.wall_seconds,
+            cpu_seconds=cpu,
+            wall_seconds=wall,
             status=probe.status,
             reason=probe.reason,
         )
+        return probe
 
     def _crowned(self) -> int:
         """Return the answer of the run; raise LeaseboardError if it has no answer."""
         if self.champion is None:
             raise LeaseboardError(f"no configuration could be trained: {self._last_failure}")
         return self.champion
+
+    def _scored(self, metrics: dict[str, float], full: Probe | None, *others: Probe) -> Score:
+        """Return the test accuracy of the answer trained in `full`, which is not charged.
+
+        Without that, the accuracy on the rows of all `others`. Raises LeaseboardError if one of
+        these trainings failed.
+        """
+        for probe in [*others, *([full] if full else [])]:
+            if probe.status != "ok":
+                raise LeaseboardError(
+                    f"the chosen configuration {self.champion} cannot be trained on {probe.rows}"
+                    f" rows: {probe.status}, {probe.reason}"
+                )
+        metrics = {
+            "selection_cpu_seconds": self._cost.cpu_seconds,
+            "selection_wall_seconds": self._cost.wall_seconds,
+            "configurations": float(len(self.configurations)),
+            **metrics,
+            **self._notes,
+        }
+        if others:
+            rows = sum(probe.test_rows for probe in others)
+            metrics["cv_accuracy"] = sum(probe.test_correct for probe in others) / rows
+        if full is None:
+            return Score(metrics["cv_accuracy"], "cv_accuracy", "max", metrics)
+        metrics["training_cpu_seconds"] = full.cpu(train=False)
+        return Score(full.test_accuracy, "test_accuracy", "max", metrics)

@@ -476,17 +476,6 @@ def one_model(env: StreamEnvironment, learner: StreamLearner, parameters: Parame
 
 
 class StreamAlgorithm(Algorithm[StreamEnvironment]):
-    """Algorithm on a stream, which compiles its kernels on the first examples."""
+    """Algorithm that runs on a stream environment."""
 
     environment: ClassVar[str] = "stream"
-
-    def prepare(self, env: StreamEnvironment) -> None:
-        """Run over eight examples, on an environment of their own, with labels that differ."""
-        n, classes = min(8, env.budget), env.stream.classes
-        other = range(min(3, len(classes))) if classes else (-1, 1)
-        labels = np.resize(np.array(other, dtype=np.float32), n)
-        moments = None if env.stream.moments is None else env.stream.moments[:n]
-        features = env.stream.features[:n]
-        few = replace(env.stream, features=features, labels=labels, moments=moments)
-        for _ in self.run(StreamEnvironment(few, arrival=env.arrival), seed=0):
-            pass

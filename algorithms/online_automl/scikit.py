@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from leaseboard.algorithms.tables.column_types import complete_labels, numbers_alone
 from leaseboard.algorithms.tables.inputs import codes_of, importances_of, regression_label
-
-if TYPE_CHECKING:  # the kernels bring a compiler, which only fitting needs
-    from leaseboard.algorithms.online_automl.streaming import (
-        OnlineAutoMLClassifier,
-        OnlineAutoMLRegressor,
-    )
 
 
 @dataclass(eq=False, repr=False)
@@ -52,14 +46,34 @@ class _ScikitStream(BaseEstimator):
         StreamRegressor or StreamClassifier
             The estimator itself.
         """
-        return self._learn(self._fresh(), *self._checked(X, y, sample_weight, reset=True))
+        return self._learn(X, y, sample_weight, first=True)
 
-    def _learn(self, model: Any, X: Any, y: Any, weights: ArrayLike | None) -> Self:
-        raise NotImplementedError
+    def _learn(
+        self, X: Any, y: Any, weights: ArrayLike | None, *, first: bool, classes: Any = None
+    ) -> Self:
+        """Learn the rows that have a weight, the first ones with a model that has seen nothing."""
+        X, y = validate_data(
+            self, numbers_alone(X), complete_labels(y), dtype=np.float32, reset=first,
+            y_numeric=is_regressor(self),
+        )  # fmt: skip
+        importances = importances_of(weights, len(y))
+        kept = importances > 0
+        if not kept.any():
+            raise ValueError("all sample weights are zero: weigh at least one row more")
+        labels, found = self._labels(y[kept], classes)
+        model = self._fresh() if first else self.model_
+        model.learn_many(self._named(X[kept]), labels, importances[kept])
+        self.__dict__.update(found, model_=model)
+        return self
+
+    def _labels(self, y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Return labels as the model takes them, and attributes once they are learned."""
+        del classes
+        return y, {}
 
     def _fresh(self) -> Any:
         """Return the model that has seen nothing."""
-        from leaseboard.algorithms.online_automl import streaming
+        from leaseboard.algorithms.online_automl import streaming  # its kernels take a while
 
         kind, seed = getattr(streaming, self._kind), self.random_state
         if not isinstance(seed, int | np.integer):
@@ -73,18 +87,6 @@ class _ScikitStream(BaseEstimator):
         found = self.model_.feature_importances_
         names = getattr(self, "feature_names_in_", range(self.n_features_in_))
         return np.array([found.get(str(name), 0.0) for name in names])
-
-    def _checked(
-        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
-    ) -> tuple[Any, Any, Any]:
-        """Return the rows that have a weight, with their labels and weights."""
-        X, y = numbers_alone(X), complete_labels(y)
-        X, y = validate_data(self, X, y, dtype=np.float32, reset=reset, **how)
-        importances = importances_of(weights, len(y))
-        kept = importances > 0
-        if not kept.any():
-            raise ValueError("all sample weights are zero: weigh at least one row more")
-        return self._named(X[kept]), y[kept], importances[kept]
 
     def _seen(self, X: Any) -> Any:
         check_is_fitted(self, "model_")
@@ -153,9 +155,7 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         -------
         StreamRegressor
         """
-        first = not hasattr(self, "model_")
-        checked = self._checked(X, y, sample_weight, reset=first)
-        return self._learn(self._fresh() if first else self.model_, *checked)
+        return self._learn(X, y, sample_weight, first=not hasattr(self, "model_"))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the targets of rows.
@@ -171,21 +171,12 @@ class StreamRegressor(RegressorMixin, _ScikitStream):
         X = self._seen(X)
         return np.asarray(self.model_.predict_many(X), dtype=np.float64)
 
-    def _checked(
-        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
-    ) -> tuple[Any, Any, Any]:
+    def _learn(self, X: Any, y: Any, weights: ArrayLike | None, **how: Any) -> Self:
         given = np.asarray(y)
         for label in given.ravel() if given.dtype.kind == "O" else ():
             if isinstance(label, str | bytes):
                 regression_label(label)  # scikit-learn would make a number of its digits
-        return super()._checked(X, y, weights, reset=reset, y_numeric=True, **how)
-
-    def _learn(
-        self, model: OnlineAutoMLRegressor, X: Any, y: Any, weights: ArrayLike | None
-    ) -> Self:
-        model.learn_many(X, y, weights)
-        self.model_ = model
-        return self
+        return super()._learn(X, y, weights, **how)
 
 
 class StreamClassifier(ClassifierMixin, _ScikitStream):
@@ -252,15 +243,14 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         StreamClassifier
         """
         first = not hasattr(self, "model_")
-        X, y, weights = self._checked(X, y, sample_weight, reset=first)
-        known = _classes(y if classes is None else classes) if first else self.classes_
-        if classes is not None and set(np.asarray(classes).tolist()) != set(known.tolist()):
+        known = None if classes is None else _classes(classes)
+        if not first and known is not None and set(known.tolist()) != set(self.classes_.tolist()):
             raise ValueError(
-                f"classes {np.asarray(classes).tolist()} differ from those of the first call,"
-                f" {known.tolist()}: name these, or none"
+                f"classes {known.tolist()} differ from those of the first call,"
+                f" {self.classes_.tolist()}: name these, or none"
             )
-        model = self._fresh() if first else self.model_
-        return self._learn(model, X, y, weights, known)
+        known = known if first else self.classes_
+        return self._learn(X, y, sample_weight, first=first, classes=known)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class, in the order of `classes_`.
@@ -292,25 +282,10 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         likeliest = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[likeliest])
 
-    def _checked(
-        self, X: Any, y: Any, weights: ArrayLike | None, *, reset: bool, **how: Any
-    ) -> tuple[Any, Any, Any]:
-        checked = super()._checked(X, y, weights, reset=reset, **how)
-        check_classification_targets(checked[1])
-        return checked
-
-    def _learn(
-        self,
-        model: OnlineAutoMLClassifier,
-        X: Any,
-        y: NDArray[Any],
-        weights: ArrayLike | None,
-        classes: NDArray[Any] | None = None,
-    ) -> Self:
-        classes = _classes(y) if classes is None else classes
-        model.learn_many(X, classes[codes_of(y, classes)], weights)
-        self.classes_, self.model_ = classes, model
-        return self
+    def _labels(self, y: NDArray[Any], classes: Any) -> tuple[NDArray[Any], dict[str, Any]]:
+        check_classification_targets(y)
+        known = _classes(y) if classes is None else classes
+        return known[codes_of(y, known)], {"classes_": known}
 
 
 def _classes(labels: ArrayLike) -> NDArray[Any]:

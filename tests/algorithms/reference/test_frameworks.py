@@ -233,7 +233,7 @@ def test_who_finds_nothing_that_can_be_trained_fails_with_the_last_reason():
 
 
 def test_a_choice_that_cannot_be_trained_in_full_is_not_a_score():
-    with pytest.raises(LeaseboardError, match="configuration 2 cannot be trained on all 2000"):
+    with pytest.raises(LeaseboardError, match="configuration 2 cannot be trained on 2000"):
         run(Saying(ProbeAsked(2, 400), Decided(2)))
 
 
