@@ -2,8 +2,8 @@
 
 import threading
 import zlib
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Sequence
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -60,7 +60,8 @@ class AppleModel(TableModel):
     >>> rng = np.random.default_rng(0)
     >>> rows = pd.DataFrame({"a": rng.normal(size=500), "b": rng.choice(["x", "y"], 500)})
     >>> target = 100 + 5 * rows["a"] * (rows["b"] == "x")
-    >>> model = AppleModel.trained(rows, target, "regression", {"random_state": 0})
+    >>> made = PolynomialExpansionRegressor(random_state=0)
+    >>> model = AppleModel.trained(rows, target, made)
     >>> bool(np.corrcoef(model.predict(rows), target)[0, 1] > 0.99)
     True
     """
@@ -90,17 +91,12 @@ class AppleModel(TableModel):
         cls,
         frame: pd.DataFrame,
         target: Any,
-        task: Literal["regression", "classification"],
-        settings: Mapping[str, Any],
+        made: PolynomialExpansionClassifier | PolynomialExpansionRegressor,
     ) -> Self:
-        """Learn rows and their targets.
-
-        - `settings`: of the estimator in `KINDS`.
-        """
+        """Learn rows and their targets with an estimator that has learned nothing."""
         fitted = TableEncoder().fit(frame)
         features = fitted.transform(frame)
-        made = KINDS[task](**settings)
-        if task == "classification":
+        if isinstance(made, PolynomialExpansionClassifier):
             made.fit(features, np.asarray(target, dtype=str))
             classes = made.classes_.tolist()
             return cls((), fitted, made.learners_, made.row_scale_, classes, made.slope_)

@@ -8,19 +8,16 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from leaseboard.algorithms import registry
 from leaseboard.algorithms.base import settings_of
 from leaseboard.algorithms.environments.folds import FoldsAlgorithm
-from leaseboard.algorithms.environments.holdout import HoldoutAlgorithm
 from leaseboard.algorithms.environments.samples import SamplesAlgorithm
 from leaseboard.algorithms.errors import UsageError, unknown
 from leaseboard.algorithms.online_automl.racing import Racing
@@ -36,6 +33,11 @@ LEAST_ROWS = 20
 CONFIGURATIONS = "configurations"
 """The setting that names the configurations to select from."""
 
+OF_SELECTION = (
+    "epsilon", "delta", "test_fraction", "initial_rows", "folds", "probe_seconds", CONFIGURATIONS
+)  # fmt: skip
+"""Settings of an algorithm that selects one, see `SelectionSearch`."""
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -43,7 +45,7 @@ class Recipe:
 
     - `algorithm`: a race of streams, such as ``online-automl``, or one that is trained on a
       window.
-    - `settings`: of the race; of another see its `_Trainer`.
+    - `settings`: of the race; of another see `_estimator`.
     """
 
     target: str
@@ -62,7 +64,7 @@ class Recipe:
     def check(self) -> None:
         """Raise UsageError for an algorithm or settings that a live model cannot learn by."""
         if not self.goes_on:
-            self._trainer().check()
+            self._estimator().check()
 
     def suffices(self, labels: Sequence[Any]) -> bool:
         """Return whether a model can be trained on rows with these labels."""
@@ -82,138 +84,75 @@ class Recipe:
 
     def train(self, features: pd.DataFrame, labels: Sequence[Any]) -> TableModel:
         """Return a model of a window of rows, which learns no more."""
+        from sklearn.pipeline import Pipeline
+
+        from leaseboard.tasks.models.apple_model import AppleModel
+        from leaseboard.tasks.models.automl.budgeted_estimator import AutoMLEstimator, refuse_wide
+        from leaseboard.tasks.models.automl.search import SelectionSearch
+        from leaseboard.tasks.models.pipeline import PipelineModel
+        from leaseboard.tasks.preprocess.tables import TableEncoder
+
         kind = np.float64 if self.task == "regression" else object
-        return self._trainer().train(features, np.asarray(list(labels), dtype=kind))
+        target, estimator = np.asarray(list(labels), dtype=kind), self._estimator()
+        if isinstance(estimator, AutoMLEstimator):
+            with warnings.catch_warnings():  # its score is not shown: later rows judge the model
+                warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
+                return PipelineModel((), estimator.fit(features, target))
+        if not isinstance(estimator, SelectionSearch):
+            refuse_wide(features, len(features))
+            return AppleModel.trained(features, target, estimator)
+        refuse_wide(features)
+        # Encoded once, for all configurations: the encoder sees no label.
+        encoder = TableEncoder("standard").fit(features)
+        best = estimator.fit(encoder.transform(features), target.astype(str)).best_estimator_
+        return PipelineModel((), Pipeline([("columns", encoder), ("model", best)]))
 
-    def _trainer(self) -> _Trainer:
-        outside = registry.file_of(self.algorithm)
-        found = object if outside else registry.algorithm_class(self.algorithm)
+    def _estimator(self) -> Any:
+        """Return what is fitted on a window, by settings that are its parameters.
+
+        - A policy over arms: those of `AutoMLClassifier` or `AutoMLRegressor`.
+        - One that selects a configuration, such as abc-tight: see `OF_SELECTION`.
+        - apple: those of `PolynomialExpansionClassifier` or its regressor.
+        """
+        from leaseboard.algorithms.apple.apple import Apple  # these take a while to load
+        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
+        from leaseboard.tasks.models.apple_model import KINDS
+        from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
+        from leaseboard.tasks.models.automl.search import SelectionSearch
+
+        name, settings = self.algorithm, dict(self.settings)
+        found = object if registry.file_of(name) else registry.algorithm_class(name)
         if issubclass(found, ArmPolicy):
-            return _PolicyTrainer(self)
-        if issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
-            return _SelectionTrainer(self)
-        if issubclass(found, HoldoutAlgorithm):
-            from leaseboard.algorithms.apple.apple import Apple  # it takes a while to load
-
-            if found is Apple:
-                return _AppleTrainer(self)
-        raise UsageError(
-            f"algorithm {self.algorithm!r} cannot be kept: name a race of streams such as"
-            " online-automl, a policy over arms such as rising-bandits-cost, abc-tight, or apple"
-        )
-
-
-class _Trainer(ABC):
-    """Training of a model on a window of rows."""
-
-    def __init__(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise UsageError for a target or settings with which it cannot be trained."""
-
-    @abstractmethod
-    def train(self, features: pd.DataFrame, labels: NDArray[Any]) -> TableModel:
-        """Return the model of these rows."""
+            kind: Any = AutoMLRegressor if self.task == "regression" else AutoMLClassifier
+            self._check_names(inspect.signature(kind).parameters)
+            return kind(policy=name, random_state=self.seed, **settings)
+        if found is Apple:
+            kind, every = KINDS[self.task], settings_of(registry.build(name))
+            self._check_names(inspect.signature(kind).parameters)
+            preset = {key: every[key] for key in registry.entry(name).settings}  # such as `ssm`
+            return kind(**{**preset, **settings, "random_state": self.seed})
+        if not issubclass(found, SamplesAlgorithm | FoldsAlgorithm):
+            raise UsageError(
+                f"algorithm {name!r} cannot be kept: name a race of streams such as"
+                " online-automl, a policy over arms such as rising-bandits-cost, abc-tight, or"
+                " apple"
+            )
+        if self.task == "regression":
+            raise UsageError(
+                f"the target {self.target!r} holds numbers, and {name} selects by the accuracy"
+                " among classes: name apple or rising-bandits-cost, or, if its numbers are names,"
+                " make the column a category in the contract"
+            )
+        self._check_names(OF_SELECTION)
+        named = settings.pop(CONFIGURATIONS, ORDINARY)
+        if not isinstance(named, list | tuple):
+            raise UsageError(f"{CONFIGURATIONS} is a list of them, and not {named!r}")
+        made = classifiers(named, self.seed)
+        return SelectionSearch(made, algorithm=name, random_state=self.seed, **settings)
 
     def _check_names(self, names: Iterable[str]) -> None:
         """Raise UsageError for a setting that is not among `names`."""
         known = [each for each in names if each not in ("self", "policy", "random_state")]
-        for name in self.recipe.settings:
+        for name in self.settings:
             if name not in known:
-                raise unknown(f"setting of {self.recipe.algorithm}", name, known)
-
-
-class _PolicyTrainer(_Trainer):
-    """A policy over arms; its settings are those of `AutoMLClassifier` or `AutoMLRegressor`."""
-
-    def check(self) -> None:
-        self._estimator().check()
-
-    def train(self, features: pd.DataFrame, labels: NDArray[Any]) -> TableModel:
-        from leaseboard.tasks.models.pipeline import PipelineModel
-
-        with warnings.catch_warnings():  # its score is not shown: later rows judge the model
-            warnings.filterwarnings("ignore", "column .* holds dates, and rows are shuffled")
-            return PipelineModel((), self._estimator().fit(features, labels))
-
-    def _estimator(self) -> Any:
-        from leaseboard.tasks.models.automl.estimators import AutoMLClassifier, AutoMLRegressor
-
-        recipe = self.recipe
-        kind = AutoMLRegressor if recipe.task == "regression" else AutoMLClassifier
-        self._check_names(inspect.signature(kind).parameters)
-        return kind(policy=recipe.algorithm, random_state=recipe.seed, **recipe.settings)
-
-
-class _SelectionTrainer(_Trainer):
-    """abc-tight or another that selects a configuration; its settings: see `SelectionSearch`.
-
-    The columns are encoded once, for all configurations: the encoder sees no label.
-    """
-
-    _OPTIONS = ("epsilon", "delta", "test_fraction", "initial_rows", "folds", "probe_seconds")
-
-    def check(self) -> None:
-        recipe = self.recipe
-        if recipe.task == "regression":
-            raise UsageError(
-                f"the target {recipe.target!r} holds numbers, and {recipe.algorithm} selects by"
-                " the accuracy among classes: name apple or rising-bandits-cost, or, if its"
-                " numbers are names, make the column a category in the contract"
-            )
-        self._check_names([*self._OPTIONS, CONFIGURATIONS])
-        self._search().check()
-
-    def train(self, features: pd.DataFrame, labels: NDArray[Any]) -> TableModel:
-        from sklearn.pipeline import Pipeline
-
-        from leaseboard.tasks.models.automl.budgeted_estimator import refuse_wide
-        from leaseboard.tasks.models.pipeline import PipelineModel
-        from leaseboard.tasks.preprocess.tables import TableEncoder
-
-        refuse_wide(features)
-        encoder = TableEncoder("standard").fit(features)
-        found = self._search().fit(encoder.transform(features), labels.astype(str))
-        return PipelineModel(
-            (), Pipeline([("columns", encoder), ("model", found.best_estimator_)])
-        )
-
-    def _search(self) -> Any:
-        from leaseboard.tasks.evaluate.learners.classifiers import ORDINARY, classifiers
-        from leaseboard.tasks.models.automl.search import SelectionSearch
-
-        recipe = self.recipe
-        options = dict(recipe.settings)
-        named = options.pop(CONFIGURATIONS, ORDINARY)
-        if not isinstance(named, list | tuple):
-            raise UsageError(f"{CONFIGURATIONS} is a list of them, and not {named!r}")
-        made = classifiers(named, recipe.seed)
-        return SelectionSearch(
-            made, algorithm=recipe.algorithm, random_state=recipe.seed, **options
-        )
-
-
-class _AppleTrainer(_Trainer):
-    """apple; its settings are those of `PolynomialExpansionClassifier`, or of its regressor."""
-
-    def check(self) -> None:
-        from leaseboard.tasks.models.apple_model import KINDS
-
-        kind = KINDS[self.recipe.task]
-        self._check_names(inspect.signature(kind).parameters)
-        kind(**self._settings()).check()
-
-    def train(self, features: pd.DataFrame, labels: NDArray[Any]) -> TableModel:
-        from leaseboard.tasks.models.apple_model import AppleModel
-        from leaseboard.tasks.models.automl.budgeted_estimator import refuse_wide
-
-        refuse_wide(features, len(features))
-        return AppleModel.trained(features, labels, self.recipe.task, self._settings())
-
-    def _settings(self) -> dict[str, Any]:
-        name = self.recipe.algorithm
-        every = settings_of(registry.build(name))
-        preset = {key: every[key] for key in registry.entry(name).settings}  # such as `ssm`
-        return {**preset, **self.recipe.settings, "random_state": self.recipe.seed}
+                raise unknown(f"setting of {self.algorithm}", name, known)

@@ -28,8 +28,8 @@ from leaseboard.tasks.models.winner import Fitted, check_name
 from leaseboard.tasks.score.board import literal
 from leaseboard.tasks.score.frame import as_frame, metric_title
 from leaseboard.tasks.score.gate.baseline import Baseline, accept
-from leaseboard.tasks.score.gate.verdict import TOLERANCE, Check, check_scores
-from leaseboard.tasks.score.inference import mean_interval
+from leaseboard.tasks.score.gate.verdict import TOLERANCE
+from leaseboard.tasks.score.inference import mean_interval, paired
 from leaseboard.tasks.track.client import every
 from leaseboard.tasks.track.records import job_record, texts
 from leaseboard.tasks.track.store import experiment, open_store, reported
@@ -126,9 +126,8 @@ def promote(uri: str, name: str, *, tolerance: float = TOLERANCE) -> Promotion:
         passed, explanation = True, "there was no champion"
         if champion is not None:
             both = _baseline(client, name, champion), _baseline(client, name, version)
-            check = _compared(*both, tolerance)
-            passed = check.drop is not None and check.drop.value <= tolerance
-            explanation = f"against version {champion}: {check.explanation}"
+            passed, why = _compared(*both, tolerance)
+            explanation = f"against version {champion}: {why}"
         client.set_model_version_tag(name, version, PROMOTION, explanation)
         if passed:
             _change(client, name, model, "promoted", version, champion or "")
@@ -197,32 +196,20 @@ def finishing(uri: str, name: str) -> Iterator[str]:
         client.delete_registered_model_tag(name, UNFINISHED)
 
 
-def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> Check:
-    """Return the gate's check of the challenger's scores against the champion's."""
-    (accepted,), (measured,) = champion.scenarios, challenger.scenarios
-    accepted = replace(
-        accepted, name=measured.name, data=measured.data, algorithm=measured.algorithm,
-        settings={}, environment={},
-    )  # fmt: skip
-    frame = as_frame(
-        Result(
-            key=f"repetition-{repetition}",
-            algorithm=measured.algorithm, name=measured.name, data=measured.data,
-            digest=measured.digest, seed=int(seed), environment_seed=int(seed),
-            repetition=repetition, status="ok", score=score, metric=measured.metric,
-            direction=measured.direction, version=measured.version,
-        )
-        for repetition, (seed, score) in enumerate(measured.scores.items())
-    )  # fmt: skip
-    check = check_scores(frame, (accepted,), tolerance)[0]
-    if check.drop is None:
-        return check
-    if lost := sorted(accepted.scores.keys() - measured.scores.keys()):
-        missing = f"no score for seed {', '.join(lost)}"
-        return replace(check, verdict="missing", explanation=missing, drop=None)
-    change = "worse" if check.drop.value > 0 else "better"
-    size = f"{change} by {abs(check.drop.value):.3%} in {check.n} pairs"
-    return replace(check, explanation=f"{size}, the tolerance is {tolerance:.2%}")
+def _compared(champion: Baseline, challenger: Baseline, tolerance: float) -> tuple[bool, str]:
+    """Return whether a challenger's scores are no worse than the champion's, with the reason."""
+    (old,), (new,) = champion.scenarios, challenger.scenarios
+    for name in ("metric", "direction", "digest"):
+        now, then = getattr(new, name), getattr(old, name)
+        if now != then:
+            return False, f"{name} is {now!r}, and not {then!r}: the scores cannot be compared"
+    if lost := sorted(old.scores.keys() - new.scores.keys()):
+        return False, f"no score for seed {', '.join(lost)}"
+    scores = np.array([[each.scores[seed] for seed in old.scores] for each in (old, new)])
+    pairs = paired(*scores, old.direction)
+    drop = -pairs.gain.value
+    size = f"{'worse' if drop > 0 else 'better'} by {abs(drop):.3%} in {pairs.n} pairs"
+    return drop <= tolerance, f"{size}, the tolerance is {tolerance:.2%}"
 
 
 def _readable(results: Sequence[Result], fitted: Fitted) -> dict[str, str]:

@@ -179,8 +179,13 @@ class StreamModel(TableModel):
 
     @property
     def columns(self) -> tuple[Column, ...]:  # type: ignore[override]
-        """See `TableModel`."""
-        return tuple(Column(name=name, kind=self.kinds[name]) for name in self._features)  # type: ignore[arg-type]
+        """See `TableModel`; numbers may be whole or not, which MLflow leaves to the model."""
+        kinds: dict[str, Any] = {"number": "integer"}
+        return tuple(
+            Column(name=name, kind=kinds.get(kind, kind))
+            for name, kind in self.kinds.items()
+            if name != self.target
+        )
 
     @property
     def classes(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 import pandas as pd
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics import get_scorer
 from sklearn.utils import _safe_indexing, check_random_state, column_or_1d
 from sklearn.utils.validation import (
     _check_sample_weight,
@@ -23,7 +21,7 @@ from sklearn.utils.validation import (
 )
 
 from leaseboard.algorithms import registry
-from leaseboard.algorithms.base import Algorithm, settings_of
+from leaseboard.algorithms.base import Algorithm
 from leaseboard.algorithms.environments.pulls import UNAFFORDABLE, PullsEnvironment, Unit
 from leaseboard.algorithms.errors import UsageError, short, unknown
 from leaseboard.algorithms.events import ConfigurationAdmitted, Event, TrialFinished, of
@@ -34,13 +32,12 @@ from leaseboard.algorithms.tables.column_types import complete_labels, standard_
 from leaseboard.tasks.evaluate.trials import optimisers
 from leaseboard.tasks.evaluate.trials.evaluate import Task
 from leaseboard.tasks.evaluate.trials.scoring import FASTEST, Judge
-from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, digest, load_space
-from leaseboard.tasks.evaluate.trials.worker import TrialLimits
+from leaseboard.tasks.evaluate.trials.spaces import SUITED, Space, load_space
 from leaseboard.tasks.fetch import columns
 from leaseboard.tasks.fetch.data_facts import facts_of
 from leaseboard.tasks.models.automl.ensemble import EnsembleModel
 from leaseboard.tasks.models.automl.policy_search import Request, Searched, able, searched
-from leaseboard.tasks.models.automl.progress import shown, without_autologging
+from leaseboard.tasks.models.automl.progress import without_autologging
 from leaseboard.tasks.models.automl.validation import default_cv, folds_of, warn_of_dates
 from leaseboard.tasks.preprocess.tables import WIDEST, Scale, TableEncoder
 from leaseboard.tasks.score.diagnostics import leaks_of
@@ -143,7 +140,7 @@ class AutoMLEstimator(BaseEstimator):
         Where X had names that are all strings.
     """
 
-    _task: ClassVar[Task]
+    task: ClassVar[Task]
 
     time_budget: float | None = None
     _: KW_ONLY
@@ -230,44 +227,37 @@ class AutoMLEstimator(BaseEstimator):
         )
         if groups is None:
             warn_of_dates(frame, folds, "sort them and pass cv=TimeSeriesSplit(5)")
-        scoring = FASTEST[self._task] if self.scoring is None else self.scoring
-        scorer = get_scorer(scoring) if isinstance(scoring, str) else scoring
-        limits = None
-        if self.trial_cpu_seconds is not None:
-            limits = TrialLimits(self.trial_cpu_seconds, self.trial_memory_mb)
         answer = searched(
             Request(
-                name=self.policy,
-                task=self._task,
+                estimator=self,
                 features=features,
+                kinds=self.encoder_.kinds_,
                 codes=labels,
                 target=targets,
                 classes=classes,
                 weight=weight,
-                kinds=self.encoder_.kinds_,
                 folds=folds,
-                scoring=scoring,
-                # It needs probabilities themselves, and not only their order.
-                probabilistic=getattr(scorer, "_response_method", "") == "predict_proba",
                 space=space,
                 policy=algorithm,
-                optimiser=self.optimiser,
                 budget=budget,
                 unit=unit,
                 spent=self._clock()() - begin,
                 seed=seed,
-                limits=limits,
-                n_jobs=effective_n_jobs(self.n_jobs),
-                store=self.store,
-                ensemble=self.ensemble,
-                identity=[self.scale] if unit == "trials" else
-                         [self.scale, digest(space), unit, budget, self.policy,
-                          settings_of(algorithm)],
-                progress=shown(budget, unit, lambda event: event.at, verbose=self.verbose),
             )
-        )  # fmt: skip
-        self._keep(answer, space)
+        )
+        self.log_ = [to_json(event) for event in answer.events]
+        self.trials_ = trials_of(answer)
+        self.model_: EnsembleModel = answer.model
+        self.score_ = answer.score
+        best = self.trials_[0]
+        self.best_score_, self.best_arm_ = best["score"], best["arm"]
+        self.best_parameters_ = best["parameters"]
         return self
+
+    @property
+    def scorer(self) -> Any:
+        """The scorer of scikit-learn, or its name."""
+        return FASTEST[self.task] if self.scoring is None else self.scoring
 
     def check(self) -> tuple[float, Unit]:
         """Return the budget and its unit; raise UsageError for a parameter that cannot be used."""
@@ -309,7 +299,7 @@ class AutoMLEstimator(BaseEstimator):
             if not weights.all():  # what is not there cannot be of a class that is not known
                 rows = np.flatnonzero(weights)
                 X, y, weights = (_safe_indexing(each, rows) for each in (X, y, weights))
-        scoring = FASTEST[self._task] if self.scoring is None else self.scoring
+        scoring = self.scorer
         if callable(scoring) and not hasattr(scoring, "_score_func"):  # it may look at X
             given = {} if weights is None else {"sample_weight": weights}
             return float(scoring(self, X, y, **given))
@@ -366,10 +356,10 @@ class AutoMLEstimator(BaseEstimator):
         return algorithm
 
     def _space(self, *, weighted: bool, n_rows: int, algorithm: Algorithm) -> Space:
-        name = self.space or SUITED[self._task]
+        name = self.space or SUITED[self.task]
         space = load_space(name)
-        if space.task != self._task:
-            raise ValueError(f"space {name!r} is for {space.task}, not for {self._task}")
+        if space.task != self.task:
+            raise ValueError(f"space {name!r} is for {space.task}, not for {self.task}")
         if self.arms is not None:
             space = space.restricted(list(self.arms))
         space = able(space, n_rows=n_rows, weighted=weighted)
@@ -380,16 +370,6 @@ class AutoMLEstimator(BaseEstimator):
                 f" at first: give at least {arms}, or fewer arms"
             )
         return space
-
-    def _keep(self, answer: Searched, space: Space) -> None:
-        self.log_ = [to_json(event) for event in answer.events]
-        self.trials_ = trials_of(answer)
-        self.model_: EnsembleModel = answer.model
-        self.score_ = answer.score
-        self.best_score_ = answer.best_score
-        self.best_arm_ = list(space.arms)[answer.best.arm]
-        parameters = _parameters(answer.events)[answer.best.configuration]
-        self.best_parameters_ = {k: v for k, v in parameters.items() if k != "arm"}
 
     def _predict(self, X: Any) -> NDArray[np.float64]:
         check_is_fitted(self)
@@ -443,10 +423,12 @@ def refuse_wide(frame: pd.DataFrame, widest: int = WIDEST) -> None:
 
 def trials_of(answer: Searched) -> list[dict[str, Any]]:
     """Return all trials of a search, the best first."""
-    parameters = _parameters(answer.events)
+    admitted = of(answer.events, ConfigurationAdmitted)
+    parameters = {each.configuration: dict(each.parameters) for each in admitted}
+    arms = {number: own.pop("arm") for number, own in parameters.items()}
     rows = [
         {
-            "arm": parameters[event.configuration]["arm"],
+            "arm": arms[event.configuration],
             "score": answer.scores.get(event.configuration, np.nan),
             "weight": answer.weights.get(event.configuration, 0.0),
             "reward": event.reward,
@@ -454,7 +436,7 @@ def trials_of(answer: Searched) -> list[dict[str, Any]]:
             "wall_seconds": event.wall_seconds,
             "status": event.status,
             "reason": event.reason,
-            "parameters": {k: v for k, v in parameters[event.configuration].items() if k != "arm"},
+            "parameters": parameters[event.configuration],
             "trial": event.configuration,
         }
         for event in of(answer.events, TrialFinished)
@@ -465,7 +447,3 @@ def trials_of(answer: Searched) -> list[dict[str, Any]]:
         key=lambda row: (np.nan_to_num(row["score"], nan=-np.inf), row["reward"]),
         reverse=True,
     )
-
-
-def _parameters(events: tuple[Event, ...]) -> dict[int, Any]:
-    return {each.configuration: each.parameters for each in of(events, ConfigurationAdmitted)}

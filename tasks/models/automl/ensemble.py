@@ -32,12 +32,11 @@ def selected(
 ) -> tuple[list[int], float]:
     """Return the members, as often as each was chosen, and the score of their mean prediction.
 
-    One after the other the prediction that improves the mean most is added, with replacement. The
-    answer is the best prefix. What improves is the score, and among equals the squared distance
-    of the mean from the targets. R² is such a distance. Where the score is the accuracy, the
-    distance chooses who is added, from nothing and from the best prediction on, and the accuracy
-    chooses among the prefixes of both: if it chose who is added, too, the luckiest of many would
-    be, where the Brier score, which is proper, shows sooner what is better.
+    One after the other the prediction is added, with replacement, with which the mean is nearest
+    to the targets: from nothing, and from the best prediction on. The answer is the prefix of
+    either with the best score, and among equals the nearest. If the score chose who is added, too,
+    the luckiest of many would be, where a squared distance, which is proper, shows sooner what is
+    better; R² is such a distance.
 
     Parameters
     ----------
@@ -46,8 +45,8 @@ def selected(
     judge : Judge
     rounds : int
     left : callable
-        The seconds that are left: who cannot be looked at within them is not chosen. By a score,
-        a round that they do not suffice for is not part of the answer, but for the first.
+        The seconds that are left: who cannot be looked at within them is not chosen, nor is a
+        prefix, but for the first.
 
     Returns
     -------
@@ -62,16 +61,6 @@ def selected(
     >>> selected([np.array([1.1, 2.1, 3.1]), np.array([0.9, 1.9, 2.9])], judge, rounds=3)[0]
     [0, 1]
     """
-    by_distance = judge.scoring in FASTEST.values()
-    choose = _nearest_together if by_distance else _best_scored_together
-    members = choose(predictions, judge, rounds, left)
-    return members, judge.score(sum(predictions[member] for member in members) / len(members))
-
-
-def _nearest_together(
-    predictions: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
-) -> list[int]:
-    """Choose by products of errors: of a mean, the distance is a quadratic form in the counts."""
     errors: list[Floats] = []
     products: Floats = np.zeros((len(predictions), len(predictions)))
     for place, each in enumerate(predictions):
@@ -82,20 +71,21 @@ def _nearest_together(
         products[: place + 1, place] = products[place, : place + 1]
     products = products[: len(errors), : len(errors)] / (products[0, 0] or 1.0)
     path, distances = _path(products, rounds)
-    if judge.classes is None:
-        return path[: int(np.argmin(distances)) + 1]
     best: list[int] = []
-    best_value = (-math.inf, -math.inf)
-    for members, far in ((path, distances), _path(products, rounds, 0)):
-        total: Floats = np.zeros_like(predictions[0], dtype=np.float64)
-        for size, member in enumerate(members, 1):
-            total += predictions[member]
-            value = (round(judge.score(total / size), 12), -far[size - 1])
-            if value > best_value:
-                best, best_value = members[:size], value
-            if left() <= 0:
-                return best
-    return best
+    if judge.scoring == FASTEST["regression"]:
+        best = path[: int(np.argmin(distances)) + 1]
+    else:
+        best_value = (-math.inf, -math.inf)
+        for members, far in ((path, distances), _path(products, rounds, 0)):
+            total: Floats = np.zeros_like(predictions[0], dtype=np.float64)
+            for size, member in enumerate(members, 1):
+                if best and left() <= 0:
+                    break
+                total += predictions[member]
+                value = (round(judge.score(total / size), 12), -far[size - 1])
+                if value > best_value:
+                    best, best_value = members[:size], value
+    return best, judge.score(sum(predictions[member] for member in best) / len(best))
 
 
 def _path(
@@ -114,38 +104,6 @@ def _path(
         path.append(winner)
         far.append(float(distances[winner]))
     return path, far
-
-
-def _best_scored_together(
-    predictions: Sequence[Floats], judge: Judge, rounds: int, left: Callable[[], float]
-) -> list[int]:
-    total: Floats = np.zeros_like(predictions[0], dtype=np.float64)
-    chosen: list[int] = []
-    best: list[int] = []
-    best_value = (-np.inf, -np.inf)
-    for size in range(1, rounds + 1):
-        values: list[tuple[float, float]] = []
-        for each in predictions:
-            if (best or values) and left() <= 0:
-                break
-            mean = (total + each) / size
-            values.append((round(judge.score(mean), 12), -round(distance(mean, judge), 12)))
-        if best and len(values) < len(predictions):
-            break
-        winner = max(range(len(values)), key=lambda index: values[index])
-        total += predictions[winner]
-        chosen.append(winner)
-        if values[winner] > best_value:
-            best_value, best = values[winner], list(chosen)
-    return best
-
-
-def distance(predictions: Floats, judge: Judge) -> float:
-    """Return the mean squared distance of predictions from targets, or from certainty.
-
-    Rows count by the weights of the judge.
-    """
-    return float(np.sum(_errors(predictions, judge) ** 2))
 
 
 def _errors(predictions: Floats, judge: Judge) -> Floats:

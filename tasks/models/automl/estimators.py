@@ -55,7 +55,7 @@ class AutoMLClassifier(ClassifierMixin, AutoMLEstimator):
     True
     """
 
-    _task: ClassVar[Task] = "classification"
+    task: ClassVar[Task] = "classification"
 
     class_weight: Any = None
 
@@ -153,7 +153,7 @@ class AutoMLRegressor(RegressorMixin, AutoMLEstimator):
     True
     """
 
-    _task: ClassVar[Task] = "regression"
+    task: ClassVar[Task] = "regression"
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the mean of the members' predictions.

@@ -6,18 +6,19 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.metrics import get_scorer
 from sklearn.utils.validation import has_fit_parameter
 
 from leaseboard.algorithms.audit import Auditor
-from leaseboard.algorithms.base import Algorithm, play
+from leaseboard.algorithms.base import Algorithm, play, settings_of
 from leaseboard.algorithms.environments.pulls import NoTrialError, PullsEnvironment, Unit
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
 from leaseboard.algorithms.events import Event, TrialFinished, of
@@ -26,13 +27,12 @@ from leaseboard.tasks.evaluate.trials.evaluate import (
     Arrays,
     Fold,
     Judged,
-    Task,
     TrialData,
     fitted_in,
 )
 from leaseboard.tasks.evaluate.trials.replay import BudgetedTrials
 from leaseboard.tasks.evaluate.trials.scoring import Judge
-from leaseboard.tasks.evaluate.trials.spaces import Space
+from leaseboard.tasks.evaluate.trials.spaces import Space, digest
 from leaseboard.tasks.evaluate.trials.worker import TrialLimits
 from leaseboard.tasks.models.automl.ensemble import (
     CANDIDATES,
@@ -41,6 +41,7 @@ from leaseboard.tasks.models.automl.ensemble import (
     selected,
     span_of,
 )
+from leaseboard.tasks.models.automl.progress import shown
 from leaseboard.tasks.models.automl.validation import Validation
 from leaseboard.tasks.preprocess import tables
 from leaseboard.tasks.store.recorded import Store
@@ -70,8 +71,8 @@ MEMBERS = 4
 class Request:
     """Request for a search: the rows, the space, the policy and the budget."""
 
-    name: str
-    task: Task
+    estimator: Any
+    """An `AutoMLEstimator`, whose parameters say all the rest."""
     features: NDArray[np.float32]
     kinds: NDArray[np.int8]
     """Of the features, see `leaseboard.tasks.preprocess.tables.TableEncoder`."""
@@ -83,23 +84,13 @@ class Request:
     weight: NDArray[np.float64] | None
     """Of rows, in fits and in scores."""
     folds: Validation
-    scoring: Any
-    probabilistic: bool
     space: Space
     policy: Algorithm
-    optimiser: str
     budget: float
     unit: Unit
     spent: float
     """Of the budget, before the search begins."""
     seed: int
-    limits: TrialLimits | None
-    n_jobs: int
-    store: str | Path | None
-    ensemble: bool
-    identity: Any
-    """What else the trials depend on."""
-    progress: AbstractContextManager[Callable[[Event], object]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +101,6 @@ class Searched:
     model: EnsembleModel
     score: float
     """Of the members together, on the rows that they did not learn from."""
-    best: TrialFinished
-    best_score: float
     weights: dict[int, float]
     """Of each trial in the model, by its number among the events."""
     scores: dict[int, float]
@@ -131,7 +120,7 @@ def searched(request: Request) -> Searched:
     with contextlib.ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trials-")))
         judge = _judge(request)
-        store = Store(scratch / "store.sqlite" if request.store is None else str(request.store))
+        store = Store(str(request.estimator.store or scratch / "store.sqlite"))
         stack.callback(store.table.database.close)
         trials = _trials(request, judge, scratch, store)
         stack.callback(trials.close)
@@ -161,22 +150,19 @@ def searched(request: Request) -> Searched:
         began = clock()
         share = 1.0 if request.folds.bagged else OF_REFITS
         until = began + own + refits * share if seconds else np.inf
-        chosen, score = _chosen(
-            candidates, judge, ensemble=request.ensemble, left=lambda: until - clock()
-        )
+        chosen, score = [0], candidates[0].judged.score
+        if request.estimator.ensemble:
+            chosen, score = _chosen(candidates, judge, left=lambda: until - clock())
         left = refits - max(0.0, clock() - began - own) if seconds else np.inf
         model = _model(request, trials, judge, candidates, chosen, left)
         weights = {
             candidates[index].event.configuration: chosen.count(index) / len(chosen)
             for index in dict.fromkeys(chosen)
         }
-    top = candidates[0]
     return Searched(
         events=events,
         model=model,
         score=score,
-        best=top.event,
-        best_score=top.judged.score,
         weights=weights,
         scores={each.event.configuration: each.judged.score for each in candidates},
     )
@@ -236,13 +222,22 @@ def _weighs(estimator: str, values: dict[str, Any]) -> bool:
 def _judge(request: Request) -> Judge:
     rows = np.concatenate(request.folds.validation)
     weight = None if request.weight is None else request.weight[rows]
-    judge = Judge(request.scoring, request.target[rows], request.classes, weight)
+    judge = Judge(request.estimator.scorer, request.target[rows], request.classes, weight)
     _ = judge.ends  # a scorer that cannot judge these targets raises an error before any trial
     return judge
 
 
 def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> BudgetedTrials:
-    X, y, weight = request.features, request.codes, request.weight
+    X, y, weight, estimator = request.features, request.codes, request.weight, request.estimator
+    stored, limits, identity = estimator.store is not None, None, [estimator.scale]
+    if request.unit != "trials":
+        settings = estimator.policy, settings_of(request.policy)
+        identity += [digest(request.space), request.unit, request.budget, *settings]
+    if estimator.trial_cpu_seconds is not None:
+        limits = TrialLimits(estimator.trial_cpu_seconds, estimator.trial_memory_mb)
+    # It needs probabilities themselves, and not only their order.
+    scorer = judge.scoring if callable(judge.scoring) else get_scorer(judge.scoring)
+    probabilistic = getattr(scorer, "_response_method", "") == "predict_proba"
 
     def fold(train: Any, validation: Any) -> Fold:
         weights = None if weight is None else weight[train]
@@ -253,26 +248,25 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
         folds = tuple(fold(*pair) for pair in pairs)
         every = np.arange(len(y)), np.concatenate(request.folds.validation)
         refit = None if request.folds.bagged else fold(*every)
-        return Arrays(request.task, folds, refit, judge, request.probabilistic, request.kinds)
+        return Arrays(estimator.task, folds, refit, judge, probabilistic, request.kinds)
 
-    stored = request.store is not None
     return BudgetedTrials(
         request.space,
         TrialData(
             identity={
                 "digest": joblib.hash((X, y, weight)) if stored else "",
                 "folds": joblib.hash(request.folds) if stored else "",
-                "identity": request.identity,
+                "identity": identity,
                 "scoring": judge.fingerprint() if stored else [],
             },
             code=(__name__, tables.__name__),
             arrays=arrays,
         ),
-        optimiser=request.optimiser,
+        optimiser=estimator.optimiser,
         seed=request.seed,
         store=store,
-        limits=request.limits,
-        n_jobs=request.n_jobs,
+        limits=limits,
+        n_jobs=effective_n_jobs(estimator.n_jobs),
         n_rows=min(map(len, request.folds.train)),
         n_folds=len(request.folds.train),
         clock="wall" if request.unit == "wall_seconds" else "cpu",
@@ -281,9 +275,10 @@ def _trials(request: Request, judge: Judge, scratch: Path, store: Store) -> Budg
 
 
 def _played(request: Request, env: PullsEnvironment) -> tuple[Event, ...]:
-    auditor, events = Auditor(), []
-    with request.progress as progress:
-        for event in play(request.name, request.policy, env, request.seed):
+    auditor, events, settings = Auditor(), [], request.estimator
+    bar = shown(request.budget, request.unit, lambda event: event.at, verbose=settings.verbose)
+    with bar as progress:
+        for event in play(settings.policy, request.policy, env, request.seed):
             auditor(event)
             progress(event)
             events.append(event)
@@ -326,11 +321,9 @@ def _comparable(candidates: list[_Candidate], judge: Judge) -> tuple[list[_Candi
 
 
 def _chosen(
-    candidates: list[_Candidate], judge: Judge, *, ensemble: bool, left: Callable[[], float]
+    candidates: list[_Candidate], judge: Judge, left: Callable[[], float]
 ) -> tuple[list[int], float]:
     """Return the members' places among the candidates, as often as chosen, and their score."""
-    if not ensemble:
-        return [0], candidates[0].judged.score
     places = []
     taken: Counter[int] = Counter()
     for place, each in enumerate(candidates):
