@@ -59,7 +59,7 @@ def test_a_file_in_two_halves_is_learned_as_at_once(call, suffix, target, settin
 
     states = [load_file(Path(name)).state() for name in ("one", "two")]
     for state in states:  # each file measures forecasts of its own last rows
-        state["late"].pop("ahead", None)
+        (state["late"] or {}).pop("ahead", None)
     with np.printoptions(threshold=10**7, precision=17):
         assert repr(states[0]) == repr(states[1])
     halves = pd.concat([pd.read_csv("first.out.csv"), pd.read_parquet("second.out.parquet")])
