@@ -155,7 +155,6 @@ def test_tests_hold_no_init_files():
 
 UNPICKLES = {
     "algorithms/checks.py",
-    "algorithms/online_automl/streaming/files.py",
     "tasks/evaluate/trials/evaluate.py",
     "tasks/evaluate/trials/worker.py",
     "tasks/fetch/cached.py",

@@ -1,6 +1,5 @@
 """Base of the classes for streams: growth, state, inspection."""
 
-import pickle
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -433,7 +432,5 @@ class OnlineModel(LaterLabels):
         return model
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the state: joblib's own pickles would part arrays that are shared."""
-        given = self.namespaces, self.seed, self.algorithm, self.max_pending
-        state = pickle.dumps(self.state(), pickle.HIGHEST_PROTOCOL)
-        return files.unpickled, (type(self), plain.VERSION, given, self.settings, state)
+        """Pickle the file's content: joblib's own pickles would part arrays that are shared."""
+        return files.unpickled, (type(self), self.dump())

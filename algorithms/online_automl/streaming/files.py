@@ -1,12 +1,8 @@
-"""Files and pickles of models for streams.
-
-What a file holds is never executed. A pickle is for those who trust where it comes from.
-"""
+"""Files and pickles of models for streams. What a file holds is never executed."""
 
 from __future__ import annotations
 
 import dataclasses
-import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -47,22 +43,9 @@ def read_content(path: str | Path) -> bytes:
         ) from error
 
 
-def unpickled(
-    cls: type[Any],
-    version: int,
-    given: tuple[Any, ...],
-    settings: dict[str, Any],
-    state: bytes,
-) -> Any:
+def unpickled(cls: Any, content: bytes) -> Any:
     """Return the model that was pickled; UsageError if another version pickled it."""
-    if version != plain.VERSION:
-        raise UsageError(
-            f"this {cls.__name__} was pickled by another version ({plain.FORMAT} {version}, not"
-            f" {plain.VERSION}): {plain.REBUILD}"
-        )
-    model = cls(*given, **settings)
-    model._fill(pickle.loads(state))  # noqa: S301 - it came in a pickle
-    return model
+    return cls.restored(plain.load(content, "the pickle")[1], "the pickle")
 
 
 def row_of(event: Event) -> Row:

@@ -59,7 +59,5 @@ def test_one_of_another_version_is_refused(monkeypatch):
     content = pickle.dumps(learned(algorithm="chacha"))
     monkeypatch.undo()
 
-    with pytest.raises(
-        UsageError, match=r"pickled by another version \(leaseboard-model 0, not 5\)"
-    ):
+    with pytest.raises(UsageError, match=r"the pickle .*leaseboard-model 0"):
         pickle.load(io.BytesIO(content))
