@@ -163,26 +163,23 @@ class OneVsRest(Saved):
             If a class is not the next number, or one of more than `MOST_CLASSES`.
         """
         found = np.zeros((len(classes), max(self.n_classes, 1 + int(classes.max(initial=-1)))))
-        alike = np.where(importances > 0, np.maximum(classes - self.n_classes + 1, 0), -1)
         start = 0
         while start < len(classes):
-            # As far as nothing new comes, and none or all are passed over.
-            ahead = alike[start : start + BLOCK]
-            other = np.flatnonzero(ahead != ahead[0])
-            stop = start + (int(other[0]) if len(other) else len(ahead))
-            known = self.n_classes
-            if alike[start] == 0:
-                block = slice(start, stop)
-                rows = self._learn(examples[block], classes[block], importances[block])
-            elif alike[start] < 0:
-                rows = np.array([self.predict(row) for row in examples[start:stop]])
-            else:
+            ahead, known = slice(start, start + BLOCK), self.n_classes
+            weighs, new = importances[ahead] > 0, classes[ahead] >= known
+            if weighs[0] and new[0]:
                 stop = start + 1
                 rows = self.predict(examples[start])[None]
                 self._welcome(int(classes[start]))
                 self._learn(examples[start:stop], classes[start:stop], importances[start:stop])
-                late = classes[stop:] - self.n_classes + 1
-                alike[stop:] = np.where(importances[stop:] > 0, np.maximum(late, 0), -1)
+            else:  # as far as nothing new comes, and none or all are passed over
+                alike = np.append((weighs == weighs[0]) & ~(weighs & new), False)
+                stop = start + int(alike.argmin())
+                block = examples[start:stop]
+                if weighs[0]:
+                    rows = self._learn(block, classes[start:stop], importances[start:stop])
+                else:
+                    rows = np.array([self.predict(row) for row in block])
             found[start:stop, :known] = rows
             start = stop
         return found[:, : self.n_classes]

@@ -10,7 +10,6 @@ References
 
 import math
 from dataclasses import replace
-from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -153,19 +152,13 @@ class InteractionOracle(ConfigOracle):
     ) -> list[VWConfiguration]:
         """Return the champion with each possible interaction added; with one it has, itself."""
         max_order = len(namespaces) if self.max_order is None else self.max_order
-        found = list(_extended(champion, namespaces, max_order))
+        units = (*champion.interactions, *((name,) for name in namespaces))
+        found = [
+            replace(champion, interactions=(*champion.interactions, cross))
+            for cross in sorted(crossed(units, max_order))
+        ]
         random.shuffle(found)  # type: ignore[arg-type]
         return found
-
-
-@lru_cache(maxsize=64)  # a thousand streams begin alike
-def _extended(
-    champion: VWConfiguration, namespaces: Namespaces, max_order: int
-) -> tuple[VWConfiguration, ...]:
-    """Return the champion with each cross added, in the order of these."""
-    units = (*champion.interactions, *((name,) for name in namespaces))
-    more = ((*champion.interactions, cross) for cross in sorted(crossed(units, max_order)))
-    return tuple(replace(champion, interactions=interactions) for interactions in more)
 
 
 class JointOracle(ConfigOracle):

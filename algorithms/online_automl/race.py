@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,13 +28,6 @@ from leaseboard.algorithms.online_automl.safe.naming import words_of
 from leaseboard.algorithms.plain import Saved
 
 State = dict[str, Any]
-
-
-@lru_cache(maxsize=4096)  # models of streams with the same columns share most
-def configuration_of(interactions: Any, rate: Any, kept: Any) -> VWConfiguration:
-    """Return the configuration of the values that `Race.state` has of it."""
-    kept = None if kept is None else tuple(map(str, kept))
-    return VWConfiguration(tuple(map(tuple, interactions)), float(rate), kept)
 
 
 EMPTY = -1
@@ -318,8 +310,9 @@ class Race(Saved, ABC):
 
     def fill(self, state: Any) -> None:
         """See `Saved.fill`."""
-        for one in state["configurations"]:
-            self._number(configuration_of(*one))
+        for interactions, rate, kept in state["configurations"]:
+            seen = None if kept is None else tuple(map(str, kept))
+            self._number(VWConfiguration(tuple(map(tuple, interactions)), float(rate), seen))
         super().fill(state["race"])
         self._live = None
         numbers = self.holders[self.live].tolist()

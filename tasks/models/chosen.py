@@ -1,4 +1,4 @@
-"""Configurations that policies and selections chose, as the models that were ranked."""
+"""What races, policies and selections chose, as the models that were ranked."""
 
 import math
 import warnings
@@ -11,7 +11,9 @@ from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
 from leaseboard.algorithms.environments.folds import FoldsEnvironment
+from leaseboard.algorithms.environments.stream import StreamEnvironment
 from leaseboard.algorithms.errors import LeaseboardError, UsageError
+from leaseboard.algorithms.measures import loss_of
 from leaseboard.tasks.evaluate.learners import candidates
 from leaseboard.tasks.evaluate.probes import sample_rows as sampled
 from leaseboard.tasks.evaluate.probes.recorded import able
@@ -22,12 +24,18 @@ from leaseboard.tasks.jobs.environments import divided, folds, pulls, samples
 from leaseboard.tasks.jobs.environments.kinds import KINDS
 from leaseboard.tasks.jobs.job import Job, Result
 from leaseboard.tasks.models.columns import describe
+from leaseboard.tasks.models.model import TableModel
 from leaseboard.tasks.models.pipeline import PipelineModel
+from leaseboard.tasks.models.stream_model import StreamModel
 from leaseboard.tasks.preprocess.splits import division
+from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
 from leaseboard.tasks.preprocess.tables import labels_of
 
 SAME = 1e-9
 """Relative; how far a model's score on the test rows may be from the one on record."""
+
+OF_FLOAT32 = 1e-6
+"""The same of losses of predictions in 32 bits."""
 
 Rows = NDArray[Any]
 
@@ -53,18 +61,53 @@ class Fit:
 
 
 def fitted(
-    dataset: Dataset, job: Job, result: Result, learner: None
-) -> tuple[PipelineModel, float]:
-    """Return the configuration that a job chose, fitted, and its score on the test rows.
+    dataset: Dataset, job: Job, result: Result, learner: object
+) -> tuple[TableModel, float | None]:
+    """Return what a job chose, fitted, and its score on the test rows.
 
-    Where the last rows are those, it is fitted on them, too, when they have been scored: the rows
-    to come resemble them most.
+    A race has learned all rows, and has no such score. Where the last rows are the test rows, a
+    configuration is fitted on them, too, when they have been scored: the rows to come resemble
+    them most.
     """
+    if result.environment == StreamEnvironment.kind:
+        return _race(dataset, job, result), None
     fit, test = _refit(dataset, job, result, whole=True)
     pipeline = Pipeline([("columns", fit.encoder), ("model", fit.model)])
     target = fit.dataset.target
     classes = tuple(target.cat.categories) if dataset.task == "classification" else ()
     return PipelineModel(describe(fit.dataset.features), pipeline, classes), test
+
+
+def _race(dataset: Dataset, job: Job, result: Result) -> StreamModel:
+    """Return the model of a race that ran on a stream: it has learned the same rows, and goes on.
+
+    Raises
+    ------
+    UsageError
+        If the algorithm is not a race, or an option made other features or labels of the columns.
+    LeaseboardError
+        If the model comes to another loss than is on record.
+    """
+    options, default = StreamOptions(**job.environment), StreamOptions()
+    for name in sorted(options.model_fields_set - {"max_rows", "shuffle", "labels"}):
+        if (value := getattr(options, name)) != getattr(default, name):
+            raise UsageError(
+                f"{result.name} ran with {name}={value}, which a model that goes on does not have:"
+                " run it without, then register"
+            )
+    target, labels = str(dataset.target.name), options.labels
+    order = order_of(dataset, options, job.environment_seed)
+    rows = dataset.features.assign(**{target: dataset.target}).iloc[order][: job.examples()]
+    model = StreamModel.new(target, dataset.task, job.algorithm, job.settings, job.seed, labels)
+    measures = model.learn_table(rows.reset_index(drop=True)).measures
+    now, then = loss_of(measures) or 0.0, loss_of(result.metrics) or 0.0
+    # With other labels all of the first rows are known before the last fifth is forecast.
+    if options.arrival.is_immediate and not math.isclose(now, then, rel_tol=OF_FLOAT32):
+        raise LeaseboardError(
+            f"{result.name} on {result.data} comes to a loss of {now} now and came to {then}: code"
+            " or libraries have changed, run it again"
+        )
+    return model
 
 
 def answers(dataset: Dataset, job: Job, result: Result) -> dict[str, Any]:

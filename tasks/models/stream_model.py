@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from leaseboard.algorithms.chacha.estimators import ChaChaClassifier, ChaChaRegressor
 from leaseboard.algorithms.environments.arrival import IMMEDIATE, Arrival
-from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError, unknown
+from leaseboard.algorithms.errors import DataError, UsageError, unknown
 from leaseboard.algorithms.measures import loss_of, of_classes, of_numbers, skill_over
 from leaseboard.algorithms.online_automl.streaming import (
     OnlineAutoMLClassifier,
@@ -25,8 +25,7 @@ from leaseboard.algorithms.online_automl.streaming.base import OnlineModel
 from leaseboard.algorithms.reference.naive import Baselines
 from leaseboard.algorithms.tables.values import text_of
 from leaseboard.tasks.fetch import columns
-from leaseboard.tasks.fetch.dataset import Dataset, infer_task, refuse_dates
-from leaseboard.tasks.jobs.job import Job, Result
+from leaseboard.tasks.fetch.dataset import infer_task, refuse_dates
 from leaseboard.tasks.machine.clocks import working_seconds
 from leaseboard.tasks.machine.progress import counted
 from leaseboard.tasks.models.columns import (
@@ -42,7 +41,6 @@ from leaseboard.tasks.models.columns import (
 )
 from leaseboard.tasks.models.model import LEVEL, ModelFile, Prediction, TableModel
 from leaseboard.tasks.preprocess.stream_encoder import as_column
-from leaseboard.tasks.preprocess.streaming import StreamOptions, order_of
 
 PREDICTION, PROBABILITY = "prediction", "probability of "
 """Names, or the beginning of names, of the columns that `leaseboard predict` adds."""
@@ -57,9 +55,6 @@ that learn with it, and when labels arrive (`leaseboard.algorithms.environments.
 
 HELD_OUT, FEWEST = 5, 50
 """One row of so many is forecast before it is learned, the last ones, of so many rows at least."""
-
-SAME = 1e-6
-"""Relative; how far the loss of a model may be from the one on record."""
 
 WAITING = 1_000_000
 """Rows that may wait for their labels, at most."""
@@ -489,42 +484,3 @@ class StreamModel(TableModel):
             days = features.get(self.labels.column)
             losses = found.learn(given, labels.to_numpy(), declared, self.labels, days)
         return {BASELINES: found.state()}, losses
-
-
-def fitted(
-    dataset: Dataset, job: Job, result: Result, learner: object
-) -> tuple[StreamModel, None]:
-    """Return the model of a race that ran on a stream: it has learned the same rows, and goes on.
-
-    All rows were learned, so there is no score on test rows.
-
-    Raises
-    ------
-    UsageError
-        If the algorithm is not a race, or an option made other features or labels of the columns.
-    LeaseboardError
-        If the model comes to another loss than is on record.
-    """
-    del learner
-    options, default = StreamOptions(**job.environment), StreamOptions()
-    for name in sorted(options.model_fields_set - {"max_rows", "shuffle", "labels"}):
-        if (value := getattr(options, name)) != getattr(default, name):
-            raise UsageError(
-                f"{result.name} ran with {name}={value}, which a model that goes on does not have:"
-                " run it without, then register"
-            )
-    order = order_of(dataset, options, job.environment_seed)
-    target = str(dataset.target.name)
-    frame = dataset.features.assign(**{target: dataset.target}).iloc[order]
-    model = StreamModel.new(
-        target, dataset.task, job.algorithm, job.settings, job.seed, options.labels
-    )
-    measures = model.learn_table(frame[: job.examples()].reset_index(drop=True)).measures
-    now, then = loss_of(measures) or 0.0, loss_of(result.metrics) or 0.0
-    # With other labels all of the first rows are known before the last fifth is forecast.
-    if options.arrival.is_immediate and not math.isclose(now, then, rel_tol=SAME):
-        raise LeaseboardError(
-            f"{result.name} on {result.data} comes to a loss of {now} now and came to {then}: code"
-            " or libraries have changed, run it again"
-        )
-    return model, None

@@ -29,7 +29,7 @@ class Kind:
 
 
 KINDS = {
-    "stream": Kind("model", reward=False, replayed=False, served_by="stream_model",
+    "stream": Kind("model", reward=False, replayed=False, served_by="chosen",
                    unit="examples", measured=OF_TASK),
     "holdout": Kind("model", reward=False, replayed=False, served_by="apple_model",
                     unit="examples", measured=OF_TABLE),
