@@ -243,12 +243,13 @@ class StreamClassifier(ClassifierMixin, _ScikitStream):
         StreamClassifier
         """
         first = not hasattr(self, "model_")
-        known = None if classes is None else _classes(classes)
-        if not first and known is not None and set(known.tolist()) != set(self.classes_.tolist()):
+        given = None if classes is None else np.asarray(classes).tolist()
+        if not first and given is not None and set(given) != set(self.classes_.tolist()):
             raise ValueError(
-                f"classes {known.tolist()} differ from those of the first call,"
-                f" {self.classes_.tolist()}: name these, or none"
+                f"classes {given} differ from those of the first call, {self.classes_.tolist()}:"
+                " name these, or none"
             )
+        known = None if given is None else _classes(given)
         known = known if first else self.classes_
         return self._learn(X, y, sample_weight, first=first, classes=known)
 

@@ -1,7 +1,6 @@
 """Choices of a search: classifiers of your own, or one classifier and a grid."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import clone
@@ -15,21 +14,12 @@ DRAWN = 20
 """Configurations that are drawn where a parameter has a distribution and no number is said."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """Configurations, and the parameters that each sets of its estimator."""
-
-    pipelines: Pipelines
-    params: tuple[dict[str, Any], ...]
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the configurations, by number."""
-        return list(self.pipelines.estimators)
-
-
-def choices(estimator: Any, grid: Any, n_iter: int | None, seed: int) -> Choices:
+def choices(
+    estimator: Any, grid: Any, n_iter: int | None, seed: int
+) -> tuple[Pipelines, list[dict[str, Any]]]:
     """Return one configuration for each estimator, or for each point of the grid.
+
+    With them the parameters that each sets of its estimator.
 
     Parameters
     ----------
@@ -47,8 +37,7 @@ def choices(estimator: Any, grid: Any, n_iter: int | None, seed: int) -> Choices
                 f"param_grid is of one estimator and {len(estimator)} are given: give one, such as"
                 " a Pipeline whose step the grid sets, or leave the grid out"
             )
-        own = named(estimator)
-        return Choices(own, tuple({} for _ in own.estimators))
+        return named(estimator), [{} for _ in estimator]
     points = list(_points(grid or {}, n_iter, seed))
     try:
         made = {
@@ -57,7 +46,7 @@ def choices(estimator: Any, grid: Any, n_iter: int | None, seed: int) -> Choices
         }
     except ValueError as error:  # which shows the estimator, over several lines
         raise UsageError(f"param_grid: {' '.join(str(error).split())}") from error
-    return Choices(named(made), tuple(points))
+    return named(made), points
 
 
 def _points(grid: Any, n_iter: int | None, seed: int) -> Iterable[dict[str, Any]]:

@@ -28,11 +28,12 @@ from leaseboard.algorithms.errors import DataError, LeaseboardError, UsageError
 from leaseboard.algorithms.events import ConfigurationFailed, Eliminated, Event, of
 from leaseboard.algorithms.log_format import from_json, to_json
 from leaseboard.algorithms.tables.column_types import complete_labels
+from leaseboard.tasks.evaluate.learners.pipelines import Pipelines
 from leaseboard.tasks.evaluate.probes.recorded import RecordedFolds, RecordedProbes
 from leaseboard.tasks.evaluate.probes.sample_rows import Samples, Shuffled
 from leaseboard.tasks.jobs.environments import check_options
 from leaseboard.tasks.models.automl import findings
-from leaseboard.tasks.models.automl.choices import Choices, choices
+from leaseboard.tasks.models.automl.choices import choices
 from leaseboard.tasks.models.automl.progress import shown, without_autologging
 from leaseboard.tasks.models.automl.validation import Validation, warn_of_dates
 from leaseboard.tasks.store.recorded import Store
@@ -198,9 +199,10 @@ class SelectionSearch(BaseSearchCV):
             every = (np.arange(len(y)),)
             warn_of_dates(X, Validation(every, every, False), "test the choice on later rows")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        made = choices(self.estimator, self.param_grid, self.n_iter, seed)
-        if len(made.params) == 1:
-            warnings.warn(f"one configuration, {made.names[0]!r}: nothing to choose", stacklevel=2)
+        made, params = choices(self.estimator, self.param_grid, self.n_iter, seed)
+        names = list(made.estimators)
+        if len(params) == 1:
+            warnings.warn(f"one configuration, {names[0]!r}: nothing to choose", stacklevel=2)
         name, algorithm = self._algorithm(len(y))
         self.check()
         env = self._environment(algorithm, made, X, y, seed)
@@ -211,14 +213,14 @@ class SelectionSearch(BaseSearchCV):
             return len(of(log, Eliminated)) + len(of(log, ConfigurationFailed))
 
         text = "configurations left out"
-        with shown(len(made.names), text, left_out, verbose=self.verbose) as progress:
+        with shown(len(names), text, left_out, verbose=self.verbose) as progress:
             try:
                 for event in play(name, algorithm, env, seed):
                     auditor(event)
                     log.append(event)
                     progress(event)
             except LeaseboardError as error:  # a setting, a pipeline or the data may fix it
-                said = findings.failure(str(error), log, made.names)
+                said = findings.failure(str(error), log, names)
                 kind = TypeError if ": TypeError: " in said else UsageError
                 raise kind(said) from error
             finally:
@@ -226,7 +228,7 @@ class SelectionSearch(BaseSearchCV):
                     Store(str(self.store)).table.database.close()
         finished = auditor.close()
         assert auditor.champion is not None  # else the environment's score raised an error
-        chosen = clone(list(made.pipelines.estimators.values())[auditor.champion])
+        chosen = clone(list(made.estimators.values())[auditor.champion])
         best = clone(chosen).fit(X, y) if self.refit else None
         for name in ("best_estimator_", "feature_names_in_"):
             vars(self).pop(name, None)  # of an earlier fit
@@ -236,11 +238,11 @@ class SelectionSearch(BaseSearchCV):
                 self.feature_names_in_ = best.feature_names_in_
         self.choice_ = chosen
         self.best_index_ = auditor.champion
-        self.best_name_ = made.names[auditor.champion]
-        self.best_params_ = made.params[auditor.champion]
+        self.best_name_ = names[auditor.champion]
+        self.best_params_ = params[auditor.champion]
         self.best_score_ = finished.score
         self.multimetric_ = False
-        self._names = made.names
+        self._names = names
         self._log = "\n".join(map(to_json, log))
         return self
 
@@ -338,18 +340,18 @@ class SelectionSearch(BaseSearchCV):
         return name, algorithm
 
     def _environment(
-        self, algorithm: Algorithm, made: Choices, X: Any, y: NDArray[Any], seed: int
+        self, algorithm: Algorithm, made: Pipelines, X: Any, y: NDArray[Any], seed: int
     ) -> Environment:
         """Return the environment of the algorithm."""
         on_folds = algorithm.environment == FoldsEnvironment.kind
         split = self._split(X, y, 0.0 if on_folds else self.test_fraction, seed)
         common: dict[str, Any] = {
             "split": split,
-            "configurations": made.pipelines.configurations(),
-            "build": made.pipelines.build,
+            "configurations": made.configurations(),
+            "build": made.build,
             "store": None if self.store is None else Store(str(self.store)),
             "code": __name__,
-            "classes": made.pipelines.classes(),
+            "classes": made.classes(),
             "probe_seconds": self.probe_seconds,
         }
         if not on_folds:

@@ -11,12 +11,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 from leaseboard.algorithms import plain
 from leaseboard.algorithms.errors import UsageError
-from leaseboard.algorithms.transcendental import exp_all
 from leaseboard.tasks.evaluate.probes.sample_rows import split
 from leaseboard.tasks.models import columns
 from leaseboard.tasks.models.model import load
 from leaseboard.tasks.models.pipeline import PipelineModel
-from leaseboard.tasks.preprocess.streaming import StreamOptions, as_stream
 
 FRIED = "synthetic:fried?rows=400&seed=0"
 CANCER = "sklearn:breast_cancer"
@@ -30,18 +28,6 @@ def with_estimator(content, estimator):
     """Return a file of a model with another estimator, in skops' format."""
     kind, state = plain.load(content, "it")
     return plain.dump(kind, state | {"estimator": estimator})
-
-
-def test_a_log_transformed_target_comes_back_in_its_own_unit(race):
-    _, learner, fitted = race("vanilla", "sklearn:diabetes", environment={"log_target": "code"})
-    model = again(fitted.model)
-    stream = as_stream(fitted.dataset, StreamOptions(log_target="code"))
-
-    np.testing.assert_allclose(np.exp(stream.labels), fitted.dataset.target, rtol=1e-6)
-    np.testing.assert_array_equal(
-        model.predict(fitted.dataset.features),
-        exp_all(learner.predict_many(stream.features).astype(np.float64)),
-    )
 
 
 def test_what_a_policy_chose_is_fitted_and_scored_on_rows_it_has_not_seen(policy):
