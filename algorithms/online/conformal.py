@@ -83,7 +83,6 @@ from leaseboard.algorithms.online.conformal_steps import (
     WINDOW,
     Conformal,
 )
-from leaseboard.algorithms.plain import Saved
 from leaseboard.algorithms.transcendental import exp_all
 
 EXTRA = 50
@@ -131,7 +130,7 @@ def rates_after(alphas: Doubles, delay: int) -> Doubles:
     return exp_all(slowed[:, None] * np.stack((alphas, alphas - 1.0), axis=1))
 
 
-class Intervals(Saved):
+class Intervals(Conformal):
     """State of adaptive conformal inference, see the module.
 
     Parameters
@@ -141,6 +140,25 @@ class Intervals(Saved):
     later : bool
         Labels come later. Then theorem 1 is given up: misses that are not known yet cannot be
         counted, and to answer old ones by unbounded intervals would make misses come in waves.
+
+    Attributes
+    ----------
+    alphas, most : ndarray of float64, shape (n_levels,)
+        α of each level, and M of theorem 1.
+    scores, ordered : ndarray of float64, shape (2, SCORES)
+        The last scores of both kinds, in a ring, and in order.
+    misses : ndarray of uint8, shape (n_levels, WINDOW)
+        Which of the last examples were missed, in a ring.
+    tracked : ndarray of float64, shape (n_levels, 8)
+        α_t (`STEERED`), interval scores of both kinds of scores, misses among the last 999; and of
+        what came after the first 1,000 examples how many were covered, the sum and the number of
+        bounded widths, and the most misses in a window.
+    running : ndarray of float64, shape (5,)
+        Examples (`AT`), mean and variance of predictions, sum and mass of recent errors.
+    weights : ndarray of float64, shape (N_LOCAL,)
+        Of the local level.
+    longest : ndarray of float64, shape (1,)
+        Delay of a label so far.
     """
 
     kept: ClassVar[tuple[str, ...]] = (
@@ -149,33 +167,27 @@ class Intervals(Saved):
 
     def __init__(self, levels: Sequence[float] = LEVELS, *, later: bool = False) -> None:
         self.levels = tuple(sorted({REPORTED, *levels}))
-        n, self.alphas = len(self.levels), np.round(1.0 - np.array(self.levels), 12)
+        n, alphas = len(self.levels), np.round(1.0 - np.array(self.levels), 12)
         most = np.inf if later else 0.0
-        self.most = np.array([most + allowed_misses(alpha) for alpha in self.alphas])
-        self.scores, self.ordered = np.zeros((2, SCORES)), np.zeros((2, SCORES))
-        self.misses = np.zeros((n, WINDOW), dtype=np.uint8)
-        self.tracked = np.zeros((n, MOST_MISSED + 1))
-        self.running, self.weights = np.zeros(MASS + 1), np.zeros(N_LOCAL)
-        self.conformal = Conformal(
-            self.alphas, self.most, self.scores, self.ordered,
-            self.misses, self.tracked, self.running, self.weights,
-        )  # fmt: skip
-        self.tracked[:, STEERED] = self.alphas
-        self.rates = rates_after(self.alphas, 0)
-        self.n_asked: int = N_LOCAL + 1 + 3 * n  # values that `ask` returns
-        self.longest = np.zeros(1)  # delay of a label so far
-
-    def ask(self, prediction: float) -> Doubles:
-        """Return what `update` needs of the intervals that a prediction has, shape (n_asked,)."""
-        asked = np.empty(self.n_asked)
-        self.conformal.ask(prediction, asked)
-        return asked
+        super().__init__(
+            alphas=alphas,
+            most=np.array([most + allowed_misses(alpha) for alpha in alphas]),
+            rates=rates_after(alphas, 0),
+            scores=np.zeros((2, SCORES)),
+            ordered=np.zeros((2, SCORES)),
+            misses=np.zeros((n, WINDOW), dtype=np.uint8),
+            tracked=np.zeros((n, MOST_MISSED + 1)),
+            running=np.zeros(MASS + 1),
+            weights=np.zeros(N_LOCAL),
+            longest=np.zeros(1),
+        )
+        self.tracked[:, STEERED] = alphas
 
     def update(self, label: float, prediction: float, asked: Doubles, delay: int) -> None:
         """Learn the label of a prediction whose intervals are `delay` predictions old."""
         self.longest[0] = max(self.longest[0], delay)
         rates = rates_after(self.alphas, int(self.longest[0]))
-        self.conformal.update(abs(label - prediction), prediction, asked, rates)
+        self.learn(abs(label - prediction), prediction, asked, rates)
 
     def around(
         self, prediction: float, level: float, asked: Doubles | None = None
@@ -185,7 +197,7 @@ class Intervals(Saved):
         Parameters
         ----------
         prediction, level : float
-        asked : ndarray of float64, shape (n_asked,), optional
+        asked : ndarray of float64, optional
             What `ask` returned when the prediction was made.
 
         Raises

@@ -7,6 +7,8 @@ score.
 
 from libc.stdint cimport uint8_t
 
+from leaseboard.algorithms.buffers cimport Buffers
+
 cpdef enum:
     WINDOW = 1000, SCORES = 250, N_LOCAL = 4
 
@@ -17,19 +19,13 @@ cpdef enum:  # the fields of a level
     STEERED, PLAIN_LOSS, LOCAL_LOSS, MISSED, COVERED, WIDTHS, BOUNDED, MOST_MISSED
 
 
-cdef class Conformal:
-    cdef const double[::1] alphas, most
-    cdef double[:, ::1] scores, ordered, tracked
-    cdef uint8_t[:, ::1] misses
-    cdef double[::1] running, weights
-    cdef double[::1] asked  # of a block's predictions, one after the other
+cdef class Conformal(Buffers):
+    cdef public double[::1] _alphas, _most, _running, _weights, _longest
+    cdef public double[:, ::1] _scores, _ordered, _tracked, _rates
+    cdef public uint8_t[:, ::1] _misses
+    cdef readonly Py_ssize_t n_asked
+    cdef double[::1] asked  # of a prediction whose label comes next
 
-
-cdef void ask(double prediction, Conformal state, double *asked) noexcept nogil
-cdef void update(
-    double error, double prediction, const double *asked, const double *rates, Conformal state
-) noexcept nogil
-cdef void follow(
-    const float *labels, const float *importances, const float *predictions, Py_ssize_t n,
-    const double *rates, Conformal state,
-) noexcept nogil
+    cpdef follow(
+        self, const float[::1] labels, const float[::1] importances, const float[::1] predictions
+    )

@@ -3,7 +3,6 @@
 import numpy as np
 
 from libc.math cimport INFINITY, fabs, sqrt
-from libc.stdint cimport uint8_t
 
 from leaseboard.algorithms.elementary cimport exp, log
 
@@ -23,77 +22,43 @@ TAIL = _TAIL
 """How fast an interval grows beyond the largest score, as a power of 1 / α_t."""
 
 
-cdef class Conformal:
-    """State of intervals at several levels around one predictor, in the arrays of its owner.
+cdef class Conformal(Buffers):
+    """Steps of `leaseboard.algorithms.online.conformal.Intervals`, which has the arrays."""
 
-    Parameters
-    ----------
-    alphas, most : ndarray of float64, shape (n_levels,)
-        α of each level, and M of theorem 1.
-    scores, ordered : ndarray of float64, shape (2, SCORES)
-        The last scores of both kinds, in a ring, and in order.
-    misses : ndarray of uint8, shape (n_levels, WINDOW)
-        Which of the last examples were missed, in a ring.
-    tracked : ndarray of float64, shape (n_levels, 8)
-        α_t (`STEERED`), interval scores of both kinds of scores, misses among the last 999; and of
-        what came after the first 1,000 examples how many were covered, the sum and the number of
-        bounded widths, and the most misses in a window.
-    running : ndarray of float64, shape (5,)
-        Examples (`AT`), mean and variance of predictions, sum and mass of recent errors.
-    weights : ndarray of float64, shape (N_LOCAL,)
-        Of the local level.
-    """
+    def __init__(self, **arrays):
+        super().__init__(**arrays)
+        self.n_asked = N_LOCAL + 1 + 3 * len(self.alphas)
+        self.asked = np.empty(self.n_asked)
 
-    def __init__(
-        self, const double[::1] alphas, const double[::1] most, double[:, ::1] scores,
-        double[:, ::1] ordered, uint8_t[:, ::1] misses, double[:, ::1] tracked,
-        double[::1] running, double[::1] weights,
-    ):
-        self.alphas, self.most, self.scores, self.ordered = alphas, most, scores, ordered
-        self.misses, self.tracked, self.running, self.weights = misses, tracked, running, weights
-        self.asked = np.empty(N_LOCAL + 1 + 3 * alphas.shape[0])
+    def ask(self, double prediction):
+        """Return what `_update` needs of the intervals that a prediction has, shape (n_asked,)."""
+        cdef double[::1] asked = np.empty(self.n_asked)
+        _ask(prediction, self, &asked[0])
+        return np.asarray(asked)
 
-    def __reduce__(self):
-        """Refer to the arrays themselves, so that a copy's owner has those of the copy."""
-        return Conformal, (
-            self.alphas.base, self.most.base, self.scores.base, self.ordered.base,
-            self.misses.base, self.tracked.base, self.running.base, self.weights.base,
-        )
-
-    def ask(self, double prediction, double[::1] asked):
-        """Write what is asked of a prediction; see `ask`."""
-        ask(prediction, self, &asked[0])
-
-    def update(
+    def learn(
         self, double error, double prediction, const double[::1] asked, const double[:, ::1] rates
     ):
-        """Learn the error of a prediction; see `update`."""
-        update(error, prediction, &asked[0], &rates[0, 0], self)
+        """Learn the error of a prediction; see `_update`."""
+        _update(error, prediction, &asked[0], &rates[0, 0], self)
 
-    def follow(
-        self, const float[::1] labels, const float[::1] importances,
-        const float[::1] predictions, const double[:, ::1] rates,
+    cpdef follow(
+        self, const float[::1] labels, const float[::1] importances, const float[::1] predictions
     ):
-        """Ask for the intervals of each prediction of a block, then learn its label."""
-        cdef Py_ssize_t n = labels.shape[0]
-        with nogil:
-            follow(&labels[0], &importances[0], &predictions[0], n, &rates[0, 0], self)
+        """Ask for the intervals of each prediction of a block, then learn its label.
 
-
-def quantile_of(const double[::1] ordered, Py_ssize_t n, double alpha):
-    """Return the score that is exceeded with probability `alpha`, after n scores in order.
-
-    Examples
-    --------
-    >>> scores = np.array([1.0, 2.0, 4.0])
-    >>> [quantile_of(scores, 3, alpha) for alpha in (1.0, 0.5, 0.375, 0.25, 0.0625)]
-    [1.0, 2.0, 3.0, 4.0, 8.0]
-    """
-    return _quantile(&ordered[0], n, alpha)
+        An example of importance 0 teaches nothing.
+        """
+        for t in range(labels.shape[0]):
+            if importances[t] > 0.0:
+                prediction = <double>predictions[t]
+                _ask(prediction, self, &self.asked[0])
+                error = fabs(<double>labels[t] - prediction)
+                _update(error, prediction, &self.asked[0], &self._rates[0, 0], self)
 
 
 cdef double _quantile(const double *ordered, Py_ssize_t n, double alpha) noexcept nogil:
-    """Do `quantile_of`."""
+    """Return the score that is exceeded with probability `alpha`, after n scores in order."""
     # Between two scores it is linear, beyond the largest it grows as a power.
     place = (1.0 - alpha) * (n + 1) - 1.0
     if place <= 0.0:
@@ -124,13 +89,13 @@ cdef void _exchange(double *ordered, Py_ssize_t n, double old, double new) noexc
     ordered[i] = new
 
 
-cdef void ask(double prediction, Conformal state, double *asked) noexcept nogil:
-    """Write half the width of the interval of each level, and what else `update` needs.
+cdef void _ask(double prediction, Conformal state, double *asked) noexcept nogil:
+    """Write half the width of the interval of each level, and what else `_update` needs.
 
     Half widths are infinite while there are too few scores for the level; the given one also where
     theorem 1 asks for it.
     """
-    running, ordered, level = &state.running[0], &state.ordered[0, 0], &state.tracked[0, 0]
+    running, ordered, level = &state._running[0], &state._ordered[0, 0], &state._tracked[0, 0]
     halves, n = asked + N_LOCAL + 1, <Py_ssize_t>min(running[AT], <double>SCORES)
     cdef double total = 0.0
     # Where the prediction lies among those before, and how large the errors just before were.
@@ -147,17 +112,17 @@ cdef void ask(double prediction, Conformal state, double *asked) noexcept nogil:
         asked[3] = min(max(recent, -FARTHEST), FARTHEST)
     # The local level that follows.
     for i in range(N_LOCAL):
-        total += state.weights[i] * asked[i]
+        total += state._weights[i] * asked[i]
     local = asked[N_LOCAL] = exp(min(max(total, -MOST), MOST))
     # At each level the quantiles of both kinds of scores, and the better one of late.
-    for k in range(state.alphas.shape[0]):
-        if (n + 1) * state.alphas[k] < 1.0:
+    for k in range(state._alphas.shape[0]):
+        if (n + 1) * state._alphas[k] < 1.0:
             halves[GIVEN] = halves[PLAIN] = halves[LOCAL] = INFINITY
         else:
             halves[PLAIN] = _quantile(ordered, n, level[STEERED])
             halves[LOCAL] = local * _quantile(ordered + SCORES, n, level[STEERED])
             halves[GIVEN] = (
-                INFINITY if level[MISSED] >= state.most[k]
+                INFINITY if level[MISSED] >= state._most[k]
                 else halves[LOCAL] if level[LOCAL_LOSS] < level[PLAIN_LOSS]
                 else halves[PLAIN]
             )
@@ -165,7 +130,7 @@ cdef void ask(double prediction, Conformal state, double *asked) noexcept nogil:
         level += MOST_MISSED + 1
 
 
-cdef void update(
+cdef void _update(
     double error, double prediction, const double *asked, const double *rates, Conformal state
 ) noexcept nogil:
     """Learn the error of a prediction whose intervals were asked for, now or earlier.
@@ -173,12 +138,12 @@ cdef void update(
     `rates` are what α_t of each level is multiplied by if the label was held, and if it was
     missed.
     """
-    running, ordered, scores = &state.running[0], &state.ordered[0, 0], &state.scores[0, 0]
-    level, misses, halves = &state.tracked[0, 0], &state.misses[0, 0], asked + N_LOCAL + 1
+    running, ordered, scores = &state._running[0], &state._ordered[0, 0], &state._scores[0, 0]
+    level, misses, halves = &state._tracked[0, 0], &state._misses[0, 0], asked + N_LOCAL + 1
     cdef Py_ssize_t at = <Py_ssize_t>running[AT], n = min(at, SCORES), place = at % SCORES
     cdef bint missed
     share, near = 1.0 / SCORES, error / asked[N_LOCAL]
-    for k in range(state.alphas.shape[0]):
+    for k in range(state._alphas.shape[0]):
         # Steer the level, and take the interval scores of both kinds.
         missed = error > halves[GIVEN]
         if halves[PLAIN] < INFINITY:
@@ -186,7 +151,7 @@ cdef void update(
             level[STEERED] = max(min(step, 1.0), LEAST_STEERED)
             for kind in range(PLAIN, LOCAL + 1):
                 width = halves[kind]
-                loss = width + max(error - width, 0.0) / state.alphas[k]
+                loss = width + max(error - width, 0.0) / state._alphas[k]
                 level[kind] += share * (loss - level[kind])
         # Count what was missed in the window, and what came after the first 1,000.
         misses[at % WINDOW] = missed
@@ -209,7 +174,7 @@ cdef void update(
     scores[place], scores[SCORES + place] = error, near
     # Learn the local level, and where predictions lie.
     if middle > 0.0:
-        _learn_level(error, middle, &state.weights[0], asked)
+        _learn_level(error, middle, &state._weights[0], asked)
         kept = 1.0 - 1.0 / RECENT
         running[ERRORS] = kept * running[ERRORS] + min(error, RECENT * middle)
         running[MASS] = kept * running[MASS] + 1.0
@@ -232,21 +197,3 @@ cdef void _learn_level(
         length += regressed[i] * regressed[i]
     for i in range(N_LOCAL):
         weights[i] += RATE * rest * regressed[i] / length
-
-
-cdef void follow(
-    const float *labels, const float *importances, const float *predictions, Py_ssize_t n,
-    const double *rates, Conformal state,
-) noexcept nogil:
-    """Do `ask` for the intervals of each prediction of a block, then `update` it by its label.
-
-    An example of importance 0 teaches nothing.
-    """
-    asked = &state.asked[0]
-    for t in range(n):
-        if importances[t] <= 0.0:
-            continue
-        # The intervals before the label, then the label.
-        prediction = <double>predictions[t]
-        ask(prediction, state, asked)
-        update(fabs(<double>labels[t] - prediction), prediction, asked, rates, state)

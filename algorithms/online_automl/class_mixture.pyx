@@ -1,4 +1,11 @@
-"""Chances of three and more classes: those of races, of softmax regressions, and their pool."""
+"""Chances of three and more classes: those of races, of softmax regressions, and their pool.
+
+Examples that come one at a time are predicted and learned by all races, then the mixture and the
+members (`leaseboard.algorithms.online_automl.one_vs_rest`), with what `SafeRace.single_calls` does
+for one race: what a prediction has computed is not computed again when its label comes.
+"""
+
+import sys
 
 import numpy as np
 
@@ -6,13 +13,20 @@ from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
 from leaseboard.algorithms.elementary cimport exp, log
-from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, step_pool
-from leaseboard.algorithms.online_automl.members.trees cimport soften
+from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, soften, step_pool
+from leaseboard.algorithms.online_automl.members.class_pool cimport ClassPool
+from leaseboard.algorithms.online_automl.members.member cimport Chunk
 from leaseboard.algorithms.online_automl.safe cimport bayes
+from leaseboard.algorithms.online_automl.safe.passes cimport OneExample
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 
 from leaseboard.algorithms.online_automl.log_pool import PRIOR
 from leaseboard.algorithms.online_automl.safe.bayes import new_weights
+from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
+
+cpdef enum:
+    N_POOLED = 3  # the races and the softmax regressions
+    N_EXPERTS = 6  # their pool, the classes' frequencies, and those after the class before
 
 
 cdef class OnlineSoftmax:
@@ -51,6 +65,11 @@ cdef class OnlineSoftmax:
     """
 
     kept = "weights", "squares", "moments", "seen"
+
+    cdef public double rate
+    cdef public double[:, ::1] weights, squares, moments
+    cdef public double[::1] seen
+    cdef double[::1] _row, _said
 
     def __init__(self, n_features: int, n_classes: int, rate: float) -> None:
         self.rate = rate
@@ -159,13 +178,22 @@ cdef class ClassMixture:
 
     kept = "last", "bayes", "counts", "regressions", "weights", "curvature"
 
+    cdef readonly Py_ssize_t n_classes
+    cdef public Py_ssize_t last
+    cdef public double[::1] bayes, weights
+    cdef public double[:, ::1] counts, curvature
+    cdef public list regressions
+    cdef OnlineSoftmax _first, _second
+    cdef double[::1] _logs, _experts, _pooled, _shown, _lost
+
     def __init__(self, n_features: int) -> None:
         self.last = -1
         self.bayes = new_weights(N_EXPERTS)
         self.regressions = [OnlineSoftmax(n_features, 0, rate) for rate in RATES]
         self._first, self._second = self.regressions
         self.weights, self.curvature = np.eye(N_POOLED)[0].copy(), PRIOR * np.eye(N_POOLED)
-        self.counts = np.zeros((1, 0))
+        self.counts, self._shown = np.zeros((1, 0)), np.zeros(N_EXPERTS)
+        self._lost = np.zeros(N_EXPERTS + 2)
         self.grow(n_features, 0)
 
     def grow(self, n_features: int, n_classes: int) -> None:
@@ -205,11 +233,8 @@ cdef class ClassMixture:
         importances : ndarray of float32, shape (n,)
         """
         cdef double[:, ::1] found = np.empty((len(own), self.n_classes))
-        with nogil:
-            for t in range(own.shape[0]):
-                self.take(
-                    &own[t, 0], &examples[t, 0], classes[t], importances[t], True, &found[t, 0]
-                )
+        for t in range(own.shape[0]):
+            self.take(&own[t, 0], &examples[t, 0], classes[t], importances[t], True, &found[t, 0])
         return np.asarray(found)
 
     def train(self, examples, classes, importances) -> None:
@@ -222,11 +247,8 @@ cdef class ClassMixture:
         for t in range(len(classes)):
             self.count_class(classes[t], importances[t])
 
-    def count_one(self, number: int, importance: float) -> None:
+    cpdef void count_class(self, Py_ssize_t number, double importance) noexcept:
         """Let the frequencies alone learn one class."""
-        self.count_class(number, importance)
-
-    cdef void count_class(self, Py_ssize_t number, double importance) noexcept nogil:
         self.counts[0, number] += importance
         if self.last >= 0:
             self.counts[1 + self.last, number] += importance
@@ -235,13 +257,12 @@ cdef class ClassMixture:
     cdef void take(
         self, const double *own, const float *example, Py_ssize_t number, double importance,
         bint learns, double *found,
-    ) noexcept nogil:
+    ) noexcept:
         """Write the experts' average of an example; then, if it `learns`, learn its class."""
         cdef Py_ssize_t n_classes = self.n_classes, m
         cdef double *logs = &self._logs[0]
         cdef double *experts = &self._experts[0]
         cdef double *pooled = &self._pooled[0]
-        cdef double shown[N_EXPERTS]
         # What is pooled: the races and the regressions.
         self._first.ask(example)
         self._second.ask(example)
@@ -280,7 +301,98 @@ cdef class ClassMixture:
         )
         # Weigh the experts by what they had said of the class that came.
         for m in range(N_EXPERTS):
-            shown[m] = experts[m * n_classes + number]
-            if worth < 1.0:
-                shown[m] = exp(worth * log(shown[m]))
-        bayes.update(shown, &self.bayes[0], N_EXPERTS)
+            self._shown[m] = experts[m * n_classes + number]
+        bayes.learn(self._shown, worth, self.bayes, self._lost, N_EXPERTS)
+
+
+cdef class SingleClasses:
+    """Way of one example after another through all races, each written into the same row.
+
+    Parameters
+    ----------
+    races : list of SafeRace
+        As long as there are no others and none grows.
+    mixture : ClassMixture
+    row : ndarray of float32, shape (n_features,)
+    """
+
+    cdef readonly list races, live
+    cdef readonly Py_ssize_t n_live
+    cdef public object until
+    cdef list ones, champions
+    cdef ClassMixture mixture
+    cdef const float[::1] row
+    cdef double[::1] margins, own, today
+
+    def __init__(self, races, mixture, row):
+        n = 1 + len(races)
+        self.races, self.mixture, self.row = races, mixture, row
+        self.ones = [OneExample(race.ensemble, row) for race in races]
+        self.margins, self.own, self.today = np.zeros(n - 1), np.zeros(n), np.zeros(n)
+        self.live, self.champions, self.n_live, self.until = [], [], 0, 0
+
+    @classmethod
+    def of(cls, races, mixture, row):
+        """Return the way through `races`; None if one of them has another."""
+        safe = [race for race in races if isinstance(race, SafeRace) and race.ensemble.is_narrow]
+        return cls(safe, mixture, row) if len(safe) == len(races) else None
+
+    def begin(self, *, bint learns):
+        """Look up what is live; if the next example is learned, until when it is.
+
+        It is to be done again once the first race has learned `until` examples.
+        """
+        first = self.races[0].at
+        self.live = [race.live for race in self.races]
+        self.champions = [race.champion_slot for race in self.races]
+        self.n_live, self.until = sum(map(len, self.live)), sys.maxsize if learns else 0
+        for race in self.races if learns else ():
+            # Until the round ends, or labels may be standardised again (`Ensemble.move`).
+            in_round = race.round_length - race.at % race.round_length
+            self.until = min(self.until, first + min(in_round, race.ensemble.steady(race.at)))
+
+    def predict(self, ClassPool pool):
+        """Return the probabilities of the classes; nothing is learned."""
+        if self.races[0].at >= self.until:
+            self.begin(learns=False)
+        found = np.empty(len(self.own))
+        self.take(0, 0.0, pool, False, found)
+        return found
+
+    def learn(self, Py_ssize_t number, float importance, ClassPool pool):
+        """Learn the example's class; return whether a race may have something to decide."""
+        first = self.races[0]
+        if first.at >= self.until:
+            self.begin(learns=True)
+        self.take(number, importance, pool, True, self.own)
+        if pool is not None:
+            pool.count(1)
+        for race in self.races:
+            race.at += 1
+        return first.at >= self.until
+
+    cdef int take(
+        self, Py_ssize_t number, float importance, ClassPool pool, bint learns,
+        double[::1] found,
+    ) except -1:
+        """Predict an example; learn it if it `learns`."""
+        cdef OneExample one
+        cdef double label = number
+        cdef float worth = importance if learns else <float>0
+        cdef Chunk chunk
+        # Each race, with a label of its own.
+        for k in range(len(self.ones)):
+            one = self.ones[k]
+            one.take(self.live[k], self.champions[k], learns, 1 if number == 1 + k else -1, worth)
+            self.margins[k] = one.block._predictions[0]
+        bayes.one_vs_rest(self.margins, self.own)
+        # The mixture, then the members.
+        self.mixture.take(
+            &self.own[0], &self.row[0], number, importance, learns, &self.today[0]
+        )
+        if pool is None:
+            found[...] = self.today
+            return 0
+        chunk = Chunk(&self.row[0], NULL, &label, &worth, 1, False)
+        pool.take(&self.today[0], chunk, &found[0])
+        return 0

@@ -24,7 +24,7 @@ from leaseboard.algorithms.online_automl.safe.later import (
 )
 from leaseboard.algorithms.online_automl.safe.log_odds import logit
 from leaseboard.algorithms.online_automl.safe.safe_race import SafeRace
-from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviation_of
+from leaseboard.algorithms.online_automl.safe.scale import MEAN, SHOWN, deviation
 from leaseboard.algorithms.online_automl.safe.waited import (
     OWN,
     TRUSTED,
@@ -113,7 +113,7 @@ class LateNumbers(Waited):
 
     def notes(self, race: SafeRace) -> dict[str, float]:
         """Return metrics of intervals and of the bound."""
-        width = deviation_of(race.ensemble.expansion.scale)
+        width = deviation(race.ensemble.expansion.scale)
         return {**self.intervals.notes(width), "share_of_bound": self.share}
 
 

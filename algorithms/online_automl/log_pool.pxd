@@ -13,3 +13,4 @@ cdef void step_pool(
     double *logs, const double *probabilities, Py_ssize_t n, Py_ssize_t k, Py_ssize_t number,
     double worth, double *weights, double *curvature,
 ) noexcept nogil
+cdef void soften(const double *scores, double *probabilities, Py_ssize_t n) noexcept nogil

@@ -11,7 +11,7 @@ References
 .. [1] Genest, Zidek. Combining probability distributions. Statistical Science 1, 1986.
 """
 
-from leaseboard.algorithms.online_automl.members.trees cimport soften
+from leaseboard.algorithms.elementary cimport exp
 
 cdef double _FORGETTING = 0.999
 """What an example is worth one example later."""
@@ -30,6 +30,19 @@ cdef void pool_logs(
     """Write the probabilities of a pool of `n` predictors of `k` classes with these weights."""
     add_up(weights, logs, n, k, found)
     soften(found, found, k)
+
+
+cdef void soften(const double *scores, double *probabilities, Py_ssize_t n) noexcept nogil:
+    """Write the softmax of the scores."""
+    cdef double largest = scores[0], total = 0.0
+    for j in range(n):
+        largest = scores[j] if scores[j] > largest else largest
+    for j in range(n):
+        probabilities[j] = exp(scores[j] - largest)
+    for j in range(n):
+        total += probabilities[j]
+    for j in range(n):
+        probabilities[j] /= total
 
 
 cdef void add_up(

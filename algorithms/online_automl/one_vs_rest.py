@@ -13,12 +13,11 @@ from leaseboard.algorithms.array_types import Doubles, Floats
 from leaseboard.algorithms.environments.stream import MOST_CLASSES
 from leaseboard.algorithms.events import ColumnsGrouped, Event
 from leaseboard.algorithms.online.schema import Schema
-from leaseboard.algorithms.online_automl.class_mixture import ClassMixture
+from leaseboard.algorithms.online_automl.class_mixture import ClassMixture, SingleClasses
 from leaseboard.algorithms.online_automl.last_rows import REMEMBERED, LastRows
 from leaseboard.algorithms.online_automl.members.class_pool import ClassPool
 from leaseboard.algorithms.online_automl.race import Race
 from leaseboard.algorithms.online_automl.safe.bayes import one_vs_rest
-from leaseboard.algorithms.online_automl.single_classes import SingleClasses
 from leaseboard.algorithms.plain import Saved, fill
 from leaseboard.algorithms.transcendental import exp
 
@@ -224,7 +223,7 @@ class OneVsRest(Saved):
                 self.model_examples += len(race.live)
                 if learn_label(2.0 * k - 1.0, importance):
                     self._events.extend(race.decide())
-                self.mixture.count_one(k, float(np.float32(importance)))
+                self.mixture.count_class(k, float(np.float32(importance)))
             self.last.add_one(self.at, row, k, importance)
             self.at += 1
             return bool(self._events)

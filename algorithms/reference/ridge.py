@@ -171,7 +171,7 @@ class _SelectedRidge(Predictor):
 
     def grow(self, n_features: int) -> None:
         """See `Predictor.grow`."""
-        if n_features > self.expansion.known.moments.shape[1]:
+        if n_features > self.expansion.moments.shape[1]:
             self.expansion.grow(n_features)
 
     def learn_many(self, examples: Floats, labels: Floats) -> Floats:
@@ -200,4 +200,4 @@ class _SelectedRidge(Predictor):
 
     def notes(self) -> dict[str, float]:
         """See `Predictor.notes`."""
-        return {"selected_features": float((self.expansion.known.slots >= 0).sum())}
+        return {"selected_features": float((self.expansion.slots >= 0).sum())}

@@ -26,10 +26,9 @@ References
 
 import numpy as np
 
-from libc.math cimport INFINITY
-
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.log_pool cimport add_up, pool_logs, step_pool
+from leaseboard.algorithms.online_automl.members.member cimport Chunk
 from leaseboard.algorithms.online_automl.members.pool cimport (
     CHUNK, N_EXPERTS, N_MEMBERS, N_STACKED, SAVED,
 )
@@ -74,6 +73,7 @@ cdef class ClassPool(MemberPool):
         k = max(1, self.n_classes)
         self._classes, self._average = np.zeros(CHUNK), np.zeros(CHUNK * k)
         self._logs, self._experts = np.zeros(N_STACKED * k), np.zeros(N_EXPERTS * k)
+        self._shown = np.zeros(N_EXPERTS)
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """See `MemberPool.grow`."""
@@ -101,14 +101,14 @@ cdef class ClassPool(MemberPool):
         ndarray of float64, shape (n, n_classes)
         """
         cdef double[:, ::1] found = np.empty((len(today), self.n_classes))
-        cdef Py_ssize_t start = 0
+        cdef Py_ssize_t start = 0, stop
+        cdef Chunk chunk
         while start < len(today):
             stop = self.part(start, len(today), True)
-            with nogil:
-                self.take(
-                    &today[start, 0], &examples[start, 0], &classes[start], &worths[start],
-                    stop - start, &found[start, 0],
-                )
+            chunk = Chunk(
+                &examples[start, 0], NULL, &classes[start], &worths[start], stop - start, False
+            )
+            self.take(&today[start, 0], chunk, &found[start, 0])
             self.count(stop - start)
             start = stop
         return np.asarray(found)
@@ -116,20 +116,8 @@ cdef class ClassPool(MemberPool):
     def predict(self, const double[::1] today, const float[::1] example):
         """Return the probabilities of one example, shape (n_classes,); nothing is learned."""
         cdef double[::1] found = np.empty(self.n_classes)
-        self.take(&today[0], &example[0], &self._classes[0], &self._nothing[0], 1, &found[0])
-        return np.asarray(found)
-
-    def average_of(
-        self, const double[:, ::1] today, const double[:, :, ::1] members,
-        const double[::1] classes,
-    ):
-        """Learn what members say of classes, not the members; return the averages."""
-        cdef double[:, ::1] found = np.empty((len(today), self.n_classes))
-        for t in range(len(today)):
-            self.average(
-                &today[t, 0], &members[0, t, 0], today.shape[0] * today.shape[1],
-                <Py_ssize_t>classes[t], 1.0, &found[t, 0],
-            )
+        chunk = Chunk(&example[0], NULL, &self._classes[0], &self._nothing[0], 1, False)
+        self.take(&today[0], chunk, &found[0])
         return np.asarray(found)
 
     def weighed(self):
@@ -140,40 +128,34 @@ cdef class ClassPool(MemberPool):
         """See `MemberPool.notes`; and the most nats that were lost above the best expert."""
         return {**super().notes(), "nats_over_best_member": self.lost[N_EXPERTS + 1]}
 
-    cdef void consult(
-        self, Block block, Py_ssize_t start, Py_ssize_t stop, bint learns
-    ) noexcept nogil:
+    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept:
         """Do `MemberPool.answer` with log odds of the second of two classes."""
-        cdef const float *worths
         cdef double *today = &self._today[0]
         cdef double *found = &self._average[0]
+        cdef Chunk chunk
         while start < stop:
-            n, predictions = min(stop - start, CHUNK), block.predictions + start
-            worths = block.importances + start if learns else &self._nothing[0]
-            for t in range(n):
-                today[2 * t + 1] = 1.0 / (1.0 + exp(-<double>predictions[t]))
+            chunk.n, chunk.examples = min(stop - start, CHUNK), &block._examples[start, 0]
+            chunk.targets = &self._classes[0]
+            chunk.worths = &block._importances[start] if block.learns else &self._nothing[0]
+            for t in range(chunk.n):
+                today[2 * t + 1] = 1.0 / (1.0 + exp(-<double>block._predictions[start + t]))
                 today[2 * t] = 1.0 - today[2 * t + 1]
-                self._classes[t] = 1.0 if block.labels[start + t] > 0.0 else 0.0
-            self.take(
-                today, block.examples + start * block.d, &self._classes[0], worths, n, found
-            )
-            for t in range(n):
-                predictions[t] = <float>log(found[2 * t + 1] / found[2 * t])
-            start += n
+                self._classes[t] = 1.0 if block._labels[start + t] > 0.0 else 0.0
+            self.take(today, chunk, found)
+            for t in range(chunk.n):
+                block._predictions[start + t] = <float>log(found[2 * t + 1] / found[2 * t])
+            start += chunk.n
 
-    cdef void take(
-        self, const double *today, const float *examples, const double *classes,
-        const float *worths, Py_ssize_t n, double *found,
-    ) noexcept nogil:
+    cdef void take(self, const double *today, Chunk chunk, double *found) noexcept:
         """Ask the members, and write the average of each example before its label is used."""
-        cdef Py_ssize_t k = self.n_classes, m
+        cdef Py_ssize_t k = self.n_classes, left = chunk.n, m, number
         # Where none has a lease today's prediction is everyone's, and all five lose alike.
         if not self.any_awake():
-            for t in range(n):
+            for t in range(left):
                 for j in range(k):
                     found[j] = today[j]
                 bayes.scale(found, k, _LEAST / k)
-                worth, number = min(<double>worths[t], 1.0), <Py_ssize_t>classes[t]
+                worth, number = min(<double>chunk.worths[t], 1.0), <Py_ssize_t>chunk.targets[t]
                 if worth > 0.0 and self.came[number] > 0.0:
                     for m in range(N_EXPERTS + 1):
                         self.lost[m] -= worth * log(found[number])
@@ -182,41 +164,33 @@ cdef class ClassPool(MemberPool):
                 today += k
                 found += k
             return
-        while n > 0:
-            chunk = min(n, CHUNK)
+        while left > 0:
+            chunk.n = min(left, CHUNK)
             for m in range(N_MEMBERS):
-                for t in range(chunk):
+                for t in range(chunk.n):
                     for j in range(k):
                         self._found[m, t, j] = today[t * k + j]
-            self.ask(examples, classes, worths, chunk)
-            for t in range(chunk):
-                self.average(
-                    today, &self._found[0, t, 0], CHUNK * k, <Py_ssize_t>classes[t], worths[t],
-                    found,
-                )
+            self.ask(&chunk)
+            for t in range(chunk.n):
+                self.average(today, t, <Py_ssize_t>chunk.targets[t], chunk.worths[t], found)
                 today += k
                 found += k
-            examples, classes = examples + chunk * self.n_features, classes + chunk
-            worths, n = worths + chunk, n - chunk
+            left, chunk.examples = left - chunk.n, chunk.examples + chunk.n * self.n_features
+            chunk.targets, chunk.worths = chunk.targets + chunk.n, chunk.worths + chunk.n
 
     cdef void average(
-        self, const double *today, const double *members, Py_ssize_t stride, Py_ssize_t number,
-        double worth, double *found,
+        self, const double *today, Py_ssize_t t, Py_ssize_t number, double worth, double *found
     ) noexcept nogil:
-        """Write the average of today's prediction, of what `members` say, and of their stack.
-
-        What a member says begins `stride` numbers after what the one before it does.
-        """
+        """Write the average of today's prediction, of what members found, and of their stack."""
         cdef Py_ssize_t k = self.n_classes, m
         cdef double least = _LEAST / k
-        cdef double shown[N_EXPERTS]
         cdef double *logs = &self._logs[0]
         cdef double *experts = &self._experts[0]
         cdef double *stacked = experts + N_STACKED * k
         # The four that are stacked, bounded from below, and their stack.
         for m in range(N_STACKED):
             for j in range(k):
-                experts[m * k + j] = today[j] if m == 0 else members[(m - 1) * stride + j]
+                experts[m * k + j] = today[j] if m == 0 else self._found[m - 1, t, j]
             bayes.scale(experts + m * k, k, least)
             for j in range(k):
                 logs[m * k + j] = log(experts[m * k + j])
@@ -229,29 +203,16 @@ cdef class ClassPool(MemberPool):
         if self.came[number] == 0.0:
             self.came[number] = 1.0
             return
-        # The stack learns, then leases and Bayes' rule, by what each said of the class that came.
+        # The stack learns; what a quarter of each member would save today's prediction is in its
+        # lease; and Bayes' rule learns by what each said of the class that came.
         step_pool(
             logs, stacked, N_STACKED, k, number, worth, &self.weights[0], &self.curvature[0, 0]
         )
         for m in range(N_EXPERTS):
-            shown[m] = experts[m * k + number]
-        self.weigh(shown, min(worth, 1.0))
-
-    cdef void weigh(self, double *shown, double worth) noexcept nogil:
-        """Learn what each of the five said of the class that came, `worth` at most 1."""
-        cdef double best = INFINITY
-        cdef double *lost = &self.lost[0]
-        cdef Py_ssize_t m
-        # What a quarter of each member would save today's prediction, in its lease.
+            self._shown[m] = experts[m * k + number]
+        worth = min(worth, 1.0)
         for m in range(N_MEMBERS):
-            self._lost[m] -= worth * log(shown[0])
-            self._leases[m, SAVED] += worth * log(0.75 + 0.25 * shown[1 + m] / shown[0])
-        # What was lost, and the excess over the best; the log loss is mixable up to the weight 1.
-        lost[N_EXPERTS] -= worth * log(bayes.average(shown, &self.bayes[0], N_EXPERTS))
-        for m in range(N_EXPERTS):
-            lost[m] -= worth * log(shown[m])
-            best = min(best, lost[m])
-            if worth < 1.0:
-                shown[m] = exp(worth * log(shown[m]))
-        lost[N_EXPERTS + 1] = max(lost[N_EXPERTS + 1], lost[N_EXPERTS] - best)
-        bayes.update(shown, &self.bayes[0], N_EXPERTS)
+            self._lost[m] -= worth * log(self._shown[0])
+            saved = log(0.75 + 0.25 * self._shown[1 + m] / self._shown[0])
+            self._leases[m, SAVED] += worth * saved
+        bayes.learn(self._shown, worth, self.bayes, self.lost, N_EXPERTS)

@@ -7,8 +7,9 @@ the ridge regression on all examples before is exact after each one, by a recurs
     P ← P - P x xᵀ P / (1 + xᵀ P x),    W ← W + P x (y - xᵀ W),
 
 which is computed so that P stays symmetric: of an example its gain √s P x is kept, whose products
-are taken from P as the next one is multiplied with it. Numbers are learned less the first one. Classes are
-the regression of their indicators; what it says is bounded from below by `LEAST` and scaled to 1.
+are taken from P as the next one is multiplied with it. Numbers are learned less the first one.
+Classes are the regression of their indicators; what it says is bounded from below by `LEAST` and
+scaled to 1.
 
 References
 ----------
@@ -26,6 +27,7 @@ from leaseboard.algorithms import plain, seeds
 from leaseboard.algorithms.buffers import aligned_zeros
 
 from leaseboard.algorithms.elementary cimport cos
+from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
 
 cpdef enum:
     FEATURES = 120
@@ -60,38 +62,36 @@ cdef double _LEAST = 1e-3
 LEAST = _LEAST
 
 
-cdef class FourierRidge:
+cdef class FourierRidge(Member):
     """Ridge regression on random cosines of an example.
 
-    Parameters
+    Attributes
     ----------
-    n_features : int
-    n_classes : int
-        0 for numbers.
-    seed : int
-        What directions and phases are drawn by.
+    inverse : ndarray of float64, shape (1 + FEATURES, WIDTH)
+        P before the last example, whose gain, to be taken from it, is `gain`.
 
     Examples
     --------
     >>> rows = np.random.RandomState(0).randn(2000, 1)
-    >>> found = np.full((2000, 1), np.nan)
-    >>> FourierRidge(1, 0).learn(rows, np.sin(rows[:, 0]), np.ones(2000, np.float32), found)
+    >>> found = FourierRidge(1, 0).learn(rows, np.sin(rows[:, 0]))
     >>> bool(np.abs(found[1000:, 0] - np.sin(rows[1000:, 0])).mean() < 0.05)
     True
     """
 
-    kept = "inverse", "weights", "scale", "first", "seed"
+    kept = "inverse", "gain", "weights", "scale", "first", "seed"
+
+    cdef public double[::1] scale, first, phases, cosines, gain
+    cdef public double[:, ::1] directions, weights, inverse
+    cdef double[::1] _next, _said
 
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
-        self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
-        self.scale = np.array([math.sqrt(max(1, n_features))])
-        self.first = np.zeros(2)
-        self._inverse, self.cosines = aligned_zeros((1 + FEATURES, WIDTH)), np.ones(1 + FEATURES)
-        self.weights = np.zeros((1 + FEATURES, max(1, n_classes)))
-        self._gain, self._before = aligned_zeros((2, WIDTH))
-        self.inverse[:] = np.eye(1 + FEATURES)
-        self._said = np.zeros(max(1, n_classes))
-        self._draw()
+        super().__init__(n_features, n_classes, seed)
+        self.scale, self.first = np.array([math.sqrt(max(1, n_features))]), np.zeros(2)
+        self.inverse, self.cosines = aligned_zeros((1 + FEATURES, WIDTH)), np.ones(1 + FEATURES)
+        np.fill_diagonal(np.asarray(self.inverse), 1.0)
+        self.gain, self._next = aligned_zeros((2, WIDTH))
+        self.weights = np.zeros((1 + FEATURES, 0))
+        self.grow(n_features, n_classes)
 
     def _draw(self) -> None:
         # Each column has numbers of its own, so that one can join later.
@@ -104,29 +104,15 @@ cdef class FourierRidge:
         )
 
     @property
-    def inverse(self):
-        """The matrix P."""
-        take_out(&self._inverse[0, 0], &self._before[0], 1 + FEATURES, WIDTH)
-        self._before[:] = 0.0
-        return np.asarray(self._inverse)[:, : 1 + FEATURES]
-
-    @property
     def operations(self):
         """Operations an example, of which a processor does several at a time."""
         return 0.28 * FEATURES**2 + 0.1 * FEATURES * (self.n_features + 40.0)
 
-    def learn(
-        self, const double[:, ::1] rows, const double[::1] targets, const float[::1] worths,
-        double[:, ::1] found,
-    ) -> None:
-        """Learn a block of standardised rows; overwrite what it predicts. See `RandomTrees`."""
-        self.take(&rows[0, 0], &targets[0], &worths[0], len(rows), False, &found[0, 0])
-
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and classes."""
-        before = np.asarray(self.weights)
+        before, k = np.asarray(self.weights), max(1, n_classes)
         self.n_features, self.n_classes = n_features, n_classes
-        self.weights, self._said = np.zeros((1 + FEATURES, max(1, n_classes))), np.zeros(max(1, n_classes))
+        self.weights, self._said = np.zeros((1 + FEATURES, k)), np.zeros(k)
         np.asarray(self.weights)[:, : before.shape[1]] = before
         self._draw()
 
@@ -135,26 +121,22 @@ cdef class FourierRidge:
         plain.fill(self, state, self.kept)
         self._draw()
 
-    cdef void take(
-        self, const double *rows, const double *targets, const float *worths, Py_ssize_t n,
-        bint again, double *found,
-    ) noexcept nogil:
-        """Do `learn`; `again` the only row was the last one, so its cosines are there."""
+    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
         cdef Py_ssize_t size = 1 + FEATURES, k = self.weights.shape[1], t, i, j
         cdef bint classes = self.n_classes > 0, unknown
         cdef double *weights = &self.weights[0, 0]
-        cdef double *gain = &self._gain[0]
+        cdef double *gain = &self._next[0]
         cdef double *said = &self._said[0]
         cdef double *x = &self.cosines[0]
-        cdef double *inverse = &self._inverse[0, 0]
-        cdef double worth
-        for t in range(n):
-            worth, unknown = worths[t], self.first[1] == 0.0
+        cdef const double *rows = chunk.standard
+        cdef double worth, target
+        for t in range(chunk.n):
+            worth, target, unknown = chunk.worths[t], chunk.targets[t], self.first[1] == 0.0
             # Before the first label nothing is known, not even where 0 is.
             if unknown and worth > 0.0:
-                self.first[0], self.first[1] = 0.0 if classes else targets[t], 1.0
+                self.first[0], self.first[1] = 0.0 if classes else target, 1.0
             # What the regression on the constant and the cosines says of each output.
-            if not again:
+            if not chunk.again:
                 self.write_cosines(rows, x + 1)
             if k == 1:
                 sum = self.first[0]
@@ -169,13 +151,15 @@ cdef class FourierRidge:
                         said[j] += x[i] * weights[i * k + j]
             if worth > 0.0:
                 # Move the weights of each output along the gain, which is scaled by the step.
-                root = sqrt(shrink(x, worth, inverse, &self._before[0], gain, size, WIDTH))
+                root = sqrt(
+                    shrink(x, worth, &self.inverse[0, 0], &self.gain[0], gain, size, WIDTH)
+                )
                 for j in range(k):
-                    label = (1.0 if <double>j == targets[t] else 0.0) if classes else targets[t]
+                    label = (1.0 if <double>j == target else 0.0) if classes else target
                     error = root * (label - said[j])
                     for i in range(size):
                         weights[i * k + j] += error * gain[i]
-                memcpy(&self._before[0], gain, WIDTH * sizeof(double))
+                memcpy(&self.gain[0], gain, WIDTH * sizeof(double))
             if not unknown:
                 bound(said, classes, k, found)
             rows += self.n_features
@@ -229,15 +213,6 @@ cdef double shrink(
     for j in range(width):
         gain[j] *= root
     return step
-
-
-cdef void take_out(
-    double *inverse, const double *gain, Py_ssize_t n, Py_ssize_t width
-) noexcept nogil:
-    """Take the products of a gain out of P."""
-    for i in range(n):
-        for j in range(width):
-            inverse[i * width + j] -= gain[i] * gain[j]
 
 
 cdef inline void bound(

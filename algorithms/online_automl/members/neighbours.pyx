@@ -17,6 +17,8 @@ from libc.math cimport sqrt
 
 from leaseboard.algorithms.buffers import aligned_zeros
 
+from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
+
 cpdef enum:
     NEAREST = 10
 
@@ -30,28 +32,25 @@ cdef double _PRIOR = 0.5
 PRIOR = _PRIOR
 
 
-cdef class Neighbours:
+cdef class Neighbours(Member):
     """Window of the last examples, and the prediction of the nearest.
-
-    Parameters
-    ----------
-    n_features : int
-    n_classes : int
-        0 for numbers.
 
     Examples
     --------
     >>> rows = np.random.RandomState(0).rand(1000, 2)
-    >>> found = np.full((1000, 1), np.nan)
-    >>> Neighbours(2, 0).learn(rows, rows.sum(axis=1), np.ones(1000, np.float32), found)
+    >>> found = Neighbours(2, 0).learn(rows, rows.sum(axis=1))
     >>> bool(np.abs(found[500:, 0] - rows[500:].sum(axis=1)).mean() < 0.05)
     True
     """
 
     kept = "window", "targets", "worths", "seen"
 
-    def __init__(self, n_features: int, n_classes: int) -> None:
-        self.n_features, self.n_classes = n_features, n_classes
+    cdef public float[:, ::1] window
+    cdef public double[::1] targets, worths, seen
+    cdef float[::1] _distances, _least
+
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        super().__init__(n_features, n_classes, seed)
         size = min(MOST, NUMBERS // max(1, n_features))
         self.window = aligned_zeros((n_features, size), np.float32)
         self.targets, self.worths, self.seen = np.zeros(size), np.zeros(size), np.zeros(1)
@@ -61,13 +60,6 @@ cdef class Neighbours:
     def operations(self):
         """Operations an example, of which a processor does a dozen at a time."""
         return (self.window.size + 2.0 * len(self.targets)) / 12.0
-
-    def learn(
-        self, const double[:, ::1] rows, const double[::1] targets, const float[::1] worths,
-        double[:, ::1] found,
-    ) -> None:
-        """Learn a block of standardised rows; overwrite what it predicts. See `RandomTrees`."""
-        self.take(&rows[0, 0], &targets[0], &worths[0], len(rows), False, &found[0, 0])
 
     def grow(self, n_features: int, n_classes: int) -> None:
         """Go on with more columns, which were 0 until now, and classes; the window may shrink."""
@@ -80,22 +72,19 @@ cdef class Neighbours:
         np.asarray(self.targets)[:n], np.asarray(self.worths)[:n] = before[1][last], before[2][last]
         self.seen[0] = n
 
-    cdef void take(
-        self, const double *rows, const double *targets, const float *worths, Py_ssize_t n,
-        bint again, double *found,
-    ) noexcept nogil:
-        """Do `learn`; `again` see trees."""
+    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
         cdef Py_ssize_t d = self.n_features, size = self.targets.shape[0]
         cdef Py_ssize_t k = max(1, self.n_classes), t, j, place
-        for t in range(n):
-            if self.seen[0] > 0.0 and not again:
+        cdef const double *rows = chunk.standard
+        for t in range(chunk.n):
+            if self.seen[0] > 0.0 and not chunk.again:
                 self.predict(rows, k, found)
-            if worths[t] > 0.0:
+            if chunk.worths[t] > 0.0:
                 # Remember it in the place of the oldest.
                 place = <Py_ssize_t>self.seen[0] % size
                 for j in range(d):
                     self.window[j, place] = <float>rows[j]
-                self.targets[place], self.worths[place] = targets[t], worths[t]
+                self.targets[place], self.worths[place] = chunk.targets[t], chunk.worths[t]
                 self.seen[0] += 1.0
             rows += d
             found += k

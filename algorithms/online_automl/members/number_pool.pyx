@@ -19,9 +19,16 @@ prediction. ∎
 
 import numpy as np
 
-from leaseboard.algorithms.online_automl.members.pool cimport CHUNK, N_EXPERTS, N_MEMBERS, SAVED
+from libc.stdint cimport int64_t
+
+from leaseboard.algorithms.online_automl.members.member cimport Chunk
+from leaseboard.algorithms.online_automl.members.pool cimport (
+    CHUNK, N_EXPERTS, N_MEMBERS, SAVED, MemberPool,
+)
 from leaseboard.algorithms.online_automl.safe.aggregate cimport ALLOWED, FIELDS
-from leaseboard.algorithms.online_automl.safe.mixture cimport FIRST, LOST, MASS, SHARE_OF_BOUND
+from leaseboard.algorithms.online_automl.safe.mixture cimport (
+    FIRST, LOST, MASS, SHARE_OF_BOUND, Mixture,
+)
 from leaseboard.algorithms.online_automl.safe.expansion cimport Block
 
 from leaseboard.algorithms.transcendental import exp_all
@@ -49,17 +56,23 @@ cdef class NumberPool(MemberPool):
 
     kept = (*MemberPool.kept, "weights", "covariance", "noise", "known")
 
+    cdef public double[::1] weights, noise
+    cdef public double[:, ::1] covariance
+    cdef public Mixture known
+    cdef int64_t[::1] _no_models
+
     def __init__(self, n_features: int, gamma: float, seed: int = 0) -> None:
         super().__init__(n_features, 0, seed)
         self.weights, self.noise = np.zeros(N_MEMBERS), np.zeros(3)
         self.covariance = _VARIANCE * np.eye(N_MEMBERS)
         self.known = Mixture(0, N_EXPERTS, np.arange(N_EXPERTS), gamma)
+        self._no_models = np.zeros(0, dtype=np.int64)
 
     def guaranteed(self, today: float) -> float:
         """Return what may be lost by the theorem, if today's prediction may lose so much."""
-        known = self.known.arrays
-        best = min(today, float(known["scores"].min() - known["totals"][FIRST]))
-        return best + float(known["aggregated"][ALLOWED])
+        known = self.known
+        best = min(today, float(known.scores.min() - known.totals[FIRST]))
+        return best + float(known.aggregated[ALLOWED])
 
     def said(self):
         """Return what each member said of the example that was looked at last, shape (3,)."""
@@ -67,7 +80,7 @@ cdef class NumberPool(MemberPool):
 
     def weighed(self):
         """See `MemberPool.weighed`: by the posterior mean, and next to it in the aggregate."""
-        losses, shares = self.known.arrays["losses"], self.known.arrays["aggregated"][FIELDS:]
+        losses, shares = self.known.losses, self.known.aggregated[FIELDS:]
         best = losses.min()
         fall = 0.5 * self.known.totals[MASS] / best if best > 0.0 else 1e300
         own = exp_all(np.maximum((best - losses) * fall, -700.0))
@@ -78,50 +91,44 @@ cdef class NumberPool(MemberPool):
         """See `MemberPool.notes`; and the largest share of what the theorem allows."""
         return {**super().notes(), "share_of_members_bound": self.known.totals[SHARE_OF_BOUND]}
 
-    cdef void consult(
-        self, Block block, Py_ssize_t start, Py_ssize_t stop, bint learns
-    ) noexcept nogil:
-        cdef const float *worths
+    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept:
         cdef double *today = &self._today[0]
-        cdef double *totals = self.known.totals
-        cdef double *scores = self.known.scores
         cdef double values[N_EXPERTS]
-        cdef double worth
-        cdef Py_ssize_t m
+        cdef double worth, low, high
+        cdef Py_ssize_t m, t, at
+        cdef Chunk chunk
         # Where none has a lease today's prediction is everyone's, and all five lose alike.
         if not self.any_awake():
-            for t in range(start, stop if learns else start):
-                label = block.predictions[t] - <double>block.labels[t]
-                lost = block.importances[t] * (label * label)
-                totals[LOST] += lost
+            for t in range(start, stop if block.learns else start):
+                label = block._predictions[t] - <double>block._labels[t]
+                lost = block._importances[t] * (label * label)
+                self.known._totals[LOST] += lost
                 for m in range(N_EXPERTS):
-                    scores[m] += lost
+                    self.known._scores[m] += lost
             return
-        self.known.begin(NULL, 0)
+        self.known.begin(self._no_models)
         while start < stop:
-            n = min(stop - start, CHUNK)
-            worths = block.importances + start if learns else &self._nothing[0]
-            for t in range(n):
-                today[t] = block.predictions[start + t]
+            chunk.n = min(stop - start, CHUNK)
+            chunk.examples, chunk.targets = &block._examples[start, 0], &block._shown[start]
+            chunk.worths = &block._importances[start] if block.learns else &self._nothing[0]
+            for t in range(chunk.n):
+                today[t] = block._predictions[start + t]
                 for m in range(N_MEMBERS):
                     self._found[m, t, 0] = today[t]
-            self.ask(block.examples + start * block.d, block.shown + start, worths, n)
-            for t in range(n):
+            self.ask(&chunk)
+            for t in range(chunk.n):
                 # Today's prediction, the members within the range of labels, and their stack.
-                at, worth = start + t, worths[t]
-                low, high = block.limits[2 * at], block.limits[2 * at + 1]
+                at, worth = start + t, chunk.worths[t]
+                low, high = block._limits[at, 0], block._limits[at, 1]
                 values[0] = today[t]
                 for m in range(N_MEMBERS):
                     values[1 + m] = min(max(self._found[m, t, 0], low), high)
-                self.stack(values, block.shown[at], low, high, worth)
+                self.stack(values, block._shown[at], low, high, worth)
                 # The mixture of the five.
-                block.predictions[at] = self.known.predict(values)
+                block._predictions[at] = self.known.predict(values)
                 if worth > 0.0:
-                    self.known.learn(
-                        values, 0, block.predictions[at], block.labels[at], block.shown[at], low,
-                        high, worth,
-                    )
-            start += n
+                    self.known.learn(values, 0, block, at)
+            start += chunk.n
 
     cdef void stack(
         self, double *values, double shown, double low, double high, double worth

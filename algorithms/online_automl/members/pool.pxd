@@ -1,8 +1,6 @@
 """Declarations of pools of members for kernels; see the module."""
 
-from leaseboard.algorithms.online_automl.members.fourier cimport FourierRidge
-from leaseboard.algorithms.online_automl.members.neighbours cimport Neighbours
-from leaseboard.algorithms.online_automl.members.trees cimport RandomTrees
+from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
 from leaseboard.algorithms.online_automl.safe.expansion cimport Block, Members
 
 cpdef enum:
@@ -19,9 +17,7 @@ cdef enum:
 cdef class MemberPool(Members):
     cdef readonly Py_ssize_t n_features, n_classes
     cdef public Py_ssize_t at
-    cdef public RandomTrees trees
-    cdef public FourierRidge fourier
-    cdef public Neighbours neighbours
+    cdef public Member trees, fourier, neighbours
     cdef public object leases
     cdef public double[:, ::1] moments
     cdef public double[::1] seen
@@ -41,9 +37,5 @@ cdef class MemberPool(Members):
     cdef Py_ssize_t part(self, Py_ssize_t start, Py_ssize_t n, bint learns) noexcept nogil
     cdef int count(self, Py_ssize_t n) except -1
     cdef bint any_awake(self) noexcept nogil
-    cdef void ask(
-        self, const float *examples, const double *targets, const float *worths, Py_ssize_t n
-    ) noexcept nogil
-    cdef void consult(
-        self, Block block, Py_ssize_t start, Py_ssize_t stop, bint learns
-    ) noexcept nogil
+    cdef void ask(self, Chunk *chunk) noexcept
+    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept

@@ -5,7 +5,10 @@ import math
 import numpy as np
 
 from leaseboard.algorithms import plain
+from leaseboard.algorithms.online_automl.members.fourier import FourierRidge
 from leaseboard.algorithms.online_automl.members.leases import OPERATIONS, Leases
+from leaseboard.algorithms.online_automl.members.neighbours import Neighbours
+from leaseboard.algorithms.online_automl.members.trees import RandomTrees
 
 from leaseboard.algorithms.reference.ridge_steps cimport add_moments, standardise
 
@@ -43,7 +46,7 @@ cdef class MemberPool(Members):
         self.n_features, self.n_classes, self.at = n_features, n_classes, 0
         self.trees = RandomTrees(self._columns("trees"), n_classes, seed)
         self.fourier = FourierRidge(self._columns("fourier"), n_classes, seed)
-        self.neighbours = Neighbours(self._columns("neighbours"), n_classes)
+        self.neighbours = Neighbours(self._columns("neighbours"), n_classes, seed)
         self.leases = Leases(len(MEMBERS))
         self._leases, self._lost = self.leases.table, self.leases.lost
         self.moments, self.seen = np.zeros((2, n_features)), np.zeros(1)
@@ -129,17 +132,13 @@ cdef class MemberPool(Members):
         )  # fmt: skip
         return [dict(zip(STANDING, row, strict=True)) for row in rows]
 
-    cpdef answer(self, Block block, bint learns):
+    cpdef answer(self, Block block):
         """Replace today's predictions of a block by what all say; learn it if it `learns`."""
         cdef Py_ssize_t start = 0
         while start < block.n:
-            stop = self.part(start, block.n, learns)
-            if block.n > 1:
-                with nogil:
-                    self.consult(block, start, stop, learns)
-            else:
-                self.consult(block, start, stop, learns)
-            if learns:
+            stop = self.part(start, block.n, block.learns)
+            self.consult(block, start, stop)
+            if block.learns:
                 self.count(stop - start)
             start = stop
 
@@ -181,50 +180,43 @@ cdef class MemberPool(Members):
             or self._leases[2, AWAKE] > 0.0
         )
 
-    cdef void ask(
-        self, const float *examples, const double *targets, const float *worths, Py_ssize_t n
-    ) noexcept nogil:
+    cdef void ask(self, Chunk *chunk) noexcept:
         """Let the awake members learn a chunk, and write what they predict into `_found`.
 
         There is today's prediction before; an example of worth 0 teaches nothing.
         """
         cdef Py_ssize_t d = self.n_features, k = self._found.shape[2], t, j, m
-        cdef bint trees = self._leases[0, AWAKE] > 0.0, fourier = self._leases[1, AWAKE] > 0.0
-        cdef bint near = self._leases[2, AWAKE] > 0.0, again
-        cdef const float *example = examples
-        cdef double *standard = &self._standard[0]
+        cdef bint standardised = self._leases[1, AWAKE] > 0.0 or self._leases[2, AWAKE] > 0.0
+        cdef const float *example = chunk.examples
         cdef double *moments = &self.moments[0, 0]
+        cdef double *standard = &self._standard[0]
+        chunk.standard = standard
         # Every row standardised by the rows before.
-        for t in range(n):
-            if fourier or near:
+        for t in range(chunk.n):
+            if standardised:
                 standardise(example, moments, d, self.seen[0], standard + t * d)
-            if worths[t] > 0.0:
+            if chunk.worths[t] > 0.0:
                 self.seen[0] += 1.0
                 add_moments(example, moments, d, self.seen[0])
             example += d
         # Whether what was said of the only example is there, as nothing was learned since.
-        again = n == 1 and self._looked
-        for j in range(d if again else 0):
-            again = again and self._example[j] == examples[j]
-        for m in range(N_MEMBERS if again else 0):
-            for j in range(k if self._leases[m, AWAKE] > 0.0 else 0):
-                self._found[m, 0, j] = self._said[m * k + j]
+        chunk.again = chunk.n == 1 and self._looked
+        for j in range(d if chunk.again else 0):
+            chunk.again = chunk.again and self._example[j] == chunk.examples[j]
         # The members that have a lease.
-        if trees:
-            self.trees.take(examples, targets, worths, n, again, &self._found[0, 0, 0])
-        if fourier:
-            self.fourier.take(standard, targets, worths, n, again, &self._found[1, 0, 0])
-        if near:
-            self.neighbours.take(standard, targets, worths, n, again, &self._found[2, 0, 0])
-        self._looked = n == 1 and worths[0] <= 0.0
+        for m in range(N_MEMBERS):
+            if self._leases[m, AWAKE] > 0.0:
+                for j in range(k if chunk.again else 0):
+                    self._found[m, 0, j] = self._said[m * k + j]
+                member = self.trees if m == 0 else self.fourier if m == 1 else self.neighbours
+                member.take(chunk, &self._found[m, 0, 0])
+        self._looked = chunk.n == 1 and chunk.worths[0] <= 0.0
         if self._looked:
             for j in range(d):
-                self._example[j] = examples[j]
+                self._example[j] = chunk.examples[j]
             for m in range(N_MEMBERS):
                 for j in range(k):
                     self._said[m * k + j] = self._found[m, 0, j]
 
-    cdef void consult(
-        self, Block block, Py_ssize_t start, Py_ssize_t stop, bint learns
-    ) noexcept nogil:
+    cdef void consult(self, Block block, Py_ssize_t start, Py_ssize_t stop) noexcept:
         """Do `answer` with a part of a block, in which no lease ends."""

@@ -30,12 +30,14 @@ import bisect
 
 import numpy as np
 
+from libc.float cimport FLT_MAX
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, uint32_t
 
 from leaseboard.algorithms import plain, seeds
 
-from leaseboard.algorithms.elementary cimport exp
+from leaseboard.algorithms.online_automl.log_pool cimport soften
+from leaseboard.algorithms.online_automl.members.member cimport Chunk, Member
 
 DRAWN_AT = (8, 16, 32, 64, 128, 256, 1024, 4096)
 """Examples after which a group of trees is drawn."""
@@ -68,20 +70,12 @@ cdef enum:
     SEEN, MEAN, SQUARES, CENTER, FIRST_LAG
 
 
-cdef class RandomTrees:
+cdef class RandomTrees(Member):
     """Online linear model on the nodes of random trees.
 
     A node of column j is called j, and -1 - j where the second of the two examples that it was
     drawn from has the lower value: the side of that example is always the second child. So neither
     the sign of a column nor its unit matters.
-
-    Parameters
-    ----------
-    n_features : int
-    n_classes : int
-        0 for numbers.
-    seed : int
-        What trees are drawn by.
 
     Attributes
     ----------
@@ -96,16 +90,23 @@ cdef class RandomTrees:
     --------
     >>> rows = np.random.RandomState(0).rand(1000, 2).astype(np.float32)
     >>> classes = ((rows > 0.5).sum(axis=1) == 1).astype(float)  # exclusive or
-    >>> found = np.full((1000, 2), 0.5)
-    >>> RandomTrees(2, 2).learn(rows, classes, np.ones(1000, np.float32), found)
+    >>> found = RandomTrees(2, 2).learn(rows, classes)
     >>> bool((found[500:].argmax(axis=1) == classes[500:]).mean() > 0.93)
     True
     """
 
     kept = "columns", "thresholds", "weights", "curvature", "totals", "buffer", "seed"
 
+    cdef public int32_t[:, :, ::1] inner
+    cdef public float[:, :, ::1] nodes
+    cdef public uint32_t[:, ::1] path
+    cdef public double[::1] totals
+    cdef public float[:, ::1] buffer
+    cdef double[::1] _room
+    cdef float[::1] _gradient
+
     def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
-        self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
+        super().__init__(n_features, n_classes, seed)
         self.totals = np.zeros(FIRST_LAG + LAGS)
         n_columns = n_features + (0 if n_classes else LAGS)
         self.buffer = np.zeros((REMEMBERED, n_columns), dtype=np.float32)
@@ -157,29 +158,6 @@ cdef class RandomTrees:
         n_trees = max(GROUP, len(self.inner))
         return n_trees * (DEPTH + 1) * (15.0 + 0.35 * (self.n_classes or 1))
 
-    def learn(
-        self, const float[:, ::1] rows, const double[::1] targets, const float[::1] worths,
-        double[:, ::1] found,
-    ) -> None:
-        """Learn a block, and overwrite what it predicts of each example before its label.
-
-        Parameters
-        ----------
-        rows : ndarray of float32, shape (n, n_features)
-        targets : ndarray of float64, shape (n,)
-            Numbers, or of classes their numbers.
-        worths : ndarray of float32, shape (n,)
-            Importances; an example of 0 is predicted, and teaches nothing.
-        found : ndarray of float64, shape (n, n_classes or 1)
-            Written where there are trees.
-        """
-        cdef Py_ssize_t start = 0, n
-        while start < len(rows):
-            n = min(self.left, len(rows) - start)
-            self.take(&rows[start, 0], &targets[start], &worths[start], n, False, &found[start, 0])
-            self.draw()
-            start += n
-
     @property
     def left(self):
         """The number of examples to learn before trees are drawn; very many if all are."""
@@ -229,46 +207,44 @@ cdef class RandomTrees:
         self._allocate(GROUP * bisect.bisect_right(DRAWN_AT, int(state["totals"][SEEN])))
         plain.fill(self, state, self.kept)
 
-    cdef void take(
-        self, const float *rows, const double *targets, const float *worths, Py_ssize_t n,
-        bint again, double *found,
-    ) noexcept nogil:
-        """Do `learn` with trees that are there; `path` and `found` may be there `again`."""
+    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
+        """See `Member.take`; nothing is written where there are no trees."""
         cdef Py_ssize_t n_trees = self.nodes.shape[0], k = self.nodes.shape[2] - 1
         cdef Py_ssize_t d = self.n_features, width = self.buffer.shape[1], t, j
         cdef bint classes = self.n_classes > 0
         cdef double *totals = &self.totals[0]
         cdef double *scores = &self._room[d + LAGS]
         cdef float *gradient = &self._gradient[0]
-        cdef double worth
-        for t in range(n):
+        cdef const float *rows = chunk.examples
+        cdef double worth, target
+        for t in range(chunk.n):
+            worth, target = chunk.worths[t], chunk.targets[t]
             # The sum of the weights on the path through each tree, and what it predicts.
-            if n_trees and not again:
+            if n_trees and not chunk.again:
                 self._descend(rows, scores)
                 if classes:
                     soften(scores, found, k)
                 else:
                     found[0] = totals[CENTER] + scores[0]
-            worth = worths[t]
             if worth > 0.0:
                 # Labels are learned less the first one; the row is remembered with those before.
                 if totals[SEEN] == 0.0 and not classes:
-                    totals[CENTER] = targets[t]
+                    totals[CENTER] = target
                 remembered = &self.buffer[<Py_ssize_t>totals[SEEN] % self.buffer.shape[0], 0]
                 for j in range(d):
                     remembered[j] = rows[j]
                 for j in range(d, width):
-                    remembered[j] = <float>totals[FIRST_LAG + j - d]
+                    remembered[j] = finite(totals[FIRST_LAG + j - d])
                 # The gradient, and a step of each node on the paths.
                 more = worth
                 if not classes:
-                    error = (found[0] if n_trees else totals[CENTER]) - targets[t]
-                    gradient[0] = <float>(worth * clipped_error(error, targets[t], totals))
+                    error = (found[0] if n_trees else totals[CENTER]) - target
+                    gradient[0] = finite(worth * clipped_error(error, target, totals))
                 elif n_trees:
                     more = 0.0
                     for j in range(k):
                         gradient[j] = <float>(
-                            worth * (found[j] - (1.0 if <double>j == targets[t] else 0.0))
+                            worth * (found[j] - (1.0 if <double>j == target else 0.0))
                         )
                         more += gradient[j] * gradient[j]
                 totals[SEEN] += 1.0
@@ -388,17 +364,9 @@ cdef inline double sum_of_one(
     return total
 
 
-cdef void soften(const double *scores, double *chances, Py_ssize_t n) noexcept nogil:
-    """Write the softmax of the scores."""
-    cdef double largest = scores[0], total = 0.0
-    for j in range(n):
-        largest = scores[j] if scores[j] > largest else largest
-    for j in range(n):
-        chances[j] = exp(scores[j] - largest)
-    for j in range(n):
-        total += chances[j]
-    for j in range(n):
-        chances[j] /= total
+cdef inline float finite(double value) noexcept nogil:
+    """Return a number in single precision, where it overflows the largest."""
+    return <float>min(max(value, -<double>FLT_MAX), <double>FLT_MAX)
 
 
 cdef inline double clipped_error(double error, double label, double *totals) noexcept nogil:

@@ -7,11 +7,8 @@ cdef extern from *:
     double _SHARES "1.6"  # an upper bound of A
 
 cpdef double share(double since) noexcept nogil
-cpdef double prior(Py_ssize_t k, Py_ssize_t n_experts) noexcept nogil
-cdef double aggregate(
-    const double *predictions, const double *state, Py_ssize_t n
-) noexcept nogil
-cdef void weigh(
-    const double *predictions, double label, double shown, double width, double *state,
-    Py_ssize_t n, double importance=*,
+cpdef double aggregate(const double[::1] predictions, const double[::1] state) noexcept nogil
+cpdef void weigh(
+    const double[::1] predictions, double label, double shown, double width, double[::1] state,
+    double importance=*,
 ) noexcept nogil

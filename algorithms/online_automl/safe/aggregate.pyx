@@ -127,7 +127,7 @@ cpdef double share(double since) noexcept nogil:
     return 1.0 / ((since + 2.0) * (logarithm * logarithm))
 
 
-def aggregate_of(const double[::1] predictions, const double[::1] state):
+cpdef double aggregate(const double[::1] predictions, const double[::1] state) noexcept nogil:
     """Return a_t, the experts' average by their weights.
 
     Parameters
@@ -138,46 +138,33 @@ def aggregate_of(const double[::1] predictions, const double[::1] state):
 
     Examples
     --------
-    >>> round(aggregate_of(np.array([1.0, 2.0, 6.0]), new_aggregate(3)), 6)
+    >>> round(aggregate(np.array([1.0, 2.0, 6.0]), new_aggregate(3)), 6)
     1.06
     """
-    return aggregate(&predictions[0], &state[0], predictions.shape[0])
+    cdef double total = 0.0
+    for k in range(predictions.shape[0]):
+        total += state[FIELDS + k] * predictions[k]
+    return total
 
 
-def weigh_experts(
+cpdef void weigh(
     const double[::1] predictions, double label, double shown, double width, double[::1] state,
     double importance=1.0,
-):
+) noexcept nogil:
     """Learn a label: y_t, ỹ_t and W_t.
 
     Examples
     --------
     >>> state = new_aggregate(2)
-    >>> weigh_experts(np.array([4.0, 0.0]), 0.0, 0.0, 4.0, state)
-    >>> weigh_experts(np.array([4.0, 0.0]), 0.0, 0.0, 4.0, state)
+    >>> weigh(np.array([4.0, 0.0]), 0.0, 0.0, 4.0, state)
+    >>> weigh(np.array([4.0, 0.0]), 0.0, 0.0, 4.0, state)
     >>> state[3:].round(4).tolist()  # .98 e^(-1/2) to .02, then a share of .2762
     [0.9709, 0.0291]
     """
-    weigh(&predictions[0], label, shown, width, &state[0], predictions.shape[0], importance)
-
-
-cdef double aggregate(
-    const double *predictions, const double *state, Py_ssize_t n
-) noexcept nogil:
-    """Return a_t, the experts' average by their weights."""
-    cdef double total = 0.0
-    for k in range(n):
-        total += state[FIELDS + k] * predictions[k]
-    return total
-
-
-cdef void weigh(
-    const double *predictions, double label, double shown, double width, double *state,
-    Py_ssize_t n, double importance=1.0,
-) noexcept nogil:
-    """Learn a label: y_t, ỹ_t and W_t."""
+    cdef Py_ssize_t n = predictions.shape[0]
+    cdef double *weights = &state[FIELDS]
     cdef double least = INFINITY, largest = 0.0, total = 0.0
-    weights, per_unit = state + FIELDS, 2.0 * (_SHARES - log(prior(n - 1, n)))
+    per_unit = 2.0 * (_SHARES - log(prior(n - 1, n)))
     # Experts that were not clipped may be better by this.
     beyond = fabs(label - shown)
     state[ALLOWED] += importance * (2.0 * width * beyond + beyond * beyond)

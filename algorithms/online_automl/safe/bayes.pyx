@@ -33,6 +33,8 @@ References
 
 import numpy as np
 
+from libc.math cimport INFINITY
+
 from leaseboard.algorithms.elementary cimport exp, log
 from leaseboard.algorithms.online_automl.safe.aggregate cimport _SHARES, share
 
@@ -53,28 +55,63 @@ def regret_bound(Py_ssize_t n_experts):
     return log(n_experts) + _SHARES
 
 
-def average_of(const double[::1] probabilities, const double[::1] state):
+cpdef double average(const double[::1] probabilities, const double[::1] state) noexcept nogil:
     """Return p̄_t of one label, which the experts give these probabilities.
 
     Examples
     --------
-    >>> average_of(np.array([0.2, 0.6]), new_weights(2))
+    >>> average(np.array([0.2, 0.6]), new_weights(2))
     0.4
     """
-    return average(&probabilities[0], &state[0], probabilities.shape[0])
+    cdef double total = 0.0
+    for k in range(probabilities.shape[0]):
+        total += state[1 + k] * probabilities[k]
+    return total
 
 
-def weigh_experts(const double[::1] probabilities, double[::1] state):
+cpdef void learn(
+    double[::1] probabilities, double worth, double[::1] state, double[::1] lost,
+    Py_ssize_t n_baselines,
+) noexcept nogil:
     """Learn that the label came which the experts gave these probabilities.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n_experts,)
+        Overwritten.
+    worth : float
+        What the example counts, at most 1, up to which the log loss is mixable.
+    state : ndarray of float64
+    lost : ndarray of float64, shape (n_experts + 2,)
+        The log loss of each expert and of the average, and the largest excess at any time of the
+        latter over that of the best baseline; updated.
+    n_baselines : int
+        The first experts.
 
     Examples
     --------
-    >>> state = new_weights(2)
-    >>> weigh_experts(np.array([0.2, 0.6]), state)
+    >>> state, lost = new_weights(2), np.zeros(4)
+    >>> learn(np.array([0.2, 0.6]), 1.0, state, lost, 2)
     >>> state.round(4).tolist()  # of 1/4 and 3/4, then a share of .2762
     [1.0, 0.319, 0.681]
     """
-    update(&probabilities[0], &state[0], probabilities.shape[0])
+    cdef Py_ssize_t n = probabilities.shape[0]
+    cdef double best = INFINITY, total, loss, alpha
+    # What all lose.
+    lost[n] -= worth * log(average(probabilities, state))
+    for k in range(n):
+        loss = worth * log(probabilities[k])
+        lost[k] -= loss
+        if worth < 1.0:
+            probabilities[k] = exp(loss)
+        if k < n_baselines:
+            best = min(best, lost[k])
+    lost[n + 1] = max(lost[n + 1], lost[n] - best)
+    # Bayes' rule, and a share.
+    state[0] += 1.0
+    alpha, total = share(state[0]), average(probabilities, state)
+    for k in range(n):
+        state[1 + k] = (1.0 - alpha) * state[1 + k] * probabilities[k] / total + alpha / n
 
 
 cpdef void one_vs_rest(const double[::1] margins, double[::1] found) noexcept:
@@ -93,25 +130,6 @@ cpdef void one_vs_rest(const double[::1] margins, double[::1] found) noexcept:
         left -= found[1 + k]
     found[0] = left  # the first class has what the others leave
     scale(&found[0], found.shape[0], 0.0)
-
-
-cdef double average(
-    const double *probabilities, const double *state, Py_ssize_t n
-) noexcept nogil:
-    """Return p̄_t of one label, which the experts give these probabilities."""
-    cdef double total = 0.0
-    for k in range(n):
-        total += state[1 + k] * probabilities[k]
-    return total
-
-
-cdef void update(const double *probabilities, double *state, Py_ssize_t n) noexcept nogil:
-    """Learn that the label came which the experts gave these probabilities."""
-    weights = state + 1
-    state[0] += 1.0
-    alpha, total = share(state[0]), average(probabilities, state, n)
-    for k in range(n):
-        weights[k] = (1.0 - alpha) * weights[k] * probabilities[k] / total + alpha / n
 
 
 cdef void scale(double *values, Py_ssize_t n, double least) noexcept nogil:

@@ -26,7 +26,7 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
 from leaseboard.algorithms.online_automl.safe.log_odds import EXCESS, LogOdds
 from leaseboard.algorithms.online_automl.safe.mixture import FIRST, LOST, SHARE_OF_BOUND, Mixture
 from leaseboard.algorithms.online_automl.safe.passes import Passes
-from leaseboard.algorithms.online_automl.safe.scale import MEAN, STABLE_FROM, deviation_of
+from leaseboard.algorithms.online_automl.safe.scale import MEAN, STABLE_FROM, deviation
 from leaseboard.algorithms.plain import Saved
 
 BASELINES = (MEAN_SO_FAR, LAST, SEASON, RIDGE)
@@ -139,7 +139,7 @@ class Ensemble(Passes, Saved):
         """
         if (at & (at - 1) and self.known.place[1]) or at < STABLE_FROM:
             return
-        spread = deviation_of(self.expansion.scale)
+        spread = deviation(self.expansion.scale)
         if not spread:
             return
         place = np.array([self.expansion.scale[MEAN], spread])
@@ -167,12 +167,12 @@ class Ensemble(Passes, Saved):
         left out. For the rest see `Intervals.notes`.
         """
         found = {"share_of_bound": float(self.known.totals[SHARE_OF_BOUND])}
-        if len(self.expansion.known.memory):
-            found["selected_features"] = float((self.expansion.known.slots >= 0).sum())
+        if len(self.expansion.memory):
+            found["selected_features"] = float((self.expansion.slots >= 0).sum())
         if self.log_odds is not None:
             found["nats_over_best"] = float(self.log_odds.lost[EXCESS])
         if self.intervals is not None:
-            found |= self.intervals.notes(deviation_of(self.expansion.scale))
+            found |= self.intervals.notes(deviation(self.expansion.scale))
         return found if self.pool is None else found | self.pool.notes()
 
     def guaranteed(self) -> float:

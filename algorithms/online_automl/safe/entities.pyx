@@ -17,7 +17,7 @@ from libc.stdint cimport int64_t
 from leaseboard.algorithms import plain
 
 from leaseboard.algorithms.buffers cimport Buffers
-from leaseboard.algorithms.online_automl.members.fourier cimport shrink, take_out
+from leaseboard.algorithms.online_automl.members.fourier cimport shrink
 from leaseboard.algorithms.online_automl.safe.scale cimport HIGH, LOW
 from leaseboard.algorithms.reference.season_steps cimport LONGEST
 
@@ -112,30 +112,20 @@ cdef class Entities(Buffers):
     cdef readonly object origins
     cdef readonly bint is_named
     cdef double gamma
-    cdef int64_t *_number
-    cdef int64_t *_of
-    cdef int64_t *_columns
-    cdef int64_t *_time
-    cdef double *_place
-    cdef double *_inverse
-    cdef double *_weights
-    cdef double *_past
-    cdef double *_steps
-    cdef double *_losses
-    cdef double *_times
-    # Entities, features, numbers of a regression, and features that are times.
-    cdef Py_ssize_t n, d, size, n_times
+    cdef public int64_t[::1] _number, _of, _columns, _time
+    cdef public double[::1] _steps, _losses, _times
+    cdef public double[:, ::1] _place, _weights, _past
+    cdef public double[:, :, ::1] _inverse
     cdef double[::1] _row, _gain, _nothing
 
     def __init__(self, column, origins, moments, gamma, number=None):
         self.column, self.gamma, self.is_named = column, gamma, number is not None
-        self.arrays = {
-            "number": np.zeros(1, dtype=np.int64) if number is None else number,
-            "losses": np.zeros(N_SAID), "steps": np.zeros(2), "past": np.zeros((0, N_FIELDS)),
-            "inverse": np.zeros((0, 0, 0)), "weights": np.zeros((0, 0)),
-            "times": np.zeros(LONGEST),
-        }  # fmt: skip
-        self.arrays["place"] = place_of_features(moments)
+        super().__init__(
+            number=np.zeros(1, dtype=np.int64) if number is None else number,
+            losses=np.zeros(N_SAID), steps=np.zeros(2), past=np.zeros((0, N_FIELDS)),
+            inverse=np.zeros((0, 0, 0)), weights=np.zeros((0, 0)), times=np.zeros(LONGEST),
+            place=place_of_features(moments),
+        )
         self.grow(origins)
 
     def set_units(self, moments):
@@ -166,17 +156,6 @@ cdef class Entities(Buffers):
             inverse=inverse,
         )
 
-    cdef int locate(self) except -1:
-        self.n, self.size = self.arrays["weights"].shape
-        self.d, self.n_times = len(self.arrays["of"]), len(self.arrays["time"])
-        self._number, self._of = <int64_t *>self.numbers("number"), <int64_t *>self.numbers("of")
-        self._columns = <int64_t *>self.numbers("columns")
-        self._time, self._place = <int64_t *>self.numbers("time"), self.doubles("place")
-        self._inverse, self._weights = self.doubles("inverse"), self.doubles("weights")
-        self._past, self._steps = self.doubles("past"), self.doubles("steps")
-        self._losses, self._times = self.doubles("losses"), self.doubles("times")
-        return 0
-
     def learn(
         self, const float[:, ::1] examples, const float[::1] labels,
         const float[::1] importances, const double[::1] scale,
@@ -186,7 +165,7 @@ cdef class Entities(Buffers):
         An example of importance 0 teaches nothing.
         """
         cdef double[:, ::1] found = np.empty((len(labels), N_SAID))
-        if self._number[0] >= self.n and importances[0] > 0:
+        if self._number[0] >= len(self._past) and importances[0] > 0:
             self.grow(self.origins, 2 * self._number[0])
         for t in range(len(labels)):
             self.take(
@@ -215,7 +194,7 @@ cdef class Entities(Buffers):
     def entity(self, example):
         """Return the number of an example's entity, 0 if it is none that is known."""
         number = int(self.of[example != 0].max(initial=self._number[0]))
-        return number if number < self.n else 0
+        return number if number < len(self.past) else 0
 
     def state(self):
         """See `plain.Saved.state`."""
@@ -231,20 +210,20 @@ cdef class Entities(Buffers):
     ) noexcept nogil:
         """Predict an example before its label is used."""
         cdef double *row = &self._row[0]
-        cdef double *past = self._past
-        cdef Py_ssize_t entity = self._number[0] if self._number[0] < self.n else 0
+        cdef double *past = &self._past[0, 0]
+        cdef Py_ssize_t entity = self._number[0] if self._number[0] < self._past.shape[0] else 0
         cdef Py_ssize_t best = 0
         # The entity, and the features in their units.
-        for j in range(self.d):
+        for j in range(self._of.shape[0]):
             if self._of[j] > 0 and example[j] != 0.0:
                 entity = self._of[j]
-        for k in range(self.size - 1):
+        for k in range(self._columns.shape[0]):
             j = self._columns[k]
-            value = example[j] - self._place[j]
-            if self._place[self.d + j] == 0.0 and value != 0.0 and worth > 0.0:
+            value = example[j] - self._place[0, j]
+            if self._place[1, j] == 0.0 and value != 0.0 and worth > 0.0:
                 if past[COUNT] >= _MEASURED:
-                    self._place[self.d + j] = 1.0 / fabs(value)
-            row[1 + k] = min(max(value * self._place[self.d + j], -_FARTHEST), _FARTHEST)
+                    self._place[1, j] = 1.0 / fabs(value)
+            row[1 + k] = min(max(value * self._place[1, j], -_FARTHEST), _FARTHEST)
         self.say(entity, said)
         for k in range(N_SAID):  # all within the range of labels
             said[k] = min(max(said[k], low), high)
@@ -258,18 +237,18 @@ cdef class Entities(Buffers):
             value = said[k] - label
             self._losses[k] = self.gamma * self._losses[k] + counts * (value * value)
         # An entity that is new begins with the weights of all.
-        if entity > 0 and past[N_FIELDS * entity + COUNT] == 0.0:
-            for k in range(self.size):
-                self._weights[entity * self.size + k] = self._weights[k]
-        time_now = example[self._time[0]] if self.n_times > 0 else 0.0
+        if entity > 0 and self._past[entity, COUNT] == 0.0:
+            for k in range(self._row.shape[0]):
+                self._weights[entity, k] = self._weights[0, k]
+        time_now = example[self._time[0]] if self._time.shape[0] > 0 else 0.0
         self._times[<Py_ssize_t>past[COUNT] % LONGEST] = time_now
-        if entity > 0 and past[N_FIELDS * entity + COUNT] >= _FIRM:
-            value = label - said[OWN_RIDGE] - past[N_FIELDS * entity + LEVEL]
-            past[N_FIELDS * entity + LEVEL] += min(_NEWEST * worth, 1.0) * value
+        if entity > 0 and self._past[entity, COUNT] >= _FIRM:
+            value = label - said[OWN_RIDGE] - self._past[entity, LEVEL]
+            self._past[entity, LEVEL] += min(_NEWEST * worth, 1.0) * value
         # All together, then the entity.
         for k in range(2 if entity > 0 else 1):
             number = k * entity
-            past = self._past + N_FIELDS * number
+            past = &self._past[number, 0]
             if number > 0 and past[COUNT] > 0.0:
                 self._steps[0] += label - past[LAST_LABEL]
                 self._steps[1] += 1.0
@@ -279,15 +258,13 @@ cdef class Entities(Buffers):
     cdef void say(self, Py_ssize_t entity, double *said) noexcept nogil:
         """Write what is predicted of a row."""
         # What the regressions say, the last label, and where steps would lead.
-        cdef const double *own = self._past + N_FIELDS * entity
+        cdef const double *own = &self._past[entity, 0]
         cdef const double *row = &self._row[0]
-        cdef const double *weights
         cdef double common = 0.0, own_ridge = 0.0
         cdef Py_ssize_t known = entity if own[COUNT] > 0.0 else 0, k
-        weights = self._weights + known * self.size
-        for k in range(self.size):
-            common += self._weights[k] * row[k]
-            own_ridge += weights[k] * row[k]
+        for k in range(self._row.shape[0]):
+            common += self._weights[0, k] * row[k]
+            own_ridge += self._weights[known, k] * row[k]
         for k in range(N_SAID):
             said[k] = common
         if known > 0:
@@ -302,19 +279,20 @@ cdef class Entities(Buffers):
     cdef void move(self, Py_ssize_t number, double label, double worth) noexcept nogil:
         """Take an example into a regression."""
         # Move the weights along the gain, which is scaled by the step.
-        cdef Py_ssize_t size = self.size
+        cdef Py_ssize_t size = self._row.shape[0]
         cdef const double *row = &self._row[0]
-        cdef double *weights = self._weights + number * size
+        cdef double *weights = &self._weights[number, 0]
         cdef double *gain = &self._gain[0]
-        cdef double *inverse = self._inverse + number * size * size
+        cdef double *inverse = &self._inverse[number, 0, 0]
         cdef double error = label
         for k in range(size):
             error -= weights[k] * row[k]
         step = shrink(row, min(worth, _FARTHEST), inverse, &self._nothing[0], gain, size, size)
-        take_out(inverse, gain, size, size)
         step = sqrt(step) * error
         for k in range(size):
             weights[k] += step * gain[k]
+            for j in range(size):
+                inverse[k * size + j] -= gain[k] * gain[j]
 
 
 def place_of_features(moments):

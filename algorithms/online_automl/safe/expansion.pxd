@@ -4,72 +4,47 @@ from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.safe.selected cimport Ridge
 
 cpdef enum:
-    MEAN_SO_FAR = 0  # the simple models
-    LAST = 1
-    SEASON = 2
-    RIDGE = 3
-    RIDGE_ON_PAST = 4
-    N_SIMPLE = 5
+    # The simple models.
+    MEAN_SO_FAR, LAST, SEASON, RIDGE, RIDGE_ON_PAST, N_SIMPLE
+
+cpdef enum:
     N_PAST = 4  # features of the labels' past: the last three, and the one a season ago
     N_KNOTS = 5
     NARROW = 64  # up to so many features all are seen in pieces and in both ridge regressions
 
 
-cdef class Block:
-    cdef Py_ssize_t n, d, n_wide, b, n_values
-    # Of float32, of these shapes: (n, d), (n,), (n,), (n, n_wide), (n, b), (n,).
-    cdef const float *examples
-    cdef float *labels
-    cdef float *importances
-    cdef float *wide
-    cdef float *outputs
-    cdef float *predictions
-    # Of float64: (n, n_values), (n,), (n, 2).
-    cdef double *values
-    cdef double *shown
-    cdef double *limits
-    cdef readonly dict arrays
+cdef class Block(Buffers):
+    cdef Py_ssize_t n
+    cdef public const float[:, ::1] _examples
+    cdef public const float[::1] _labels, _importances
+    cdef public float[:, ::1] _wide, _outputs
+    cdef public float[::1] _predictions
+    cdef public double[:, ::1] _values, _limits
+    cdef public double[::1] _shown
+    cdef public const int64_t[::1] live
+    cdef public Py_ssize_t champion
+    cdef public bint learns, looked
 
 
 cdef class Members:
-    cpdef answer(self, Block block, bint learns)
+    cpdef answer(self, Block block)
 
 
-cdef class SimpleModels(Buffers):
-    cdef Py_ssize_t d, n_slots, n_memory
+cdef class FeatureExpansion(Buffers):
     cdef readonly bint classes
-    cdef Py_ssize_t period
-    cdef double *scale
-    cdef double *moments
-    cdef double *past
-    cdef double *losses
-    cdef Ridge ridge
-    cdef Ridge on_past
-    cdef int64_t *slots
-    cdef float *memory
+    cdef readonly object shares
+    cdef Py_ssize_t d, season
+    cdef public double[::1] _scale, _past, _losses
+    cdef public double[:, ::1] _moments
+    cdef public Ridge _ridge, _on_past
+    cdef public int64_t[::1] _slots
+    cdef public float[:, ::1] _memory
     # Scratch: a row before it is rounded, and those of both ridge regressions.
-    cdef object _room
     cdef double lags[N_PAST]
-    cdef double *row
-    cdef double *narrow
-    cdef double *broad
+    cdef double[::1] row, narrow, broad
 
-    # Go on from example `start` of a block; return where features may be selected, or its end.
-    cdef Py_ssize_t advance(
-        self, Block block, Py_ssize_t start, bint learns, bint looked
-    ) noexcept nogil
+    # Write all that a block has room for; if it `learns`, learn it.
+    cdef int expand(self, Block block) except -1
     cdef void _look(self, Block block, Py_ssize_t t) noexcept nogil
-    cdef void _represent(
-        self, const float *example, Py_ssize_t seen, float *wide
-    ) noexcept nogil
     cdef void _predict(self, double *simple) noexcept nogil
     cdef bint _learn(self, Block block, Py_ssize_t t) noexcept nogil
-
-
-cdef class FeatureExpansion:
-    cdef readonly bint classes
-    cdef public object shares
-    cdef public SimpleModels known
-
-
-cdef void cut(double value, bint varies, float *pieces) noexcept nogil

@@ -19,28 +19,25 @@ All of it learns labels that are clipped to the range of
 of the second is the prediction 2 p - 1.
 """
 
-from libc.math cimport fabsf, sqrt
+from libc.math cimport fabsf
 
 import numpy as np
 
-from leaseboard.algorithms.buffers cimport place_of
 from leaseboard.algorithms.elementary cimport exp
 from leaseboard.algorithms.online_automl.safe.scale cimport (
-    COUNT, HIGH, LOW, MEAN, admit, clipped, deviation,
+    COUNT, HIGH, LOW, MEAN, clipped, deviation, learn_label,
 )
 from leaseboard.algorithms.online_automl.safe.selected cimport (
-    EMPTY, EVERY, choose, target_of, weigh_row,
+    EMPTY, EVERY, choose, solve_ridge, take_row, target_of,
 )
-from leaseboard.algorithms.reference.ridge_steps cimport (
-    CLIP, add_moments, rotate, solve, standardise,
-)
+from leaseboard.algorithms.reference.ridge_steps cimport CLIP, add_moments, standardise
 from leaseboard.algorithms.reference.season_steps cimport (
     LONGEST, compare, latest, next_period, remember,
 )
 
 from leaseboard.algorithms.online_automl.safe.scale import new_scale
 from leaseboard.algorithms.online_automl.safe.selected import remembered, select
-from leaseboard.algorithms.plain import fill, values_of
+from leaseboard.algorithms import plain
 from leaseboard.algorithms.reference.ridge import on_all
 
 KNOTS = (-2.0, -1.0, 0.0, 1.0, 2.0)
@@ -52,10 +49,7 @@ STRANGE = 5.0
 cdef float _STRANGE = STRANGE
 cdef double _FIRST = KNOTS[0], _END = KNOTS[N_KNOTS - 1]
 
-_NOTHING = np.zeros(1, dtype=np.float32)
-
-
-cdef class Block:
+cdef class Block(Buffers):
     """Examples in order, and what becomes of them on their way to the prediction.
 
     Parameters
@@ -84,68 +78,51 @@ cdef class Block:
         The labels as learners see them.
     limits : ndarray of float64, shape (n, 2)
         The range of labels before each.
+    live : ndarray of int64
+        The slots of models that predict.
+    champion : int
+        The champion's slot.
+    learns : bool
+        Whether the labels are learned, by default.
+    looked : bool
+        Whether the first example was looked at just before, and only has to be learned.
     """
 
     def __init__(
-        self, examples, labels, importances, Py_ssize_t b=0, predictions=None,
-        Py_ssize_t n_simple=N_SIMPLE,
+        self, examples, labels, importances, b=0, predictions=None, n_simple=N_SIMPLE, learns=True
     ):
-        cdef Py_ssize_t n = len(labels), d = examples.shape[1]
-        self.n, self.d, self.n_wide, self.b, self.n_values = n, d, width(d), b, b + n_simple
-        room = np.zeros(n * (self.n_values + 3) + (n * (self.n_wide + b) + 1) // 2)
-        given = (
-            *(np.ascontiguousarray(one, np.float32) for one in (examples, labels, importances)),
-            np.empty(n, np.float32) if predictions is None else predictions,
+        self.n, d, self.learns = len(labels), examples.shape[1], learns
+        super().__init__(
+            examples=np.ascontiguousarray(examples, np.float32),
+            labels=np.ascontiguousarray(labels, np.float32),
+            importances=np.ascontiguousarray(importances, np.float32),
+            predictions=np.empty(self.n, np.float32) if predictions is None else predictions,
+            wide=np.zeros((self.n, width(d)), np.float32),
+            outputs=np.zeros((self.n, b), np.float32),
+            values=np.zeros((self.n, b + n_simple)),
+            shown=np.zeros(self.n),
+            limits=np.zeros((self.n, 2)),
         )
-        self.arrays = dict(
-            zip(("room", "examples", "labels", "importances", "predictions"), (room, *given))
-        )
-        # The given arrays where they are, the others one after another.
-        examples, labels, importances, predictions = given
-        self.examples = <float *>place_of(examples, "f")
-        self.labels = <float *>place_of(labels, "f")
-        self.importances = <float *>place_of(importances, "f")
-        self.predictions = <float *>place_of(predictions, "f")
-        self.values = <double *>place_of(room, "d")
-        self.shown = self.values + n * self.n_values
-        self.limits = self.shown + n
-        self.wide = <float *>(self.limits + 2 * n)
-        self.outputs = self.wide + n * self.n_wide
-
-    def __getattr__(self, str name):
-        if name in self.arrays:
-            return self.arrays[name]
-        n, room = self.n, self.arrays["room"]
-        shapes = {"values": (n, self.n_values), "shown": (n,), "limits": (n, 2)}
-        if name not in shapes:  # the second part, of single precision
-            room = room[n * (self.n_values + 3) :].view(np.float32)
-            shapes = {"wide": (n, self.n_wide), "outputs": (n, self.b)}
-        for each, shape in shapes.items():
-            size = n * (shape[1] if len(shape) > 1 else 1)
-            if each == name:
-                return room[:size].reshape(shape)
-            room = room[size:]
-        raise AttributeError(name)
 
 
 cdef class Members:
     """What answers after the models of an ensemble: a subclass overrides `answer`."""
 
-    cpdef answer(self, Block block, bint learns):
+    cpdef answer(self, Block block):
         """Replace the predictions of a block; if it `learns`, learn its labels."""
         raise NotImplementedError
 
 
-cdef class SimpleModels(Buffers):
+cdef class FeatureExpansion(Buffers):
     """State of representations and simple models that have seen nothing.
 
     Parameters
     ----------
     n_features : int
     classes : bool
-        The ridge regressions are logistic.
+        Labels are -1 and 1, and the ridge regressions are logistic.
     shares : int
-        See `FeatureExpansion`.
+        How many there are of these, one for each class: together they have bounded memory.
 
     Attributes
     ----------
@@ -165,7 +142,7 @@ cdef class SimpleModels(Buffers):
     """
 
     def __init__(self, Py_ssize_t n_features, bint classes=False, shares=1):
-        self.classes, self.d, self.period = classes, n_features, 1
+        self.classes, self.shares, self.d, self.season = classes, shares, n_features, 1
         wide, selected = n_features > NARROW, min(n_features, NARROW)
         size = remembered(shares * n_features) if wide else 0, N_PAST + n_features + 2
         super().__init__(
@@ -178,169 +155,182 @@ cdef class SimpleModels(Buffers):
             slots=np.full(selected, EMPTY, np.int64) if wide else np.arange(selected),
             memory=np.zeros(size, dtype=np.float32),
         )
+        self.row = np.empty(N_PAST + n_features)
+        self.narrow, self.broad = np.empty(len(self.ridge.weights)), np.empty(1 + N_PAST + selected)
 
-    cdef int locate(self) except -1:
-        self.scale, self.moments = self.doubles("scale"), self.doubles("moments")
-        self.past, self.losses = self.doubles("past"), self.doubles("losses")
-        self.ridge, self.on_past = self.arrays["ridge"], self.arrays["on_past"]
-        self.slots, self.n_slots = self.numbers("slots"), len(self.arrays["slots"])
-        self.memory, self.n_memory = self.floats("memory"), len(self.arrays["memory"])
-        self._room = np.empty(N_PAST + self.d + self.ridge.n + self.on_past.n)
-        self.row = <double *>place_of(self._room, "d")
-        self.narrow = self.row + N_PAST + self.d
-        self.broad = self.narrow + self.ridge.n
-        return 0
-
-    def season(self):
-        """Return the length of a season in labels, as far as is known; 1 where none was found."""
-        self.period = next_period(
-            self.losses, LONGEST, <Py_ssize_t>self.scale[COUNT], self.period
+    @property
+    def period(self):
+        """Length of a season in labels, as far as is known; 1 where none was found."""
+        self.season = next_period(
+            &self._losses[0], LONGEST, <Py_ssize_t>self._scale[COUNT], self.season
         )
-        return self.period
+        return self.season
 
-    def learn(self, Block block, Py_ssize_t start, bint learns):
-        """Do `advance`."""
-        with nogil:
-            start = self.advance(block, start, learns, False)
-        return start
+    def grow(self, n_features):
+        """Go on with more features, which were 0 until now."""
+        cdef object before = self.arrays
+        self.__init__(n_features, self.classes, self.shares)
+        old, memory = before.pop("memory"), self.memory
+        _enter(before, self.arrays)
+        # Of more features fewer examples may be remembered: the last ones.
+        n = min(len(old), len(memory))
+        if n:
+            last = int(self.scale[COUNT]) - np.arange(n) - 1
+            rows, places = old[last % len(old)], last % len(memory)
+            memory[places, : rows.shape[1] - 2] = rows[:, :-2]
+            memory[places, -2:] = rows[:, -2:]
 
-    cdef Py_ssize_t advance(
-        self, Block block, Py_ssize_t start, bint learns, bint looked
-    ) noexcept nogil:
-        """Look at each example of a block from `start` on; if it `learns`, learn its label.
+    def look(self, example):
+        """Return a block of one example, of which nothing is learned."""
+        nothing = np.zeros(1, dtype=np.float32)
+        cdef Block block = Block(example[None], nothing, nothing, learns=False)
+        self.expand(block)
+        return block
 
-        All of the block but examples, labels and importances is written. If the first example was
-        just `looked` at, it only has to be learned. Return where to go on: of many features it
-        stops where they may be selected.
-        """
-        cdef Py_ssize_t t
-        for t in range(start, block.n):
-            if not looked or self.n_memory > 0:  # which remember what a look forgets
+    def learn(self, Block block):
+        """Write all that a block has room for, and learn it."""
+        self.expand(block)
+
+    def state(self):
+        """See `leaseboard.algorithms.plain.Saved.state`."""
+        return {"shares": self.shares, **plain.values_of(self, self.kept)}
+
+    def fill(self, state):
+        """See `Saved.fill`; how many share memory is part of the state."""
+        self.__init__(self.d, self.classes, state["shares"])
+        plain.fill(self, state, self.kept)
+
+    def __deepcopy__(self, memo):
+        other = FeatureExpansion(self.d, self.classes, self.shares)
+        other.fill(self.state())
+        return other
+
+    cdef int expand(self, Block block) except -1:
+        cdef bint remembers = self._memory.shape[0] > 0
+        for t in range(block.n):
+            if t > 0 or not block.looked or remembers:  # which remember what a look forgets
                 self._look(block, t)
-            looked = False
-            if learns and self._learn(block, t):
-                return t + 1
-        return block.n
+            if block.learns and self._learn(block, t):
+                select(
+                    self._memory, self._slots, self._on_past, self._scale, self._moments,
+                    self.classes,
+                )
+        return 0
 
     cdef void _look(self, Block block, Py_ssize_t t) noexcept nogil:
         """Write what models see, what simple models predict, and the range of labels before."""
-        cdef Py_ssize_t seen = <Py_ssize_t>self.scale[COUNT]
-        self.period = next_period(self.losses, LONGEST, seen, self.period)
-        self._represent(block.examples + t * block.d, seen, block.wide + t * block.n_wide)
-        self._predict(block.values + (t + 1) * block.n_values - N_SIMPLE)
-        block.limits[2 * t], block.limits[2 * t + 1] = self.scale[LOW], self.scale[HIGH]
-
-    cdef void _represent(
-        self, const float *example, Py_ssize_t seen, float *wide
-    ) noexcept nogil:
-        """Write what models see of an example."""
-        cdef Py_ssize_t d = self.d, begin = latest(seen, LONGEST), j, lag, column
-        cdef double mean = self.scale[MEAN], spread = deviation(self.scale), value
-        cdef double *row = self.row
-        cdef const double *past = self.past + begin
-        cdef const double *squares = self.moments + d
-        cdef float *pieces = wide + N_PAST + 2 * d
+        cdef const double[::1] scale = self._scale
+        cdef const double *past
+        cdef const double *squares = &self._moments[1, 0]
+        cdef const float *example = &block._examples[t, 0]
+        cdef double *row = &self.row[0]
+        cdef float *wide = &block._wide[t, 0]
+        cdef float *pieces
+        cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT], j, lag, column
+        cdef double mean = scale[MEAN], spread = deviation(scale), value
         cdef bint varies
         # The labels' past, before the raw features.
+        self.season = next_period(&self._losses[0], LONGEST, seen, self.season)
+        past, pieces = &self._past[latest(seen, LONGEST)], wide + N_PAST + 2 * d
         for lag in range(1, N_PAST):
             self.lags[lag - 1] = past[lag - 1] if seen >= lag else mean
-        self.lags[N_PAST - 1] = past[self.period - 1] if seen else 0.0
+        self.lags[N_PAST - 1] = past[self.season - 1] if seen else 0.0
         for j in range(d):
             wide[N_PAST + d + j] = example[j]
         # The same standardised.
         for j in range(N_PAST):
             value = (self.lags[j] - mean) / spread if spread > 0.0 else 0.0
             row[j] = min(max(value, -<double>CLIP), <double>CLIP)
-        standardise(example, self.moments, d, self.scale[COUNT], row + N_PAST)
+        standardise(example, &self._moments[0, 0], d, scale[COUNT], row + N_PAST)
         for j in range(N_PAST + d):
             wide[j] = <float>row[j]
         # The features in pieces, of many the selected ones.
-        for j in range(self.n_slots):
-            column, value, varies = self.slots[j], 0.0, False
+        for j in range(self._slots.shape[0]):
+            column, value, varies = self._slots[j], 0.0, False
             if column >= 0:
                 value, varies = row[N_PAST + column], squares[column] > 0.0
             cut(value, varies, pieces + j * N_KNOTS)
             if d > NARROW:
                 pieces[NARROW * N_KNOTS + j] = <float>value
+        self._predict(&block._values[t, block._values.shape[1] - N_SIMPLE])
+        block._limits[t, 0], block._limits[t, 1] = scale[LOW], scale[HIGH]
 
     cdef void _predict(self, double *simple) noexcept nogil:
         """Write what the simple models predict of an example that `_represent` has seen."""
-        cdef const double *row = self.row
+        cdef const double *row = &self.row[0]
         cdef const double *features = row + N_PAST
-        cdef const double *weights = self.ridge.weights
-        cdef const double *past_weights = self.on_past.weights
-        cdef double on_past = past_weights[0], on_features = weights[0], mean = self.scale[MEAN]
-        cdef Py_ssize_t j
+        cdef const double *weights = &self._ridge._weights[0]
+        cdef const double *past_weights = &self._on_past._weights[0]
+        cdef const double[::1] scale = self._scale
+        cdef double on_past = past_weights[0], on_features = weights[0], mean = scale[MEAN]
+        cdef Py_ssize_t j, n = self._ridge._weights.shape[0]
         # The regression on the labels' past and the selected features, and that on all of them.
         for j in range(N_PAST):
             on_past += past_weights[1 + j] * row[j]
-        for j in range(self.n_slots):
-            if self.slots[j] >= 0:
-                on_past += past_weights[1 + N_PAST + j] * features[self.slots[j]]
-        for j in range(self.ridge.n - 1):
+        for j in range(self._slots.shape[0]):
+            if self._slots[j] >= 0:
+                on_past += past_weights[1 + N_PAST + j] * features[self._slots[j]]
+        for j in range(n - 1):
             on_features += weights[1 + j] * features[j]
         if self.classes:
             simple[RIDGE] = 1.0 - 2.0 / (exp(on_features) + 1.0)
             simple[RIDGE_ON_PAST] = 1.0 - 2.0 / (exp(on_past) + 1.0)
         else:
             simple[RIDGE] = on_features
-            simple[RIDGE_ON_PAST] = mean + deviation(self.scale) * on_past
-        if self.ridge.n <= self.d:
+            simple[RIDGE_ON_PAST] = mean + deviation(scale) * on_past
+        if n <= self.d:
             simple[RIDGE] = simple[RIDGE_ON_PAST]
         # Labels that are predicted unchanged, and all within the range.
         simple[MEAN_SO_FAR], simple[LAST] = mean, self.lags[0]
         simple[SEASON] = self.lags[N_PAST - 1]
         for j in range(N_SIMPLE):
-            simple[j] = min(max(simple[j], self.scale[LOW]), self.scale[HIGH])
+            simple[j] = min(max(simple[j], scale[LOW]), scale[HIGH])
 
     cdef bint _learn(self, Block block, Py_ssize_t t) noexcept nogil:
         """Learn the label of an example that was looked at; return whether to select features."""
-        cdef const float *wide = block.wide + t * block.n_wide
-        cdef const float *example = block.examples + t * block.d
-        cdef double *scale = self.scale
-        cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT], n = self.ridge.n, m = self.on_past.n
-        cdef Py_ssize_t j
-        cdef double importance = block.importances[t], root, label, narrow_label, broad_label = 0.0
+        cdef const float *wide = &block._wide[t, 0]
+        cdef const float *example = &block._examples[t, 0]
+        cdef double[::1] scale = self._scale
+        cdef double *narrow = &self.narrow[0]
+        cdef double *broad = &self.broad[0]
+        cdef Py_ssize_t d = self.d, seen = <Py_ssize_t>scale[COUNT]
+        cdef Py_ssize_t n_memory = self._memory.shape[0], j
+        cdef double importance = block._importances[t], label
         cdef bint explained = False
         cdef float *place
         # A strange label of a strange example is a rare event rather than an error.
         for j in range(d):
             explained |= fabsf(wide[N_PAST + j]) >= _STRANGE
-        label = block.shown[t] = clipped(block.labels[t], scale, explained)
+        label = block._shown[t] = clipped(block._labels[t], scale, explained)
         if importance <= 0.0:
             return False
-        # Take the example into both ridge regressions.
-        root, self.narrow[0] = sqrt(importance), 1.0
-        for j in range(n - 1):
-            self.narrow[1 + j] = wide[N_PAST + j]
-        narrow_label = weigh_row(self.ridge.weights, self.narrow, n, label, root, self.classes)
+        # Take the example into both ridge regressions, and solve them.
+        narrow[0] = 1.0
+        for j in range(self.narrow.shape[0] - 1):
+            narrow[1 + j] = wide[N_PAST + j]
+        take_row(self._ridge, narrow, label, importance, self.classes)
+        solve_ridge(self._ridge)
         if self.classes or deviation(scale) > 0.0:
-            choose(wide, N_PAST, self.slots, self.n_slots, self.broad)
-            broad_label = target_of(label, scale, self.classes)
-            broad_label = weigh_row(
-                self.on_past.weights, self.broad, m, broad_label, root, self.classes
+            choose(wide, N_PAST, self._slots, broad)
+            take_row(
+                self._on_past, broad, target_of(label, scale, self.classes), importance,
+                self.classes,
             )
-        else:  # a row of zeros changes nothing
-            for j in range(m):
-                self.broad[j] = 0.0
-        rotate(self.ridge.triangle, self.ridge.rotated, self.narrow, n, narrow_label)
-        rotate(self.on_past.triangle, self.on_past.rotated, self.broad, m, broad_label)
-        # Solve them; of many features remember the example.
-        solve(self.ridge.triangle, self.ridge.rotated, self.ridge.weights, n)
-        solve(self.on_past.triangle, self.on_past.rotated, self.on_past.weights, m)
-        if self.n_memory > 0:
-            place = self.memory + seen % self.n_memory * (N_PAST + d + 2)
+            solve_ridge(self._on_past)
+        # Of many features remember the example.
+        if n_memory > 0:
+            place = &self._memory[seen % n_memory, 0]
             for j in range(N_PAST):
                 place[j] = <float>self.lags[j]
             for j in range(d):
                 place[N_PAST + j] = example[j]
             place[N_PAST + d], place[N_PAST + d + 1] = <float>label, <float>importance
         # Remember the label, and learn the scales of labels and features.
-        compare(label, False, self.past, self.losses, LONGEST, seen)
-        remember(label, self.past, LONGEST, seen)
-        admit(block.labels[t], scale, importance, explained)
-        add_moments(example, self.moments, d, scale[COUNT])
-        return self.n_memory > 0 and (seen + 1) % EVERY == 0
+        compare(label, False, &self._past[0], &self._losses[0], LONGEST, seen)
+        remember(label, &self._past[0], LONGEST, seen)
+        learn_label(block._labels[t], scale, importance, explained)
+        add_moments(example, &self._moments[0, 0], d, scale[COUNT])
+        return n_memory > 0 and (seen + 1) % EVERY == 0
 
 
 cdef void cut(double value, bint varies, float *pieces) noexcept nogil:
@@ -367,109 +357,13 @@ cdef void cut(double value, bint varies, float *pieces) noexcept nogil:
     pieces[below], pieces[below + 1] = <float>(1.0 - share), <float>share
 
 
-def pieces_of(double value):
-    """Return a standardised feature that varies in pieces.
-
-    Examples
-    --------
-    >>> pieces_of(0.25).tolist()
-    [0.0, 0.0, 0.75, 0.25, 0.0]
-    """
-    cdef float[::1] pieces = np.empty(N_KNOTS, dtype=np.float32)
-    cut(value, True, &pieces[0])
-    return np.asarray(pieces)
-
-
-cdef class FeatureExpansion:
-    """State of representations and simple models for examples of `n_features`.
-
-    Parameters
-    ----------
-    n_features : int
-    classes : bool
-        Labels are -1 and 1.
-    shares : int
-        How many there are of these, one for each class: together they have bounded memory.
-
-    Attributes
-    ----------
-    known : SimpleModels
-    """
-
-    kept = ("shares", "known")
-
-    def __init__(self, n_features, classes=False, shares=1):
-        self.classes, self.shares = classes, shares
-        self.known = SimpleModels(n_features, classes, shares)
-
-    @property
-    def scale(self):
-        """The scale of the labels, see `leaseboard.algorithms.online_automl.safe.scale`."""
-        return self.known.arrays["scale"]
-
-    @property
-    def period(self):
-        """Length of a season in labels, as far as is known; 1 where none was found."""
-        return self.known.season()
-
-    def grow(self, n_features):
-        """Go on with more features, which were 0 until now."""
-        cdef object grown = FeatureExpansion(n_features, self.classes, self.shares)
-        cdef object had = self
-        for old, new in zip(_arrays(self.known), _arrays(grown.known)):
-            if all(size >= before for size, before in zip(new.shape, old.shape)):
-                new[tuple(slice(size) for size in old.shape)] = old
-        # Of more features fewer examples may be remembered: the last ones.
-        before, memory = had.known.memory, grown.known.memory
-        n = min(len(before), len(memory))
-        if n:
-            last = int(self.known.scale[COUNT]) - np.arange(n) - 1
-            rows, places = before[last % len(before)], last % len(memory)
-            memory[places, : rows.shape[1] - 2] = rows[:, :-2]
-            memory[places, -2:] = rows[:, -2:]
-        self.known = grown.known
-
-    def look(self, example):
-        """Return a block of one example, of which nothing is learned."""
-        block = Block(example[None], _NOTHING, _NOTHING)
-        self.known.learn(block, 0, False)
-        return block
-
-    def learn(self, block):
-        """Write all that a block has room for, and learn it; features are selected on the way."""
-        at = 0
-        while at < len(block.labels):
-            at = self.known.learn(block, at, True)
-            self.select(block.importances[at - 1])
-
-    def select(self, importance):
-        """Select features if it is time, after an example of such an importance."""
-        cdef object known = self.known
-        if len(known.memory) and importance > 0.0:
-            select(
-                known.memory, known.slots, known.on_past, known.scale, known.moments, self.classes
-            )
-
-    def state(self):
-        """See `leaseboard.algorithms.plain.Saved.state`."""
-        return values_of(self, self.kept)
-
-    def fill(self, state):
-        """See `Saved.fill`; how many share memory is part of the state."""
-        self.shares = state["shares"]
-        self.known = SimpleModels(self.known.d, self.classes, self.shares)
-        fill(self, state, self.kept)
-
-    def __deepcopy__(self, memo):
-        other = FeatureExpansion(self.known.d, self.classes, self.shares)
-        other.fill(self.state())
-        return other
-
-
-def _arrays(known):
-    """Return all that grows with the features, but for the memory."""
-    *own, ridge, on_past, slots, _ = known.arrays.values()
-    return [*own, *ridge.arrays.values(), *on_past.arrays.values(), slots]
+cdef object _enter(old, new):
+    """Write arrays by name into larger ones; what would be smaller begins again."""
+    for name, array in old.items():
+        if isinstance(array, Ridge):
+            _enter(array.arrays, new[name].arrays)
+        elif all(size >= before for size, before in zip(new[name].shape, array.shape)):
+            new[name][tuple(map(slice, array.shape))] = array
 
 
 def simple_of(expansion, examples, labels):

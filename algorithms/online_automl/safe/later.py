@@ -190,7 +190,7 @@ class Head:
 
 def _moments(race: SafeRace) -> Doubles:
     """Return mean and mean squared deviation of each feature so far."""
-    means, squares = race.ensemble.expansion.known.moments
+    means, squares = race.ensemble.expansion.moments
     return np.array([means, squares / race.at])
 
 
@@ -254,7 +254,7 @@ def caller(race: SafeRace, row: Floats) -> Callable[..., Parts]:
 def without_past(one: OneExample, race: SafeRace) -> float:
     """Return what the race predicts of an example if each past label is replaced by their mean."""
     expansion = race.ensemble.expansion
-    past, scale = expansion.known.past, expansion.scale
+    past, scale = expansion.past, expansion.scale
     begin = -int(scale[COUNT]) % LONGEST
     places = begin + np.array([0, 1, 2, expansion.period - 1])
     kept = past[places]
@@ -281,7 +281,7 @@ def _lags(
 
     Where no label is known of the time, they are the mean.
     """
-    known, period = ensemble.expansion.known, ensemble.expansion.period
+    known, period = ensemble.expansion, ensemble.expansion.period
     seen, said, lost = int(known.scale[COUNT]), [mean, mean], [2.0 * loss, 2.0 * loss]
     begin = -seen % LONGEST
     for k, lag in enumerate((1 + age, period * -(-(1 + age) // period))):

@@ -23,13 +23,12 @@ References
 .. [2] Platt. Probabilistic outputs for support vector machines. 1999: the same with one logit.
 """
 
-from libc.math cimport INFINITY, sqrt
+from libc.math cimport sqrt
 
 import numpy as np
 
-from leaseboard.algorithms.buffers cimport place_of
 from leaseboard.algorithms.elementary cimport exp, log
-from leaseboard.algorithms.online_automl.safe.bayes cimport average, update
+from leaseboard.algorithms.online_automl.safe cimport bayes
 from leaseboard.algorithms.online_automl.safe.expansion cimport (
     LAST, RIDGE, RIDGE_ON_PAST, SEASON,
 )
@@ -92,155 +91,89 @@ cdef class LogOdds(Buffers):
             bayes=new_weights(N_EXPERTS),
             lost=np.zeros(N_EXPERTS + 2),
         )
-
-    cdef int locate(self) except -1:
-        self.recent, self.errors = self.doubles("recent"), self.doubles("errors")
-        self.weights, self.covariance = self.doubles("weights"), self.doubles("covariance")
-        self.counts, self.bayes = self.doubles("counts"), self.doubles("bayes")
-        self.lost, self._room = self.doubles("lost"), np.empty(self.b)
-        self.shares = <double *>place_of(self._room, "d")
-        return 0
+        self.inputs, self.probabilities, self.shares = map(np.empty, (INPUTS, N_EXPERTS, b))
 
     def begin(self, Py_ssize_t slot, parent):
         """Make room for a new model in `slot`, to be weighed like the one in slot `parent`."""
-        self.recent[slot] = 0.0 if parent is None else self.recent[<Py_ssize_t>parent]
-        self.errors[slot] = 0.0
+        self._recent[slot] = 0.0 if parent is None else self._recent[<Py_ssize_t>parent]
+        self._errors[slot] = 0.0
 
-    def learn_block(
-        self, Block block, const int64_t[::1] live, Py_ssize_t champion, bint learns=True
-    ):
-        """Replace each prediction of a block by log odds, then learn its label."""
-        self.take(block, &live[0], live.shape[0], champion, learns)
-
-    cdef void take(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion, bint learns
-    ) noexcept nogil:
+    cpdef take(self, Block block):
         """Replace each prediction of a block by log odds, then learn its label.
 
         An example of importance 0 teaches nothing; one of more than 1 counts for Bayes' rule as
         one of 1.
         """
-        cdef const double *values
-        cdef double probability
-        cdef Py_ssize_t t
         for t in range(block.n):
-            values = block.values + t * block.n_values
-            probability = self._predict(values, live, n_live, champion, block.predictions[t])
-            block.predictions[t] = <float>log(probability / (1.0 - probability))
-            if learns and block.importances[t] > 0.0:
-                self._learn(values, live, n_live, block.labels[t], block.importances[t])
+            probability = self._predict(block, t)
+            block._predictions[t] = <float>log(probability / (1.0 - probability))
+            if block.learns and block._importances[t] > 0.0:
+                self._learn(block, t)
 
-    cdef double _predict(
-        self, const double *values, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        double prediction,
-    ) noexcept nogil:
+    cdef double _predict(self, Block block, Py_ssize_t t) noexcept nogil:
         """Return the experts' average; write the stack's inputs, and what each expert gives."""
+        cdef const double *values = &block._values[t, 0]
         cdef const double *simple = values + self.b
-        cdef double *inputs = self.inputs
-        cdef double *probabilities = self.probabilities
-        cdef double margin = 0.0, least
+        cdef double[::1] inputs = self.inputs, probabilities = self.probabilities
+        cdef double margin = 0.0, least, prediction = block._predictions[t]
         cdef Py_ssize_t j, season = _after(simple[SEASON])
         # What is stacked: a constant, logits, and the last label.
         inputs[0], inputs[6] = 1.0, simple[LAST]
         inputs[1] = logit(prediction)
-        inputs[2] = logit(mean_of(values, live, n_live, self.recent, 1.0, self.shares))
-        inputs[3], inputs[4] = logit(values[champion]), logit(simple[RIDGE])
+        inputs[2] = logit(mean_of(
+            values, &block.live[0], block.live.shape[0], &self._recent[0], 1.0, &self.shares[0]
+        ))
+        inputs[3], inputs[4] = logit(values[block.champion]), logit(simple[RIDGE])
         inputs[5] = logit(simple[RIDGE_ON_PAST])
         for j in range(INPUTS):
-            margin += self.weights[j] * inputs[j]
+            margin += self._weights[j] * inputs[j]
         margin = min(max(margin, -LARGEST_MARGIN), LARGEST_MARGIN)
         # Frequencies, at all and after labels of the past; then predictors and their stack.
-        probabilities[FREQUENCY] = _share(self.counts)
-        probabilities[AFTER_LAST] = _share(self.counts + 2 * _after(simple[LAST]))
-        probabilities[AFTER_SEASON] = _share(self.counts + 2 * (season + 2 if season else 0))
+        probabilities[FREQUENCY] = _share(&self._counts[0, 0])
+        probabilities[AFTER_LAST] = _share(&self._counts[_after(simple[LAST]), 0])
+        probabilities[AFTER_SEASON] = _share(&self._counts[season + 2 if season else 0, 0])
         probabilities[LOGISTIC] = 0.5 + 0.5 * simple[RIDGE]
         probabilities[INITIAL] = 0.5 + 0.5 * values[0]
         probabilities[MIXTURE] = 0.5 + 0.5 * prediction
         probabilities[STACK] = 1.0 / (1.0 + exp(-margin))
         # Frequencies are never 0 or 1; the other experts are bounded, more weakly as examples come.
-        least = 1.0 / (_SURE_AFTER + self.counts[0] + self.counts[1])
+        least = 1.0 / (_SURE_AFTER + self._counts[0, 0] + self._counts[0, 1])
         for j in range(LOGISTIC, N_EXPERTS):
             probabilities[j] = min(max(probabilities[j], least), 1.0 - least)
-        return average(probabilities, self.bayes, N_EXPERTS)
+        return bayes.average(probabilities, self._bayes)
 
-    cdef void _learn(
-        self, const double *values, const int64_t *live, Py_ssize_t n_live, double label,
-        double importance,
-    ) noexcept nogil:
+    cdef void _learn(self, Block block, Py_ssize_t t) noexcept nogil:
+        cdef const double *values = &block._values[t, 0]
         cdef const double *simple = values + self.b
-        cdef double *probabilities = self.probabilities
-        cdef double *lost = self.lost
-        cdef double loss, worth, least
+        cdef double[::1] probabilities = self.probabilities
+        cdef double label = block._labels[t], importance = block._importances[t], loss
         cdef bint second = label > 0.0
         cdef Py_ssize_t k, slot, last = _after(simple[LAST]), season = _after(simple[SEASON])
         # Let the nimble mixture, the stack and the frequencies learn: all examples, and those
         # after each label and each label a season ago.
-        for k in range(n_live):
-            slot = live[k]
+        for k in range(block.live.shape[0]):
+            slot = block.live[k]
             loss = (values[slot] - label) * (values[slot] - label)
-            self.recent[slot] = NIMBLE * self.recent[slot] + importance * loss
-            self.errors[slot] += importance * ((values[slot] > 0.0) != second)
-        _stack(
-            self.inputs, INPUTS, probabilities[STACK], second, self.weights, self.covariance,
-            importance,
+            self._recent[slot] = NIMBLE * self._recent[slot] + importance * loss
+            self._errors[slot] += importance * ((values[slot] > 0.0) != second)
+        stack(
+            self.inputs, probabilities[STACK], second, self._weights, self._covariance, importance
         )
-        self.counts[second] += importance
+        self._counts[0, second] += importance
         if last:
-            self.counts[2 * last + second] += importance
-            self.counts[2 * (season + 2) + second] += importance
+            self._counts[last, second] += importance
+            self._counts[season + 2, second] += importance
         # Weigh the experts by their probabilities of the class that came.
         if not second:
             for k in range(N_EXPERTS):
                 probabilities[k] = 1.0 - probabilities[k]
-        # The log loss is mixable up to the weight 1.
-        worth = min(importance, 1.0)
-        lost[MIXED] -= worth * log(average(probabilities, self.bayes, N_EXPERTS))
-        least = INFINITY
-        for k in range(N_EXPERTS):
-            loss = log(probabilities[k])
-            lost[k] -= worth * loss
-            if worth < 1.0:
-                probabilities[k] = exp(worth * loss)
-            if k < N_BASELINES:
-                least = min(least, lost[k])
-        lost[EXCESS] = max(lost[EXCESS], lost[MIXED] - least)
-        update(probabilities, self.bayes, N_EXPERTS)
+        bayes.learn(probabilities, min(importance, 1.0), self._bayes, self._lost, N_BASELINES)
 
 
-cdef void _stack(
-    const double *inputs, Py_ssize_t n, double probability, bint second, double *weights,
-    double *covariance, double importance,
-) noexcept nogil:
-    cdef double gain[INPUTS]
-    cdef double scale[INPUTS]
-    cdef double total = 0.0, curvature, step, value
-    cdef Py_ssize_t i, j
-    # The gain P x, and the variance xᵀPx of the margin.
-    for i in range(n):
-        gain[i] = 0.0
-        for j in range(n):
-            gain[i] += covariance[i * n + j] * inputs[j]
-        total += gain[i] * inputs[i]
-    curvature = importance * max(probability * (1.0 - probability), FLATTEST)
-    step = 1.0 / (1.0 + curvature * total)
-    # Move the weights, and the variances of each.
-    for i in range(n):
-        weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - probability)
-        value = (covariance[i * (n + 1)] - curvature * step * (gain[i] * gain[i])) / FORGETTING
-        covariance[i * (n + 1)] = value
-        scale[i] = sqrt(_VARIANCE / max(value, _VARIANCE))
-    # Then the covariances, all scaled down where a variance is too large.
-    for i in range(n):
-        covariance[i * (n + 1)] *= scale[i] * scale[i]
-        for j in range(i):
-            value = (covariance[i * n + j] - curvature * step * gain[i] * gain[j]) / FORGETTING
-            covariance[i * n + j] = covariance[j * n + i] = value * scale[i] * scale[j]
-
-
-def stack(
+cpdef void stack(
     const double[::1] inputs, double probability, bint second, double[::1] weights,
     double[:, ::1] covariance, double importance=1.0,
-):
+) noexcept nogil:
     """Learn one label by a step of the extended Kalman filter.
 
     Weights have a covariance P. With inputs x, the probability p of the second class, c = p (1 -
@@ -274,10 +207,30 @@ def stack(
     >>> covariance.round(4).tolist()  # .1 / 1.025 / .999
     [[0.0977]]
     """
-    _stack(
-        &inputs[0], inputs.shape[0], probability, second, &weights[0], &covariance[0, 0],
-        importance,
-    )
+    cdef double gain[INPUTS]
+    cdef double scale[INPUTS]
+    cdef double total = 0.0, curvature, step, value
+    cdef Py_ssize_t n = inputs.shape[0], i, j
+    # The gain P x, and the variance xᵀPx of the margin.
+    for i in range(n):
+        gain[i] = 0.0
+        for j in range(n):
+            gain[i] += covariance[i, j] * inputs[j]
+        total += gain[i] * inputs[i]
+    curvature = importance * max(probability * (1.0 - probability), FLATTEST)
+    step = 1.0 / (1.0 + curvature * total)
+    # Move the weights, and the variances of each.
+    for i in range(n):
+        weights[i] += step * gain[i] * importance * ((1.0 if second else 0.0) - probability)
+        value = (covariance[i, i] - curvature * step * (gain[i] * gain[i])) / FORGETTING
+        covariance[i, i] = value
+        scale[i] = sqrt(_VARIANCE / max(value, _VARIANCE))
+    # Then the covariances, all scaled down where a variance is too large.
+    for i in range(n):
+        covariance[i, i] *= scale[i] * scale[i]
+        for j in range(i):
+            value = (covariance[i, j] - curvature * step * gain[i] * gain[j]) / FORGETTING
+            covariance[i, j] = covariance[j, i] = value * scale[i] * scale[j]
 
 
 cdef inline Py_ssize_t _after(double label) noexcept nogil:

@@ -3,52 +3,35 @@ from libc.stdint cimport int64_t
 from leaseboard.algorithms.buffers cimport Buffers
 from leaseboard.algorithms.online_automl.safe.expansion cimport Block
 
-cpdef enum:
-    MASS = 0  # the fields of `Mixture.totals`
-    COUNT = 1
-    FIRST = 2
-    LOST = 3
-    SHARE_OF_BOUND = 4
-    N_TOTALS = 5
+cpdef enum:  # the fields of `Mixture.totals`
+    MASS, COUNT, FIRST, LOST, SHARE_OF_BOUND, N_TOTALS
 
 cpdef enum:  # the columns of `Mixture.sums`
     ADVANTAGE, SQUARES, LOSS, LOSS_SQUARES
 
 
 cdef class Mixture(Buffers):
-    cdef double *losses
-    cdef double *totals
-    cdef double *scores
-    cdef double *sums
-    cdef double *aggregated
-    cdef double *place
-    cdef unsigned char *untrained
+    cdef public double[::1] _losses, _totals, _scores, _aggregated, _place
+    cdef public double[:, ::1] _sums
+    cdef public unsigned char[::1] _untrained
     cdef readonly double gamma
-    cdef Py_ssize_t b, n_slots, n_baselines
-    # What is mixed in a block, those of it that have weight, and scratch.
+    cdef Py_ssize_t b, n_slots
+    # The baselines; what is mixed in a block, those of it that have weight; and scratch.
     cdef Py_ssize_t n_mixed, n_weighed
-    cdef int64_t *baselines
-    cdef int64_t *mixed
-    cdef int64_t *weighed
-    cdef double *experts
-    cdef double *shares
+    cdef int64_t[::1] baselines, mixed, weighed
+    cdef double[::1] experts, shares
     cdef double exact
-    cdef object _numbers, _room
 
     # Begin a block: `live` are the slots of models, after which come those from b on.
-    cdef void begin(self, const int64_t *live, Py_ssize_t n_live) noexcept nogil
+    cdef void begin(self, const int64_t[::1] live) noexcept nogil
     # Predict by a row of what all slots predict, within the range of labels.
     cdef float predict(self, const double *row) noexcept nogil
-    # Learn the label of the row that was predicted last, of an importance above 0.
+    # Learn example t of a block, the row that was predicted last, of an importance above 0.
     cdef void learn(
-        self, const double *row, Py_ssize_t champion, float prediction, double label,
-        double shown, double low, double high, double importance,
+        self, const double *row, Py_ssize_t champion, Block block, Py_ssize_t t
     ) noexcept nogil
     # Do all three with a block whose models have predicted their `outputs`.
-    cdef void mix(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns,
-    ) noexcept nogil
+    cpdef mix(self, Block block)
 
 
 # Return the average of slots by their posterior weights, which are written into `shares`.

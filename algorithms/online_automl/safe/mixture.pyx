@@ -24,7 +24,6 @@ from libc.math cimport INFINITY
 
 import numpy as np
 
-from leaseboard.algorithms.buffers cimport place_of
 from leaseboard.algorithms.elementary cimport exp
 from leaseboard.algorithms.online_automl.safe.aggregate cimport ALLOWED, aggregate, weigh
 from leaseboard.algorithms.online_automl.safe.expansion cimport MEAN_SO_FAR
@@ -67,49 +66,35 @@ cdef class Mixture(Buffers):
 
     def __init__(self, Py_ssize_t b, Py_ssize_t n_slots, baselines, double gamma):
         self.b, self.n_slots, self.gamma = b, n_slots, gamma
-        self.n_baselines = len(baselines)
-        self._numbers = np.concatenate([baselines, np.zeros(2 * n_slots)]).astype(np.int64)
         super().__init__(
             losses=np.zeros(n_slots),
             totals=np.zeros(N_TOTALS),
             scores=np.zeros(n_slots),
             sums=np.zeros((n_slots, 4)),
-            aggregated=new_aggregate(1 + self.n_baselines),
+            aggregated=new_aggregate(1 + len(baselines)),
             place=np.zeros(2),
-            untrained=np.zeros(n_slots, dtype=np.bool_),
+            untrained=np.zeros(n_slots, dtype=np.uint8),
         )
+        self.mixed, self.weighed = np.zeros((2, n_slots), dtype=np.int64)
+        self.shares = np.zeros(n_slots)
+        self._protect(baselines)
 
-    cdef int locate(self) except -1:
-        self.losses, self.totals = self.doubles("losses"), self.doubles("totals")
-        self.scores, self.sums = self.doubles("scores"), self.doubles("sums")
-        self.aggregated, self.place = self.doubles("aggregated"), self.doubles("place")
-        self.untrained = self.flags("untrained")
-        self.baselines = <int64_t *>place_of(self._numbers, "l")
-        self.mixed = self.baselines + self.n_baselines
-        self.weighed = self.mixed + self.n_slots
-        self._room = np.empty(1 + self.n_baselines + self.n_slots)
-        self.experts = <double *>place_of(self._room, "d")
-        self.shares = self.experts + 1 + self.n_baselines
-        return 0
+    def _protect(self, baselines):
+        self.baselines, self.experts = baselines, np.zeros(1 + len(baselines))
 
     def join(self, slot):
         """Let one slot more be a baseline: what it lost before is what the prediction has lost."""
-        self._numbers = np.insert(self._numbers, self.n_baselines, slot)
-        self.n_baselines += 1
-        self.put(aggregated=join(self.arrays["aggregated"]))
-        self.scores[<Py_ssize_t>slot] = self.totals[LOST] + self.totals[FIRST]
+        self._protect(np.append(self.baselines, slot))
+        self.put(aggregated=join(self.aggregated))
+        self._scores[<Py_ssize_t>slot] = self._totals[LOST] + self._totals[FIRST]
 
-    def learn_block(self, Block block, const int64_t[::1] live, Py_ssize_t champion):
-        """Predict each example of a block by the models' outputs, and learn it."""
-        self.mix(block, &live[0], live.shape[0], champion, True)
-
-    cdef void begin(self, const int64_t *live, Py_ssize_t n_live) noexcept nogil:
-        cdef Py_ssize_t k, slot
+    cdef void begin(self, const int64_t[::1] live) noexcept nogil:
+        cdef Py_ssize_t n_live = live.shape[0], k, slot
         # A model that has learned nothing has no weight on its first example.
         self.n_mixed, self.n_weighed = n_live + self.n_slots - self.b, 0
         for k in range(self.n_mixed):
             slot = self.mixed[k] = live[k] if k < n_live else self.b + k - n_live
-            if not self.untrained[slot]:
+            if not self._untrained[slot]:
                 self.weighed[self.n_weighed] = slot
                 self.n_weighed += 1
 
@@ -117,23 +102,24 @@ cdef class Mixture(Buffers):
         cdef Py_ssize_t k
         # The posterior mean is the first expert, the baselines are the others.
         cdef double eta = _learning_rate(
-            self.weighed, self.n_weighed, self.losses, self.totals[MASS]
+            &self.weighed[0], self.n_weighed, &self._losses[0], self._totals[MASS]
         )
         self.experts[0] = mean_of(
-            row, self.weighed, self.n_weighed, self.losses, eta, self.shares
+            row, &self.weighed[0], self.n_weighed, &self._losses[0], eta, &self.shares[0]
         )
-        for k in range(self.n_baselines):
+        for k in range(self.baselines.shape[0]):
             self.experts[1 + k] = row[self.baselines[k]]
-        self.exact = aggregate(self.experts, self.aggregated, 1 + self.n_baselines)
+        self.exact = aggregate(self.experts, self._aggregated)
         return <float>self.exact
 
     cdef void learn(
-        self, const double *row, Py_ssize_t champion, float prediction, double label,
-        double shown, double low, double high, double importance,
+        self, const double *row, Py_ssize_t champion, Block block, Py_ssize_t t
     ) noexcept nogil:
-        cdef double *totals = self.totals
+        cdef double *totals = &self._totals[0]
         cdef double *sums
-        cdef double gamma = self.gamma, standard, loss, difference, lost, best, allowed
+        cdef double gamma = self.gamma, standard, loss, difference, lost, best = INFINITY, allowed
+        cdef double label = block._labels[t], importance = block._importances[t]
+        cdef double shown = block._shown[t], low = block._limits[t, 0], high = block._limits[t, 1]
         cdef Py_ssize_t k, slot
         # Before the first label all predict 0: what that loses shows nothing but where 0 is.
         cdef bint first = totals[COUNT] == 0.0
@@ -143,68 +129,58 @@ cdef class Mixture(Buffers):
         totals[COUNT] += 1.0
         if self.n_weighed < self.n_mixed:
             self.n_weighed = self.n_mixed
-            for k in range(self.n_mixed):
-                self.weighed[k] = self.mixed[k]
             for k in range(self.n_slots):
-                self.untrained[k] = False
+                self.weighed[k], self._untrained[k] = self.mixed[k], False
         # Take the losses, and their differences from the champion's.
         standard = importance * _square(row[champion] - shown)
         for k in range(self.n_mixed):
             slot = self.mixed[k]
             loss = importance * _square(row[slot] - shown)
-            self.losses[slot] = gamma * self.losses[slot] + loss
-            difference, sums = standard - loss, self.sums + 4 * slot
+            self._losses[slot] = gamma * self._losses[slot] + loss
+            difference, sums = standard - loss, &self._sums[slot, 0]
             sums[ADVANTAGE] += difference
             sums[SQUARES] += difference * difference
             sums[LOSS] += loss
             sums[LOSS_SQUARES] += loss * loss
-            self.scores[slot] += importance * _square(row[slot] - label)
+            self._scores[slot] += importance * _square(row[slot] - label)
         if first:
             totals[FIRST] = importance * label * label
             return
         # Weigh the experts; the first three labels are shown even beyond the range.
         weigh(
-            self.experts, label, min(max(shown, low), high), high - low, self.aggregated,
-            1 + self.n_baselines, importance,
+            self.experts, label, min(max(shown, low), high), high - low, self._aggregated,
+            importance,
         )
         # Hold what was lost against what the theorem allows.
-        lost = importance * _square(prediction - label)
-        self.aggregated[ALLOWED] += max(0.0, lost - importance * _square(self.exact - label))
+        lost = importance * _square(block._predictions[t] - label)
+        self._aggregated[ALLOWED] += max(0.0, lost - importance * _square(self.exact - label))
         totals[LOST] += lost
-        best = INFINITY
-        for k in range(self.n_baselines):
-            best = min(best, self.scores[self.baselines[k]] - totals[FIRST])
-        allowed = best + self.aggregated[ALLOWED]
+        for k in range(self.baselines.shape[0]):
+            best = min(best, self._scores[self.baselines[k]] - totals[FIRST])
+        allowed = best + self._aggregated[ALLOWED]
         if allowed > 0.0:
             totals[SHARE_OF_BOUND] = max(totals[SHARE_OF_BOUND], totals[LOST] / allowed)
 
-    cdef void mix(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns,
-    ) noexcept nogil:
-        cdef double center = self.place[0], spread = self.place[1], low, high
+    cpdef mix(self, Block block):
+        """Predict each example of a block by the models' outputs, and learn it."""
+        cdef double center = self._place[0], spread = self._place[1], value
         cdef double *row
-        cdef const float *outputs
         cdef Py_ssize_t t, k, slot
-        self.begin(live, n_live)
+        self.begin(block.live)
         for t in range(block.n):
-            row, outputs = block.values + t * block.n_values, block.outputs + t * block.b
-            low, high = block.limits[2 * t], block.limits[2 * t + 1]
+            row = &block._values[t, 0]
             # What the models predict in the labels' own unit and range: their mean while all are
             # equal.
-            for k in range(n_live):
-                slot = live[k]
+            for k in range(block.live.shape[0]):
+                slot, value = block.live[k], row[self.b + MEAN_SO_FAR]
                 if spread != 0.0:
-                    row[slot] = min(max(center + spread * outputs[slot], low), high)
-                else:
-                    row[slot] = row[self.b + MEAN_SO_FAR]
+                    value = center + spread * block._outputs[t, slot]
+                    value = min(max(value, block._limits[t, 0]), block._limits[t, 1])
+                row[slot] = value
             # Predict each example before its label is used.
-            block.predictions[t] = self.predict(row)
-            if learns and block.importances[t] > 0.0:
-                self.learn(
-                    row, champion, block.predictions[t], block.labels[t], block.shown[t], low,
-                    high, block.importances[t],
-                )
+            block._predictions[t] = self.predict(row)
+            if block.learns and block._importances[t] > 0.0:
+                self.learn(row, block.champion, block, t)
 
 
 cdef inline double _square(double x) noexcept nogil:

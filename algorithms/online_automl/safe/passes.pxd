@@ -1,5 +1,3 @@
-from libc.stdint cimport int64_t
-
 from leaseboard.algorithms.online.conformal_steps cimport Conformal
 from leaseboard.algorithms.online.kernel cimport Pool
 from leaseboard.algorithms.online_automl.safe.expansion cimport Block, FeatureExpansion, Members
@@ -16,35 +14,23 @@ cdef class Passes:
     cdef public Mixture known
     cdef public LogOdds log_odds
     cdef public Members pool
-    cdef public object intervals
-    cdef Conformal conformal
-    cdef const double[:, ::1] rates
+    cdef public Conformal intervals
     # Whose example was looked at last, if nothing has been learned since.
     cdef OneExample looked
 
     # Let a block go through all but members and intervals.
-    cdef int through(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns, bint looked,
-    ) except -1
-    cdef int _ask_all(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns, bint looked, Py_ssize_t start,
-    ) except -1 nogil
-    cdef int _ask_models(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, bint learns, bint looked
-    ) except -1 nogil
+    cdef int through(self, Block block) except -1
     # Then let members answer, and intervals learn.
-    cdef int answer(self, Block block, bint learns) except -1
+    cdef int answer(self, Block block) except -1
 
 
 cdef class OneExample:
     cdef readonly Passes ensemble
     cdef readonly Block block
-    cdef float *seen
-    cdef object _seen, _live
-    cdef const int64_t *live
-    cdef Py_ssize_t n_live
+    cdef float[::1] label, importance, seen
+    cdef object live
 
     # Predict the example, and learn it if it `learns`, without members and intervals.
-    cdef int take(self, live, Py_ssize_t champion, bint learns) except -1
+    cdef int take(
+        self, live, Py_ssize_t champion, bint learns, float label=*, float importance=*
+    ) except -1

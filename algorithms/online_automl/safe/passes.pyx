@@ -6,10 +6,7 @@ what its prediction computed is not computed again.
 
 import numpy as np
 
-from leaseboard.algorithms.buffers cimport place_of
-from leaseboard.algorithms.online.conformal_steps cimport follow
 from leaseboard.algorithms.online.placement cimport place, take_one
-from leaseboard.algorithms.online_automl.safe.expansion cimport SimpleModels
 from leaseboard.algorithms.online_automl.safe.selected cimport FARTHEST
 
 
@@ -27,13 +24,11 @@ cdef class Passes:
     def __init__(self, models, bint classes, intervals):
         self.models, self.slots, self.loss = models, models.pool, models.loss
         self.classes, self.intervals = classes, intervals
-        if intervals is not None:
-            self.conformal, self.rates = intervals.conformal, intervals.rates
 
     @property
     def is_narrow(self):
         """Whether features are not selected, so that all of an example is one compiled call."""
-        return self.expansion.known.n_memory == 0
+        return self.expansion._memory.shape[0] == 0
 
     def forget_look(self):
         """Let nothing that was computed for the last prediction be used to learn its label."""
@@ -41,64 +36,37 @@ cdef class Passes:
 
     def learn(self, examples, labels, importances, live, Py_ssize_t champion, predictions):
         """Predict each example of a block, which `until` allows, and learn it."""
-        cdef const int64_t[::1] slots = live
         cdef Block block = Block(examples, labels, importances, self.known.b, predictions)
-        self.looked = None
-        self.through(block, &slots[0], slots.shape[0], champion, True, False)
-        self.answer(block, True)
+        block.live, block.champion, self.looked = live, champion, None
+        self.through(block)
+        self.answer(block)
 
-    cdef int through(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns, bint looked,
-    ) except -1:
-        cdef SimpleModels simple = self.expansion.known
-        cdef Py_ssize_t at = 0
-        # Of many features expansion stops where some may be selected.
-        while learns and simple.n_memory > 0 and at < block.n:
-            at = simple.advance(block, at, learns, False)
-            self.expansion.select(block.importances[at - 1])
-        # With the interpreter's lock: another thread may use the same model.
-        self._ask_all(block, live, n_live, champion, learns, looked, at)
-        return 0
-
-    cdef int _ask_all(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, Py_ssize_t champion,
-        bint learns, bint looked, Py_ssize_t start,
-    ) except -1 nogil:
-        """Expand examples from `start` on; ask models, and mix what all predict."""
-        self.expansion.known.advance(block, start, learns, looked)
-        self._ask_models(block, live, n_live, learns, looked)
-        self.known.mix(block, live, n_live, champion, learns)
-        if self.log_odds is not None:
-            self.log_odds.take(block, live, n_live, champion, learns)
-        return 0
-
-    cdef int _ask_models(
-        self, Block block, const int64_t *live, Py_ssize_t n_live, bint learns, bint looked
-    ) except -1 nogil:
-        """Let models predict, and learn labels in their unit once these differ."""
-        cdef double center = self.known.place[0], spread = self.known.place[1], target
+    cdef int through(self, Block block) except -1:
+        cdef double center = self.known._place[0], spread = self.known._place[1], target = 0.0
         cdef Py_ssize_t t
-        if learns and spread == 0.0:
-            return 0
-        place(block.n_wide, live, n_live, self.slots)
-        for t in range(block.n):
-            target = (block.shown[t] - center) / spread if learns else 0.0
-            take_one(
-                block.wide + t * block.n_wide, <float>min(max(target, -FARTHEST), FARTHEST),
-                block.importances[t], self.slots, self.loss, learns, looked,
-                block.outputs + t * block.b,
-            )
+        # With the interpreter's lock to the end: another thread may use the same model.
+        self.expansion.expand(block)
+        # Models predict, and learn labels in their unit once these differ.
+        if spread != 0.0 or not block.learns:
+            place(block._wide.shape[1], &block.live[0], block.live.shape[0], self.slots)
+            for t in range(block.n):
+                if block.learns:
+                    target = (block._shown[t] - center) / spread
+                take_one(
+                    &block._wide[t, 0], <float>min(max(target, -FARTHEST), FARTHEST),
+                    block._importances[t], self.slots, self.loss, block.learns,
+                    block.looked, &block._outputs[t, 0],
+                )
+        self.known.mix(block)
+        if self.log_odds is not None:
+            self.log_odds.take(block)
         return 0
 
-    cdef int answer(self, Block block, bint learns) except -1:
+    cdef int answer(self, Block block) except -1:
         if self.pool is not None:
-            self.pool.answer(block, learns)
-        if learns and self.conformal is not None:
-            follow(
-                block.labels, block.importances, block.predictions, block.n, &self.rates[0, 0],
-                self.conformal,
-            )
+            self.pool.answer(block)
+        if block.learns and self.intervals is not None:
+            self.intervals.follow(block._labels, block._importances, block._predictions)
         return 0
 
 
@@ -114,40 +82,33 @@ cdef class OneExample:
 
     def __init__(self, Passes ensemble, row):
         labels, importances = np.zeros((2, 1), dtype=np.float32)
-        self.ensemble = ensemble
+        self.ensemble, self.label, self.importance = ensemble, labels, importances
         self.block = Block(row[None], labels, importances, ensemble.known.b)
-        self._seen = np.full(len(row), np.nan, dtype=np.float32)
-        self.seen = <float *>place_of(self._seen, "f")
-
-    @property
-    def predictions(self):
-        """What was predicted last, shape (1,)."""
-        return self.block.arrays["predictions"]
+        self.seen = np.full(len(row), np.nan, dtype=np.float32)
 
     def predict(self, live, Py_ssize_t champion):
         """Return the prediction; nothing is learned."""
         self.take(live, champion, False)
-        self.ensemble.answer(self.block, False)
-        return <double>self.block.predictions[0]
+        self.ensemble.answer(self.block)
+        return <double>self.block._predictions[0]
 
     def learn(self, float label, float importance, live, Py_ssize_t champion):
         """Learn the example's label."""
-        self.block.labels[0], self.block.importances[0] = label, importance
-        self.take(live, champion, True)
-        self.ensemble.answer(self.block, True)
+        self.take(live, champion, True, label, importance)
+        self.ensemble.answer(self.block)
 
-    cdef int take(self, live, Py_ssize_t champion, bint learns) except -1:
-        cdef Passes own = self.ensemble
-        cdef const int64_t[::1] slots
-        cdef Py_ssize_t j
+    cdef int take(
+        self, live, Py_ssize_t champion, bint learns, float label=0.0, float importance=0.0
+    ) except -1:
+        cdef Block block = self.block
         # Whether all that a look computes of this example is there.
-        cdef bint looked = learns and own.looked is self
-        for j in range(self.block.d):
-            looked = looked and self.seen[j] == self.block.examples[j]
-            self.seen[j] = self.block.examples[j]
-        own.looked = None if learns else self
-        if live is not self._live:
-            slots = live
-            self._live, self.live, self.n_live = live, &slots[0], slots.shape[0]
-        own.through(self.block, self.live, self.n_live, champion, learns, looked)
-        return 0
+        cdef bint looked = learns and self.ensemble.looked is self
+        for j in range(self.seen.shape[0]):
+            looked = looked and self.seen[j] == block._examples[0, j]
+            self.seen[j] = block._examples[0, j]
+        self.ensemble.looked = None if learns else self
+        if live is not self.live:
+            self.live = block.live = live
+        block.champion, block.learns, block.looked = champion, learns, looked
+        self.label[0], self.importance[0] = label, importance
+        return self.ensemble.through(block)

@@ -1,7 +1,5 @@
 """Range and scale of labels; see `leaseboard.algorithms.online_automl.safe.scale`."""
 
-from libc.math cimport sqrt
-
 cpdef enum:
     # how many labels, the two least and the two largest, the range that labels are clipped to, and
     # of the clipped ones the mean and the sum of squared deviations
@@ -12,12 +10,8 @@ cpdef enum:
     # from beyond it
     BELOW, BELOW_AT, ABOVE, ABOVE_AT, KNOWN, WEIGHT, SHOWN, STRAYS, EXTENDED_AT
 
-cdef double clipped(double label, const double *scale, bint explained=*) noexcept nogil
-cdef void admit(
-    double label, double *scale, double importance=*, bint explained=*
+cpdef double deviation(const double[::1] scale) noexcept nogil
+cpdef double clipped(double label, const double[::1] scale, bint explained=*) noexcept nogil
+cpdef void learn_label(
+    double label, double[::1] scale, double importance=*, bint explained=*
 ) noexcept nogil
-
-
-cdef inline double deviation(const double *scale) noexcept nogil:
-    """Return the standard deviation of the clipped labels; 0 before two labels differ."""
-    return sqrt(scale[SQUARES] / scale[WEIGHT]) if scale[WEIGHT] > 0.0 else 0.0

@@ -10,6 +10,7 @@ the fourth on they may be a new level or rare events, which are shown or clipped
 import numpy as np
 
 from libc.float cimport FLT_MAX
+from libc.math cimport sqrt
 
 NEAR = _NEAR
 """Two labels beyond the range on one side confirm each other if they are not further apart."""
@@ -44,37 +45,14 @@ def new_scale(double low=0.0, double high=0.0):
     return scale
 
 
-def deviation_of(const double[::1] scale):
+cpdef double deviation(const double[::1] scale) noexcept nogil:
     """Return the standard deviation of the clipped labels; 0 before two labels differ."""
-    return deviation(&scale[0])
+    return sqrt(scale[SQUARES] / scale[WEIGHT]) if scale[WEIGHT] > 0.0 else 0.0
 
 
-def shown_label(double label, const double[::1] scale, bint explained=False):
-    """Return the label as learners see it."""
-    return clipped(label, &scale[0], explained)
-
-
-def learn_label(double label, double[::1] scale, double importance=1.0, bint explained=False):
-    """Learn a label; its importance matters for mean and deviation.
-
-    The range is that of the second least to the second largest label, extended by `MARGIN` widths
-    on both sides; from the fourth label on it never shrinks. A label beyond it counts for it only
-    if another one was there no longer than `NEAR` labels ago and it is not one of `MOST_STRAYS`
-    strays: few, however large, and those that are far apart, do not extend it; a new level or a
-    trend does.
-
-    Examples
-    --------
-    >>> scale = new_scale()
-    >>> for label in (1.0, 2.0, 3.0, 1e6, 4.0):
-    ...     learn_label(label, scale)
-    >>> scale[[LOW, HIGH]].tolist()
-    [-4.0, 10.0]
-    """
-    admit(label, &scale[0], importance, explained)
-
-
-cdef double clipped(double label, const double *scale, bint explained=False) noexcept nogil:
+cpdef double clipped(
+    double label, const double[::1] scale, bint explained=False
+) noexcept nogil:
     """Return the label as learners see it: within the range, which is decided before it comes.
 
     The first three labels are shown raw: it is not known yet which one is strange. A stray is
@@ -91,7 +69,7 @@ cdef double clipped(double label, const double *scale, bint explained=False) noe
     return min(max(label, scale[LOW]), scale[HIGH])
 
 
-cdef double _strays(double label, const double *scale, bint explained) noexcept nogil:
+cdef double _strays(double label, const double[::1] scale, bint explained) noexcept nogil:
     """Return how many strays there are of late with this label; 0 if it is not one.
 
     If all labels were equal, none is.
@@ -102,16 +80,31 @@ cdef double _strays(double label, const double *scale, bint explained) noexcept 
     return scale[STRAYS] + 1.0
 
 
-cdef bint _is_confirmed(double label, const double *scale) noexcept nogil:
+cdef bint _is_confirmed(double label, const double[::1] scale) noexcept nogil:
     """Return whether another label was beyond the range on the same side shortly before."""
     last = scale[BELOW_AT] if label < scale[LOW] else scale[ABOVE_AT]
     return last > 0.0 and scale[COUNT] + 1.0 - last <= _NEAR
 
 
-cdef void admit(
-    double label, double *scale, double importance=1.0, bint explained=False
+cpdef void learn_label(
+    double label, double[::1] scale, double importance=1.0, bint explained=False
 ) noexcept nogil:
-    """Learn a label; its importance matters for mean and deviation."""
+    """Learn a label; its importance matters for mean and deviation.
+
+    The range is that of the second least to the second largest label, extended by `MARGIN` widths
+    on both sides; from the fourth label on it never shrinks. A label beyond it counts for it only
+    if another one was there no longer than `NEAR` labels ago and it is not one of `MOST_STRAYS`
+    strays: few, however large, and those that are far apart, do not extend it; a new level or a
+    trend does.
+
+    Examples
+    --------
+    >>> scale = new_scale()
+    >>> for label in (1.0, 2.0, 3.0, 1e6, 4.0):
+    ...     learn_label(label, scale)
+    >>> scale[[LOW, HIGH]].tolist()
+    [-4.0, 10.0]
+    """
     # Decide what learners see of it, by what was known before.
     shown, found = clipped(label, scale, explained), _strays(label, scale, explained)
     cdef bint confirmed = _is_confirmed(label, scale) and not 0.0 < found <= _MOST_STRAYS
@@ -131,7 +124,7 @@ cdef void admit(
         _begin(scale)
 
 
-cdef void _extend(double label, double *scale, double count, bint confirmed) noexcept nogil:
+cdef void _extend(double label, double[::1] scale, double count, bint confirmed) noexcept nogil:
     """Take the label into the range."""
     # Keep the label among the extremes; beyond the range only if another confirms it.
     if count <= _STABLE_FROM:
@@ -156,7 +149,7 @@ cdef void _extend(double label, double *scale, double count, bint confirmed) noe
     scale[LOW], scale[HIGH] = max(low, -FLT_MAX), min(high, FLT_MAX)
 
 
-cdef void _begin(double *scale) noexcept nogil:
+cdef void _begin(double[::1] scale) noexcept nogil:
     """Take the moments of the first four labels again, by the range that they give."""
     cdef double total = 0.0, squares = 0.0
     for place in range(LEAST, MOST + 1):
@@ -168,7 +161,7 @@ cdef void _begin(double *scale) noexcept nogil:
     scale[SQUARES] = squares * (scale[WEIGHT] / _STABLE_FROM)
 
 
-cdef void _order(double label, double *scale, double count) noexcept nogil:
+cdef void _order(double label, double[::1] scale, double count) noexcept nogil:
     """Keep the two least and the two largest labels; of fewer than two, one counts twice."""
     if count == 1.0:
         for place in range(LEAST, MOST + 1):

@@ -12,16 +12,15 @@ cdef extern from *:
 
 cdef class Ridge(Buffers):
     # R, c and w of `leaseboard.algorithms.reference.ridge_steps`, of n rows.
-    cdef double *triangle
-    cdef double *rotated
-    cdef double *weights
-    cdef Py_ssize_t n
+    cdef public double[:, ::1] _triangle
+    cdef public double[::1] _rotated, _weights
 
 
-cdef double target_of(double label, const double *scale, bint classes) noexcept nogil
+cdef double target_of(double label, const double[::1] scale, bint classes) noexcept nogil
 cdef void choose(
-    const float *example, Py_ssize_t n_past, const int64_t *slots, Py_ssize_t n_slots, double *row
+    const float *example, Py_ssize_t n_past, const int64_t[::1] slots, double *row
 ) noexcept nogil
-cdef double weigh_row(
-    const double *weights, double *row, Py_ssize_t n, double label, double root, bint classes
+cdef void take_row(
+    Ridge ridge, double *row, double label, double importance, bint classes
 ) noexcept nogil
+cdef void solve_ridge(Ridge ridge) noexcept nogil

@@ -22,7 +22,7 @@ References
        Royal Statistical Society B 70, 2008.
 """
 
-from libc.math cimport INFINITY, fabs, sqrt, sqrtf
+from libc.math cimport INFINITY, fabs, sqrt
 from libc.stdint cimport int64_t
 
 import numpy as np
@@ -57,11 +57,6 @@ cdef class Ridge(Buffers):
         triangle = np.diag([0.0, *[1.0] * n_features])
         super().__init__(triangle=triangle, rotated=np.zeros(n), weights=np.zeros(n))
 
-    cdef int locate(self) except -1:
-        self.triangle, self.rotated = self.doubles("triangle"), self.doubles("rotated")
-        self.weights, self.n = self.doubles("weights"), len(self.arrays["weights"])
-        return 0
-
 
 def remembered(n_features):
     """Return how many examples of `n_features` are remembered.
@@ -74,7 +69,7 @@ def remembered(n_features):
     return max(1, min(MOST_REMEMBERED, MEMORY // n_features))
 
 
-cdef double target_of(double label, const double *scale, bint classes) noexcept nogil:
+cdef double target_of(double label, const double[::1] scale, bint classes) noexcept nogil:
     """Return the label as regressions on the past learn it; 0 while all are equal."""
     # Of numbers it is standardised, as far as `FARTHEST`.
     if classes:
@@ -85,7 +80,7 @@ cdef double target_of(double label, const double *scale, bint classes) noexcept 
 
 
 cdef void choose(
-    const float *example, Py_ssize_t n_past, const int64_t *slots, Py_ssize_t n_slots, double *row
+    const float *example, Py_ssize_t n_past, const int64_t[::1] slots, double *row
 ) noexcept nogil:
     """Write a regression's row: the constant, the labels' past, the selected features."""
     cdef Py_ssize_t j, slot
@@ -93,30 +88,38 @@ cdef void choose(
     row[0] = 1.0
     for j in range(n_past):
         row[1 + j] = example[j]
-    for slot in range(n_slots):
+    for slot in range(slots.shape[0]):
         row[1 + n_past + slot] = example[n_past + slots[slot]] if slots[slot] >= 0 else 0.0
 
 
-cdef double value_of(const double *row, const double *weights, Py_ssize_t n) noexcept nogil:
+cdef double value_of(Ridge ridge, const double *row) noexcept nogil:
     """Return the prediction of a ridge regression for a row, for classes the log odds."""
     cdef Py_ssize_t j
     cdef double value = 0.0
-    for j in range(n):
-        value += weights[j] * row[j]
+    for j in range(ridge._weights.shape[0]):
+        value += ridge._weights[j] * row[j]
     return value
 
 
-cdef double weigh_row(
-    const double *weights, double *row, Py_ssize_t n, double label, double root, bint classes
+cdef void take_row(
+    Ridge ridge, double *row, double label, double importance, bint classes
 ) noexcept nogil:
-    """Weigh a row by the root of its importance, for classes at these weights; so its label."""
-    # Of classes the row and the label of a step of reweighted least squares.
-    cdef Py_ssize_t j
+    """Take a row and its label into a ridge regression; the row is spent."""
+    # Of classes it is a step of reweighted least squares at the weights.
+    cdef Py_ssize_t j, n = ridge._weights.shape[0]
+    cdef double root = sqrt(importance)
     if classes:
-        label = reweigh(row, n, value_of(row, weights, n), label)
+        label = reweigh(row, n, value_of(ridge, row), label)
     for j in range(n):
         row[j] *= root
-    return root * label
+    rotate(&ridge._triangle[0, 0], &ridge._rotated[0], row, n, root * label)
+
+
+cdef void solve_ridge(Ridge ridge) noexcept nogil:
+    """Set the weights by what was taken."""
+    solve(
+        &ridge._triangle[0, 0], &ridge._rotated[0], &ridge._weights[0], ridge._weights.shape[0]
+    )
 
 
 def select(
@@ -144,9 +147,9 @@ def select(
     if seen % (EVERY if seen <= n else 5 * EVERY):
         return
     # What is remembered, by the moments of today.
-    cdef Py_ssize_t n_slots = slots.shape[0], size = ridge.n, n_past = size - 1 - n_slots
+    cdef Py_ssize_t size = ridge._weights.shape[0], n_past = size - 1 - slots.shape[0]
     cdef Py_ssize_t t, j, age, step
-    cdef double value, label, total, root
+    cdef double value, label, total
     cdef float[:, ::1] rows = np.zeros((n, width - 2), dtype=np.float32)
     cdef double[::1] row = np.empty(size), errors = np.empty(n)
     cdef double[::1] slopes = np.empty(width - 2 - n_past)
@@ -156,9 +159,9 @@ def select(
             # The errors that the regression makes on what is remembered.
             total = 0.0
             for t in range(n):
-                choose(&rows[t, 0], n_past, &slots[0], n_slots, &row[0])
-                value = value_of(&row[0], ridge.weights, size)
-                label = target_of(memory[t, width - 2], &scale[0], classes)
+                choose(&rows[t, 0], n_past, slots, &row[0])
+                value = value_of(ridge, &row[0])
+                label = target_of(memory[t, width - 2], scale, classes)
                 if classes:
                     value = 1.0 - 2.0 / (exp(value) + 1.0)
                 errors[t] = memory[t, width - 1] * (label - value)
@@ -169,23 +172,19 @@ def select(
                 errors[t] = errors[t] - total if errors[t] != 0.0 else 0.0
         if not join(rows, errors, n_past, slots, ridge, slopes):
             return
+        # With other features it learns all that from the beginning.
+        for own, new in zip(ridge.arrays.values(), Ridge(size - 1).arrays.values()):
+            own[...] = new
         with nogil:
-            # With other features it learns all that from the beginning.
-            for j in range(size * size):
-                ridge.triangle[j] = 0.0
-            for j in range(size):
-                ridge.rotated[j] = ridge.weights[j] = 0.0
-                ridge.triangle[j * (size + 1)] = 1.0 if j else 0.0
             for age in range(n):  # from the oldest on
                 t = (seen + age) % n
-                root = sqrtf(memory[t, width - 1])
-                if root > 0.0:
-                    choose(&rows[t, 0], n_past, &slots[0], n_slots, &row[0])
-                    label = target_of(memory[t, width - 2], &scale[0], classes)
-                    label = weigh_row(ridge.weights, &row[0], size, label, root, classes)
-                    rotate(ridge.triangle, ridge.rotated, &row[0], size, label)
-                    if classes or age == n - 1:
-                        solve(ridge.triangle, ridge.rotated, ridge.weights, size)
+                if memory[t, width - 1] <= 0.0:
+                    continue
+                choose(&rows[t, 0], n_past, slots, &row[0])
+                label = target_of(memory[t, width - 2], scale, classes)
+                take_row(ridge, &row[0], label, memory[t, width - 1], classes)
+                if classes or age == n - 1:
+                    solve_ridge(ridge)
 
 
 cdef void standardise(
@@ -194,7 +193,7 @@ cdef void standardise(
 ):
     """Write what is remembered, standardised by all examples so far; 0 where nothing is."""
     cdef Py_ssize_t n = memory.shape[0], width = memory.shape[1] - 2, t, j
-    cdef double spread = deviation(&scale[0]), value
+    cdef double spread = deviation(scale), value
     cdef double[::1] centers = np.zeros(width), factors = np.zeros(width)
     # Center and factor of each column.
     for j in range(width):
@@ -219,7 +218,7 @@ cdef bint join(
     cdef double error, z, along, across, least = 2.0 * log(2.0 * d) + MARGIN
     cdef double[:, ::1] sums = np.zeros((2, d)), norms = np.zeros((2, d))
     cdef double[::1] lengths = np.zeros(d), evidence = np.zeros(d)
-    cdef double *own = ridge.weights + 1 + n_past
+    cdef double *own = &ridge._weights[1 + n_past]
     cdef const float *row
     # Sums of the errors along each feature and its absolute value.
     for t in range(rows.shape[0]):

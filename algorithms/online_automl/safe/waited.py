@@ -13,9 +13,9 @@ from leaseboard.algorithms.online.conformal import Intervals
 from leaseboard.algorithms.online_automl.safe.aggregate import (
     FIELDS,
     LARGEST,
-    aggregate_of,
+    aggregate,
     new_aggregate,
-    weigh_experts,
+    weigh,
 )
 from leaseboard.algorithms.online_automl.safe.later import (
     BASELINES,
@@ -171,7 +171,7 @@ class Waited(Weighed):
             self.copies.append(new_aggregate(1 + N_BASELINES))
         copy, mean = self.free.pop(), self.mean(parts.said, parts.lost, waiting)
         experts = np.array([mean, *parts.said[[*BASELINES]]])
-        prediction = aggregate_of(experts, self.copies[copy])
+        prediction = aggregate(experts, self.copies[copy])
         own, asked = np.array([mean, *parts.limits, copy]), self.intervals.ask(prediction)
         return prediction, np.concatenate((parts.said, own, asked, [0.0]))
 
@@ -205,9 +205,7 @@ class Waited(Weighed):
         if copy < 0:
             return
         experts = np.array([mean, *said[[*BASELINES]]])
-        weigh_experts(
-            experts, label, min(max(shown, low), high), high - low, self.copies[int(copy)]
-        )
+        weigh(experts, label, min(max(shown, low), high), high - low, self.copies[int(copy)])
         self.free.append(int(copy))
         self.learn(said, shown)
         self.intervals.update(label, prediction, values[N_PARTS + OWN : -1], delay)

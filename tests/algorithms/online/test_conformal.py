@@ -13,14 +13,14 @@ from leaseboard.algorithms.online.conformal_steps import SCORES, STEERED, TAIL, 
 
 def step(intervals, label, prediction=0.0, w=1.0):
     one = (np.array([value], dtype=np.float32) for value in (label, w, prediction))
-    intervals.conformal.follow(*one, intervals.rates)
+    intervals.follow(*one)
 
 
 def learned(labels, predictions=None, levels=LEVELS):
     intervals, labels = Intervals(levels), np.asarray(labels, dtype=np.float32)
     predictions = np.zeros(len(labels)) if predictions is None else predictions
     predictions = np.asarray(predictions, dtype=np.float32)
-    intervals.conformal.follow(labels, np.ones_like(labels), predictions, intervals.rates)
+    intervals.follow(labels, np.ones_like(labels), predictions)
     return intervals
 
 

@@ -148,10 +148,10 @@ def test_races_and_the_leaderboard_have_ridge_on_the_same_features(classes, feat
     expansion = whole.races[0].ensemble.expansion
     ridge = OnlineRidge().predictor(features, "classification", classes).rest
 
-    on_all = len(expansion.known.ridge.weights) == 1 + features
+    on_all = len(expansion.ridge.weights) == 1 + features
     assert on_all == hasattr(ridge, "triangle")
     assert on_all == (features <= min(1024, math.isqrt(2**24 // (classes + 1))))
     if not on_all:
-        assert expansion.known.memory.shape == ridge.expansion.known.memory.shape
-    assert (classes + 1) * expansion.known.ridge.triangle.nbytes <= 2**27 + 2**20
-    assert (classes + 1) * expansion.known.memory.nbytes <= 2**24 + 2**21
+        assert expansion.memory.shape == ridge.expansion.memory.shape
+    assert (classes + 1) * expansion.ridge.triangle.nbytes <= 2**27 + 2**20
+    assert (classes + 1) * expansion.memory.nbytes <= 2**24 + 2**21

@@ -49,19 +49,12 @@ def targets_of(labels, classes):
     )
 
 
-def learned(member, rows, targets, n_classes):
-    found = np.full((len(rows), n_classes or 1), np.nan)
-    rows = rows.astype(np.float32 if isinstance(member, RandomTrees) else np.float64)
-    member.learn(rows, targets.astype(np.float64), np.ones(len(rows), np.float32), found)
-    return found
-
-
 @pytest.mark.parametrize("n_classes", [0, 3])
 @pytest.mark.parametrize("make", SETS)
 def test_neighbours_are_those_of_scikit_learn(make, n_classes):
     rows, labels = make(402)
     rows, targets = standard(rows)[2:], targets_of(labels, n_classes)[2:]  # two are all 0
-    found = learned(Neighbours(rows.shape[1], n_classes), rows, targets, n_classes)
+    found = Neighbours(rows.shape[1], n_classes).learn(rows, targets)
 
     weights = 1 / np.sqrt(1 + np.arange(NEAREST))
     labels = np.eye(n_classes)[targets.astype(int)] if n_classes else targets[:, None]
@@ -80,7 +73,7 @@ def test_fourier_features_are_under_the_ridge_regression_on_all_before(make, n_c
     rows, labels = make(300)
     rows, targets = standard(rows), targets_of(labels, n_classes)
     member = FourierRidge(rows.shape[1], n_classes)
-    found = learned(member, rows, targets, n_classes)
+    found = member.learn(rows, targets)
 
     x = np.column_stack((np.ones(300), np.cos(rows @ member.directions + member.phases)))
     y = np.eye(n_classes)[targets.astype(int)] if n_classes else (targets - targets[0])[:, None]
@@ -137,7 +130,7 @@ def test_trees_learn_by_the_formulas(make, n_classes):
     rows, labels = make(70)
     targets = targets_of(labels, n_classes)
     member = RandomTrees(rows.shape[1], n_classes)
-    found = learned(member, rows, targets, n_classes)
+    found = member.learn(rows, targets)
 
     first = trees.DRAWN_AT[0]
     assert np.isnan(found[:first]).all()
@@ -154,11 +147,11 @@ def test_columns_that_were_zero_may_join(kind):
     rows = standard(rows)
     wide = np.column_stack((rows, np.zeros((300, 2))))
     member = kind(4, 0)
-    learned(member, rows[:200], labels[:200], 0)
-    expected = learned(member, rows[200:201], labels[200:201], 0)
+    member.learn(rows[:200], labels[:200])
+    expected = member.learn(rows[200:201], labels[200:201])
     member = kind(4, 0)
-    learned(member, rows[:200], labels[:200], 0)
+    member.learn(rows[:200], labels[:200])
     member.grow(6, 0)
-    found = learned(member, wide[200:201], labels[200:201], 0)
+    found = member.learn(wide[200:201], labels[200:201])
 
     np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -13,12 +13,12 @@ from leaseboard.algorithms.online_automl.safe.aggregate import (
     LARGEST,
     SHARES,
     SINCE,
-    aggregate_of,
+    aggregate,
     join,
     new_aggregate,
     prior,
     share,
-    weigh_experts,
+    weigh,
 )
 
 ROUNDING = 1e-6
@@ -41,8 +41,8 @@ PER_UNIT = 2 * math.log(1 / prior(2, 3)) + 2 * SHARES
 def step(values, label, state, low=-1e9, high=1e9):
     """Return the aggregate's prediction, and then take in the label."""
     values = np.asarray(values, dtype=float)
-    prediction = aggregate_of(values, state)
-    weigh_experts(values, label, min(max(label, low), high), high - low, state)
+    prediction = aggregate(values, state)
+    weigh(values, label, min(max(label, low), high), high - low, state)
     return prediction
 
 
@@ -100,8 +100,8 @@ def test_the_theorem_for_any_label_shown_within_the_range(times):
     state, own, theirs = new_aggregate(3), 0.0, np.zeros(3)
     for (values, label, low, width), place in times:
         clipped = np.clip(values, low, low + width)
-        prediction = aggregate_of(clipped, state)
-        weigh_experts(clipped, label, low + place * width, width, state)
+        prediction = aggregate(clipped, state)
+        weigh(clipped, label, low + place * width, width, state)
         own += (prediction - label) ** 2
         theirs += (np.array(values) - label) ** 2  # predictions that were not clipped
         assert own <= (theirs.min() + state[ALLOWED]) * (1 + 1e-9) + ROUNDING
@@ -147,7 +147,7 @@ def test_the_theorem_where_an_expert_joins(times, at, against):
         values, label, low, high = clip_all(*one)
         known = values[: len(state) - 3]
         if against:
-            label = high if aggregate_of(known, state) < (low + high) / 2 else low
+            label = high if aggregate(known, state) < (low + high) / 2 else low
         own += (step(known, label, state, low, high) - label) ** 2
         theirs += (values - label) ** 2
         best = theirs[: len(known)].min()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from leaseboard.algorithms.online_automl.safe.aggregate import SHARES, share
 from leaseboard.algorithms.online_automl.safe.bayes import (
-    average_of,
+    average,
+    learn,
     new_weights,
     regret_bound,
-    weigh_experts,
 )
 
 CHANCE = st.floats(1e-9, 1.0, exclude_max=True)
@@ -22,9 +22,9 @@ def lost(rows):
     """Log loss of the mixture and of each expert, after each label."""
     state, own, theirs = new_weights(rows.shape[1]), [0.0], [np.zeros(rows.shape[1])]
     for probabilities in rows:
-        own.append(own[-1] - math.log(average_of(probabilities, state)))
+        own.append(own[-1] - math.log(average(probabilities, state)))
         theirs.append(theirs[-1] - np.log(probabilities))
-        weigh_experts(probabilities, state)
+        learn(probabilities.copy(), 1.0, state, np.zeros(len(probabilities) + 2), 1)
         assert state[1:].sum() == pytest.approx(1)
     return np.array(own), np.array(theirs)
 
@@ -55,7 +55,7 @@ def test_the_adversary_that_always_helps_the_expert_of_least_weight():
         probabilities = np.full(3, 0.01)
         probabilities[int(np.argmin(state[1:]))] = 0.99
         rows.append(probabilities)
-        weigh_experts(probabilities, state)
+        learn(probabilities.copy(), 1.0, state, np.zeros(5), 1)
     own, theirs = lost(np.array(rows))
 
     assert (own - theirs.min(axis=1)).max() <= regret_bound(3)

@@ -91,7 +91,7 @@ def test_the_unit_of_labels_is_that_of_intervals():
     found = []
     for factor in (1.0, 2.0**20):
         model, ones = Intervals(), np.ones_like(y)
-        model.conformal.follow(factor * y, ones, factor * ones, model.rates)
+        model.follow(factor * y, ones, factor * ones)
         found.append(np.array([model.around(factor, level) for level in model.levels]) / factor)
 
     assert found[0] == pytest.approx(found[1], rel=1e-12)
@@ -118,7 +118,7 @@ def test_labels_that_come_late_because_of_what_they_are_are_covered(delay):
 def test_an_interval_holds_what_rounds_to_what_it_holds():
     intervals = Intervals()
     labels = np.full(300, 0.1, np.float32)
-    intervals.conformal.follow(labels, np.ones_like(labels), labels, intervals.rates)
+    intervals.follow(labels, np.ones_like(labels), labels)
     low, high = intervals.around(float(np.float32(0.1)), 0.9)
 
     assert low <= 0.1 <= high

@@ -126,7 +126,8 @@ def test_the_last_errors_of_a_regression_show_a_level_that_has_changed():
     x = np.column_stack((shop == 0, shop == 1, rng.normal(size=n))).astype(np.float32)
     y = (5 * x[:, 2] + shop + rng.normal(size=n) + 20 * (np.arange(n) >= 400)).astype(np.float32)
     origins = Origin("shop", "", "a"), Origin("shop", "", "b"), Origin("heat")
-    known, scale = Entities("shop", origins, np.array([x.mean(0), x.var(0)]), 0.999), new_scale()
+    moments, scale = np.array([x.mean(0), x.var(0)], float), new_scale()
+    known = Entities("shop", origins, moments, 0.999)
     for label in y.tolist():
         learn_label(label, scale)
     errors = np.abs(known.learn(x, y, np.ones(n, dtype=np.float32), scale) - y[:, None])

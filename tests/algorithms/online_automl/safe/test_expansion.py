@@ -16,7 +16,6 @@ from leaseboard.algorithms.online_automl.safe.expansion import (
     STRANGE,
     Block,
     FeatureExpansion,
-    pieces_of,
 )
 from leaseboard.algorithms.online_automl.safe.scale import HIGH, LOW, learn_label, new_scale
 from leaseboard.algorithms.online_automl.safe.selected import EVERY
@@ -95,9 +94,12 @@ def test_standardised_features_are_clipped():
 
 def test_what_is_linear_in_pieces_may_bend_at_each_knot():
     heights = np.array([4, 0, 1, -3, 2], np.float32)
+    expansion, x = FeatureExpansion(1), np.array([[-1], [1]] * 50, np.float32)
+    advanced(expansion, x, x[:, 0])
     for value in np.linspace(-3, 3, 61):
-        pieces = pieces_of(value)
-        assert pieces @ heights == pytest.approx(np.interp(value, KNOTS, heights), abs=1e-5)
+        wide = expansion.look(np.float32([value])).wide[0]
+        pieces = wide[N_PAST + 2 : N_PAST + 2 + len(KNOTS)]
+        assert pieces @ heights == pytest.approx(np.interp(wide[N_PAST], KNOTS, heights), abs=1e-5)
         assert np.count_nonzero(pieces) <= 2
 
 
@@ -202,13 +204,13 @@ def test_many_features_are_selected_and_seen_in_slots(d):
     x, y = many(600, d)
     expansion = FeatureExpansion(d)
     wide, *_ = advanced(expansion, x, y)
-    held = np.flatnonzero(expansion.known.slots >= 0)
+    held = np.flatnonzero(expansion.slots >= 0)
     slots = wide[:, N_PAST + 2 * d + NARROW * len(KNOTS) :]
 
-    assert {*expansion.known.slots[held].tolist()} >= {*USEFUL}
+    assert {*expansion.slots[held].tolist()} >= {*USEFUL}
     assert len(held) <= len(USEFUL) + 2
     assert not slots[:EVERY].any()
-    assert (slots[-1, held] == wide[-1, N_PAST + expansion.known.slots[held]]).all()
+    assert (slots[-1, held] == wide[-1, N_PAST + expansion.slots[held]]).all()
     assert not np.delete(slots, held, axis=1).any()
     pieces = wide[:, N_PAST + 2 * d :][:, : NARROW * len(KNOTS)].reshape(len(y), NARROW, -1)
     assert pieces[-1, held].sum(axis=1) == pytest.approx(1)

@@ -39,7 +39,8 @@ def reported(log_odds, values, labels, predictions, learns=True, importances=Non
     weights = np.ones_like(labels) if importances is None else np.float32(importances)
     block = Block(np.zeros((len(labels), 1), np.float32), labels, weights, B)
     block.values[:], block.predictions[:] = values, predictions
-    log_odds.learn_block(block, LIVE, 0, learns)
+    block.live, block.learns = LIVE, learns
+    log_odds.take(block)
     return block.predictions
 
 

@@ -35,7 +35,8 @@ def run_mix(
     block = Block(np.zeros((n, 1), np.float32), labels, weights, n_slots, n_simple=0)
     block.outputs[:] = outputs
     block.shown[:], block.limits[:] = np.clip(labels.astype(np.float64), *limits), limits
-    known.learn_block(block, np.arange(n_slots), champion)
+    block.live, block.champion = np.arange(n_slots), champion
+    known.mix(block)
     return block.predictions, known.losses, known.totals, known.sums, known.scores
 
 

@@ -18,10 +18,10 @@ from leaseboard.algorithms.online_automl.safe.scale import (
     SHOWN,
     STABLE_FROM,
     STEADY,
-    deviation_of,
+    clipped,
+    deviation,
     learn_label,
     new_scale,
-    shown_label,
 )
 
 LABELS = st.lists(st.floats(-1e9, 1e9, width=32), min_size=2, max_size=60)
@@ -38,8 +38,8 @@ def test_of_three_labels_no_one_can_say_which_one_is_strange():
     scale = scale_of([5.0])
 
     assert scale[[COUNT, LOW, HIGH, MEAN]].tolist() == [1.0, 5.0, 5.0, 5.0]
-    assert deviation_of(scale) == 0.0
-    assert shown_label(9.0, scale) == shown_label(9.0, scale_of([5.0, 4.0])) == 9.0
+    assert deviation(scale) == 0.0
+    assert clipped(9.0, scale) == clipped(9.0, scale_of([5.0, 4.0])) == 9.0
 
 
 @pytest.mark.parametrize("place", range(4))
@@ -50,7 +50,7 @@ def test_an_outlier_among_the_first_four_is_found_by_the_fourth(place):
 
     assert scale[[LOW, HIGH]].tolist() == [2 - MARGIN, 3 + MARGIN]
     shown = [1.0, 2.0, 3.0, 6.0]
-    assert (scale[MEAN], deviation_of(scale)) == (np.mean(shown), np.std(shown))
+    assert (scale[MEAN], deviation(scale)) == (np.mean(shown), np.std(shown))
 
 
 @pytest.mark.parametrize(("apart", "extends"), [(1, True), (NEAR, True), (NEAR + 1, False)])
@@ -65,10 +65,10 @@ def test_only_another_outlier_that_is_near_confirms_one(apart, extends):
 def test_equal_labels_have_no_width_until_another_comes_twice():
     scale = scale_of([3.0, 3.0, 3.0, 5.0])
     assert scale[[LOW, HIGH]].tolist() == [3.0, 3.0]
-    assert deviation_of(scale) == 0.0
+    assert deviation(scale) == 0.0
 
     learn_label(5.0, scale)
-    assert shown_label(5.0, scale) == 3.0
+    assert clipped(5.0, scale) == 3.0
     learn_label(5.0, scale)
     assert scale[[LOW, HIGH]].tolist() == [3 - MARGIN * 2, 5 + MARGIN * 2]
 
@@ -77,14 +77,14 @@ def test_equal_labels_have_no_width_until_another_comes_twice():
 def test_mean_and_deviation_are_those_of_the_labels_shown(labels):
     scale, shown = new_scale(), []
     for label in labels:
-        shown.append(shown_label(label, scale))
+        shown.append(clipped(label, scale))
         learn_label(label, scale)
         if len(shown) == STABLE_FROM:
             shown = [min(max(one, scale[LOW]), scale[HIGH]) for one in labels[:STABLE_FROM]]
     size = max(map(abs, shown))
 
     assert scale[MEAN] == pytest.approx(np.mean(shown), rel=1e-9, abs=1e-9 * size)
-    assert deviation_of(scale) == pytest.approx(np.std(shown), rel=1e-6, abs=1e-6 * size)
+    assert deviation(scale) == pytest.approx(np.std(shown), rel=1e-6, abs=1e-6 * size)
 
 
 @given(LABELS)
@@ -104,7 +104,7 @@ def test_the_scale_follows_the_unit(labels, power):
     once, scaled = scale_of(labels), scale_of([factor * label for label in labels])
 
     assert scaled[[LOW, HIGH, MEAN]].tolist() == (factor * once[[LOW, HIGH, MEAN]]).tolist()
-    assert deviation_of(scaled) == pytest.approx(factor * deviation_of(once), abs=1e-300)
+    assert deviation(scaled) == pytest.approx(factor * deviation(once), abs=1e-300)
 
 
 ORDINARY = np.random.default_rng(0).normal(size=400).cumsum()
@@ -129,36 +129,36 @@ def test_absurd_labels_are_shown_as_the_label_before_wherever_they_are(strays):
     scale, clean = new_scale(), new_scale()
     for label, absurd in labels:
         if absurd:
-            assert shown_label(label, scale) == scale[SHOWN] == clean[SHOWN]
+            assert clipped(label, scale) == scale[SHOWN] == clean[SHOWN]
         else:
-            assert shown_label(label, scale) == shown_label(label, clean)
+            assert clipped(label, scale) == clipped(label, clean)
             learn_label(label, clean)
         learn_label(label, scale)
 
     assert scale[LOW : HIGH + 1].tolist() == clean[LOW : HIGH + 1].tolist()
-    assert deviation_of(scale) == pytest.approx(deviation_of(clean), rel=0.02)
+    assert deviation(scale) == pytest.approx(deviation(clean), rel=0.02)
 
 
 @pytest.mark.parametrize("at", [STEADY - 1, STEADY])
 def test_a_label_is_a_stray_from_the_tenth_on(at):
     scale = scale_of(ORDINARY[:at])
     expected = ORDINARY[at - 1] if at >= STEADY else scale[HIGH]
-    assert shown_label(1e6, scale) == expected
+    assert clipped(1e6, scale) == expected
 
 
 @pytest.mark.parametrize("side", [LOW, HIGH])
 def test_a_label_is_a_stray_just_beyond_the_range_and_not_on_it(side):
     scale = scale_of(ORDINARY)
     beyond = math.nextafter(scale[side], math.copysign(math.inf, scale[side]))
-    assert shown_label(scale[side], scale) == scale[side]
-    assert shown_label(beyond, scale) == ORDINARY[-1]
+    assert clipped(scale[side], scale) == scale[side]
+    assert clipped(beyond, scale) == ORDINARY[-1]
 
 
 @pytest.mark.parametrize("level", [1e3, -1e6])
 def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
     scale, shown = scale_of(ORDINARY), []
     for label in ORDINARY[:7] + level:
-        shown.append(shown_label(label, scale))
+        shown.append(clipped(label, scale))
         learn_label(label, scale)
 
     assert shown[:MOST_STRAYS] == [ORDINARY[-1]] * MOST_STRAYS
@@ -166,14 +166,14 @@ def test_a_level_that_stays_is_shown_in_full_from_the_fourth_label_on(level):
 
     for label in ORDINARY[7 : 7 + STEADY] + level:
         learn_label(label, scale)
-    assert shown_label(-1e3 * level, scale) == scale[SHOWN]  # a stray again
+    assert clipped(-1e3 * level, scale) == scale[SHOWN]  # a stray again
 
 
 @pytest.mark.parametrize(("apart", "strays"), [(200, 3), (500, 8)])
 def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
     scale, found = scale_of(ORDINARY), []
     for _ in range(8):
-        found.append(shown_label(1e6, scale) != scale[HIGH])
+        found.append(clipped(1e6, scale) != scale[HIGH])
         learn_label(1e6, scale)
         for label in np.resize(ORDINARY, apart - 1):
             learn_label(label, scale)
@@ -183,5 +183,5 @@ def test_rare_events_are_learned_if_they_are_not_too_rare(apart, strays):
 
 def test_a_label_that_its_features_explain_is_clipped():
     scale = scale_of(ORDINARY)
-    assert shown_label(1e6, scale, explained=True) == scale[HIGH]
-    assert shown_label(1e6, scale) == ORDINARY[-1]
+    assert clipped(1e6, scale, explained=True) == scale[HIGH]
+    assert clipped(1e6, scale) == ORDINARY[-1]

@@ -91,7 +91,7 @@ def learned(x, y, expansion=None):
 
 
 def held(expansion):
-    return sorted(expansion.known.slots[expansion.known.slots != EMPTY].tolist())
+    return sorted(expansion.slots[expansion.slots != EMPTY].tolist())
 
 
 NOISE = {
@@ -157,11 +157,11 @@ def test_memory_is_bounded_and_keeps_the_last_examples_as_it_shrinks():
     expansion = FeatureExpansion(3000)
     x = rng.normal(size=(1500, 3000)).astype(np.float32)
     learned(x, np.arange(1500), expansion)
-    before = len(expansion.known.memory)
+    before = len(expansion.memory)
     expansion.grow(4000)
-    n = len(expansion.known.memory)
-    times = expansion.known.memory[np.arange(1500 - n, 1500) % n, -2]
+    n = len(expansion.memory)
+    times = expansion.memory[np.arange(1500 - n, 1500) % n, -2]
 
     assert n < before < 1500
     assert times.tolist() == list(range(1500 - n, 1500))
-    assert (expansion.known.memory[:, -1] == 1).all()
+    assert (expansion.memory[:, -1] == 1).all()

@@ -1,0 +1,53 @@
+"""Base of the members of a pool: predictors that learn each example once."""
+
+import numpy as np
+
+
+cdef class Member:
+    """Predictor of numbers, or of the probabilities of classes.
+
+    Parameters
+    ----------
+    n_features : int
+    n_classes : int
+        0 for numbers.
+    seed : int
+        What it draws by.
+    """
+
+    def __init__(self, n_features: int, n_classes: int, seed: int = 0) -> None:
+        self.n_features, self.n_classes, self.seed = n_features, n_classes, seed
+
+    cdef void take(self, const Chunk *chunk, double *found) noexcept nogil:
+        pass
+
+    @property
+    def left(self):
+        """The number of examples to learn before `draw`; very many if there is nothing to draw."""
+        return 2**62
+
+    def draw(self) -> bool:
+        """Draw what is drawn from examples if it is time; return whether it was."""
+        return False
+
+    def learn(self, rows, targets):
+        """Learn a block of standardised rows; return what it predicts of each before its label.
+
+        Where nothing is known yet this is NaN.
+        """
+        cdef const float[:, ::1] examples = rows.astype(np.float32)
+        cdef const double[:, ::1] standard = rows.astype(np.float64)
+        cdef const double[::1] labels = targets.astype(np.float64)
+        cdef const float[::1] worths = np.ones(len(rows), np.float32)
+        cdef double[:, ::1] found = np.full((len(rows), max(1, self.n_classes)), np.nan)
+        cdef Py_ssize_t start = 0
+        cdef Chunk chunk
+        while start < len(rows):
+            chunk = Chunk(
+                &examples[start, 0], &standard[start, 0], &labels[start], &worths[start],
+                min(self.left, len(rows) - start), False,
+            )
+            self.take(&chunk, &found[start, 0])
+            self.draw()
+            start += chunk.n
+        return np.asarray(found)
